@@ -69,7 +69,7 @@ def overhead(evaluations: int = 2000) -> None:
     def evaluate(one: dict[str, int], _worker: int) -> EvaluationOutcome:
         return EvaluationOutcome(OK, None, [1.0 + 5 * (one["a"] - 3) ** 2 + 3 * (one["b"] - 3) ** 2 + abs(one["c"] - one["d"])])
 
-    print(f"| strategy | evaluations of {10**4} | processor time, ms an evaluation | wall time, ms an evaluation |")
+    print(f"| strategy | evaluations of {10**4} | processor time, ms per evaluation | wall time, ms per evaluation |")
     print("|---|---|---|---|")
     for name in STRATEGIES:
         with tempfile.TemporaryDirectory() as folder:
@@ -100,7 +100,7 @@ def main() -> None:
     if not paths:
         print("no recorded spaces: name some, or set RPL_SHARED")
         return
-    print("| space | budget | strategy | seeds | mean P | 95 % interval | least | tuner, s a run | ms an evaluation |")
+    print("| space | budget | strategy | seeds | mean P | 95 % interval | least | tuner, s per run | ms per evaluation |")
     print("|---|---|---|---|---|---|---|---|---|")
     for path in paths:
         recording = read_recording(path)

@@ -29,7 +29,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=7)
     rounds = parser.parse_args().rounds
-    print("| cage | command | without, ms | within, ms | ratio | of the pairs |\n|---|---|---|---|---|---|")
+    print("| cage | command | without, ms | within, ms | ratio | range over pairs |\n|---|---|---|---|---|---|")
     for kind in ("bubblewrap", "namespaces"):
         found = next(filter(mechanism.works, mechanism.candidates_of(kind)), None)
         if found is None:

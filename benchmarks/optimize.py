@@ -33,7 +33,7 @@ def main() -> None:
     given = parser.parse_args()
     name = f"{given.against}" if given.against else "--trust-candidates"
     pairs = [(seconds(given.against), seconds(None, caged=True)) for _ in range(given.rounds)]
-    print(f"| time | {name}, s | this, in the cage, s | ratio | of the pairs |\n|---|---|---|---|---|")
+    print(f"| time | {name}, s | this, in the cage, s | ratio | range over pairs |\n|---|---|---|---|---|")
     for number, kind in enumerate(("wall", "processor")):
         taken = [(other[number], this[number]) for other, this in pairs]
         first, second = (statistics.median(times) for times in zip(*taken, strict=True))

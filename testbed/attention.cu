@@ -4,12 +4,12 @@
 //   attention [--length L] [--dim D] [--kernel three|fused|both] [--repeats N]     defaults: 128, 64, both, 1
 //
 // three  three kernels with the L x L scores in memory between them:
-//        attention_scores   one thread a score; d multiply-adds on rows of Q and K. Neighbouring lanes read rows of K
-//                           that are d floats apart: many lines a load. Expected: the longest of the three.
-//        attention_softmax  one wave a row, shuffles for maximum and sum. Expected: short, bound by latency.
-//        attention_values   one thread an output, coalesced reads of V.
+//        attention_scores   one thread per score; d multiply-adds on rows of Q and K. Neighbouring lanes read rows of K
+//                           that are d floats apart: many lines per load. Expected: the longest of the three.
+//        attention_softmax  one wave per row, shuffles for maximum and sum. Expected: short, bound by latency.
+//        attention_values   one thread per output, coalesced reads of V.
 //        Each depends on the one before: all three lie on the critical path.
-// fused  attention_fused: one workgroup of 64 threads a query; the row of scores stays in LDS. Expected: one dispatch
+// fused  attention_fused: one workgroup of 64 threads per query; the row of scores stays in LDS. Expected: one dispatch
 //        and less memory traffic; the same results up to rounding.
 //
 // Checked against a double-precision CPU reference; the bound is (L + d + 64) epsilon of the largest |V|.
@@ -42,7 +42,7 @@ __device__ float wave_sum(float value) {
   return value;
 }
 
-// Replaces a row by its softmax; the whole wave works on the one row.
+// Replaces a row by its softmax; the whole wave works on one row.
 __device__ void softmax_row(float* row, int length) {
   float maximum = -INFINITY, sum = 0.0f;
   for (int i = threadIdx.x; i < length; i += kWave) maximum = fmaxf(maximum, row[i]);
@@ -137,7 +137,7 @@ int main(int argc, char** argv) {
   const auto groups = [](int threads) { return (threads + kThreads - 1) / kThreads; };
 
   const auto run = [&](const char* name, auto&& launch) {
-    HIP_OK(hipMemset(out, 0xff, want.size() * sizeof(float)));  // NaN: an element left unwritten is found
+    HIP_OK(hipMemset(out, 0xff, want.size() * sizeof(float)));  // NaN, so that an unwritten element is detected
     for (int i = 0; i < repeats; ++i) launch();
     LAUNCH_OK();
     HIP_OK(hipDeviceSynchronize());

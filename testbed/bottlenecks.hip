@@ -1,15 +1,15 @@
-// bottlenecks: five kernels, each built to be held back by one thing and by nothing else.
+// bottlenecks: five kernels, each built to be limited by one resource and by nothing else.
 //
 //   bottlenecks [--kernel NAME] [--groups N]      defaults: --kernel all --groups 608 (two waves on each SIMD of an MI300X)
 //
-// streams     copies 16 bytes a lane, neighbouring lanes neighbouring addresses. Expected: memory-bandwidth-bound.
+// streams     copies 16 bytes per lane; neighbouring lanes access neighbouring addresses. Expected: memory-bandwidth-bound.
 // multiplies  eight independent chains of fused multiply-adds and no memory. Expected: compute-throughput-limited.
-// chases      every wave follows a list through 1 MiB, which L2 holds, one load after the other. Expected: latency-bound.
-// hoards      64 KiB of LDS for each wave, so that a CU holds a single one, which waits for its loads. Expected:
+// chases      every wave follows a list through 1 MiB, which fits the L2, one load after the other. Expected: latency-bound.
+// hoards      64 KiB of LDS for each wave, so that a CU holds only one wave, which waits for its loads. Expected:
 //             under-occupied.
-// diverges    eight paths of integer arithmetic, an eighth of the lanes on each. Expected: divergence-limited.
+// diverges    eight paths of integer arithmetic, with an eighth of the lanes on each. Expected: divergence-limited.
 //
-// The CPU computes the same with the same operations: every result must be equal to the bit.
+// The CPU computes the same with the same operations: results must be bit-identical.
 #include "check.h"
 
 #include <cmath>
@@ -48,7 +48,7 @@ static void check_streams(int groups) {
 // ---- multiplies ----
 
 constexpr int kChains = 8;
-constexpr int kMultiplies = 640;  // of each chain
+constexpr int kMultiplies = 640;  // per chain
 
 __host__ __device__ inline float chains(float start) {
   float x[kChains];
@@ -85,7 +85,7 @@ static void check_multiplies(int groups) {
 constexpr uint32_t kSlots = 8192, kWords = 32;  // 1 MiB in slots of 128 bytes
 constexpr int kHops = 192;
 
-// A list whose order no prefetcher guesses: a full-period linear congruence.
+// A list whose order no prefetcher can guess: a full-period linear congruential sequence.
 __host__ __device__ inline uint32_t next_slot(uint32_t slot) { return (slot * 4093u + 1237u) % kSlots; }
 
 __global__ __launch_bounds__(kThreads) void chases(const uint32_t* list, const uint32_t* starts, uint32_t* ends) {
@@ -98,7 +98,7 @@ __global__ __launch_bounds__(kThreads) void chases(const uint32_t* list, const u
 static void check_chases(int groups) {
   std::vector<uint32_t> list(kSlots * kWords), starts(static_cast<size_t>(groups) * kThreads);
   for (uint32_t slot = 0; slot < kSlots; ++slot) list[slot * kWords] = next_slot(slot);
-  for (size_t lane = 0; lane < starts.size(); ++lane) starts[lane] = check::noise(lane / kWave) % kSlots;  // one a wave
+  for (size_t lane = 0; lane < starts.size(); ++lane) starts[lane] = check::noise(lane / kWave) % kSlots;  // one per wave
   uint32_t* device_list = check::device_copy_of(list);
   uint32_t* device_starts = check::device_copy_of(starts);
   uint32_t* ends = check::device_array<uint32_t>(starts.size());
@@ -126,7 +126,7 @@ __global__ __launch_bounds__(kWave) void hoards(const uint32_t* from, uint32_t* 
   const uint32_t* mine = from + static_cast<size_t>(blockIdx.x) * kTiles * kWave;
   uint32_t sum = 0;
   for (int tile = 0; tile < kTiles; ++tile) {
-    // Far apart, so that all of the LDS is really needed.
+    // Far apart, so that all of the LDS is actually needed.
     hoard[(tile * 1365 + threadIdx.x * 17) % kHoardedWords] = mine[tile * kWave + threadIdx.x];
     __syncthreads();
     sum += hoard[(tile * 1365 + (kWave - 1 - threadIdx.x) * 17) % kHoardedWords];

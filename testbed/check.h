@@ -1,6 +1,6 @@
-// What every testbed program shares: HIP errors as exit code 2, a verdict line on stdout, deterministic inputs and
-// a tiny option parser. Nothing on stdout depends on time, addresses or the number of host threads, so two runs can
-// be compared byte for byte.
+// Shared by all testbed programs: HIP errors as exit code 2, a verdict line on stdout, deterministic inputs and a tiny
+// option parser. Nothing on stdout depends on time, addresses or the number of host threads, so the outputs of two runs
+// can be compared byte for byte.
 //
 // Exit codes: 0 "PASS ...", 1 "FAIL ..." with the first mismatch, 2 a HIP call failed, 64 wrong usage.
 #pragma once
@@ -17,7 +17,7 @@
 
 #define HIP_OK(call) check::hip_ok((call), #call, __FILE__, __LINE__)
 
-// A kernel launch reports wrong launch parameters here; what fails while it runs shows at the next synchronisation.
+// Reports invalid launch parameters; failures of a running kernel show up at the next synchronisation.
 #define LAUNCH_OK() check::hip_ok(hipGetLastError(), "kernel launch", __FILE__, __LINE__)
 
 namespace check {
@@ -26,7 +26,7 @@ inline void hip_ok(hipError_t error, const char* call, const char* file, int lin
   if (error == hipSuccess) return;
   std::fflush(stdout);
   std::fprintf(stderr, "%s:%d: %s: %s\n", file, line, call, hipGetErrorString(error));
-  // _Exit: tearing the HIP runtime down after a device error can hang, and the verdict is known.
+  // _Exit, because tearing down the HIP runtime after a device error can hang, and the verdict is known.
   std::_Exit(2);
 }
 
@@ -49,7 +49,7 @@ inline void hip_ok(hipError_t error, const char* call, const char* file, int lin
   std::exit(1);
 }
 
-// The i-th of a fixed sequence of well mixed 32-bit numbers (the finaliser of splitmix64).
+// The i-th number of a fixed sequence of well-mixed 32-bit numbers (the finaliser of splitmix64).
 inline uint32_t noise(uint64_t i) {
   i = (i + 1) * 0x9e3779b97f4a7c15u;
   i = (i ^ (i >> 30)) * 0xbf58476d1ce4e5b9u;
@@ -57,7 +57,7 @@ inline uint32_t noise(uint64_t i) {
   return static_cast<uint32_t>((i ^ (i >> 31)) >> 32);
 }
 
-// FNV-1a over the bytes: printed with the verdict, so that bit-identity of two runs shows in their output.
+// FNV-1a over the bytes: printed with the verdict, so that the output shows whether two runs are bit-identical.
 inline uint64_t checksum(const void* data, size_t bytes) {
   uint64_t hash = 0xcbf29ce484222325u;
   for (size_t i = 0; i < bytes; ++i) hash = (hash ^ static_cast<const uint8_t*>(data)[i]) * 0x100000001b3u;
@@ -111,7 +111,7 @@ class Options {
     return static_cast<int>(parsed);
   }
 
-  // To be called after the last text() or number(): rejects what none of them asked for.
+  // To be called after the last text() or number(): rejects options that none of them has read.
   void finish() const {
     for (const Pair& pair : given_)
       if (!pair.known) wrong(pair.flag.c_str(), "is not an option");

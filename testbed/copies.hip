@@ -3,14 +3,14 @@
 //
 //   copies [--max-bytes N] [--seed S]                                                   defaults: 4194309, 1
 //
-// Shows: nothing about speed; that data arrives. After every operation the whole destination is compared byte for
-// byte with a host model of it, including the bytes around the target that must not change.
-// The default reaches past 4 MiB because one SDMA linear copy packet moves 4 MiB at most.
+// Shows that data arrives, not how fast. After every operation the whole destination is compared byte for byte with a
+// host model of it, including the bytes around the target, which must not change.
+// The default exceeds 4 MiB because one SDMA linear copy packet moves at most 4 MiB.
 #include "check.h"
 
 #include <algorithm>
 
-constexpr size_t kGuard = 4096;    // bytes before and after the target that must stay as they are
+constexpr size_t kGuard = 4096;    // bytes before and after the target that must not change
 constexpr size_t kSizes[] = {1, 2, 3, 4, 7, 16, 63, 100, 1024, 4096, 16384, 16385, 65536, 65537, 1 << 20, (4 << 20) + 5};
 
 __device__ uint8_t device_symbol[1024];
@@ -39,7 +39,7 @@ static void randomise(uint8_t* bytes, size_t count, uint64_t& seed) {
   }
 }
 
-// Compares the whole target with the model and then continues with what it holds.
+// Compares the whole target with the model, which then takes over the target's content.
 static void expect(Bench& bench, const char* operation, size_t size) {
   HIP_OK(hipDeviceSynchronize());
   const std::vector<uint8_t>& want = bench.target.want;
@@ -120,7 +120,7 @@ static void device_to_device(Bench& bench, size_t size) {
   one("device to device, multiples of 4, async", 4, 12, true);
 }
 
-// `unit` bytes an element; the API counts elements.
+// `unit` bytes per element; the API counts elements.
 template <typename Value, typename Fill>
 static void fill(Bench& bench, const char* name, size_t size, size_t offset, Fill call) {
   const size_t count = size / sizeof(Value);
@@ -218,7 +218,7 @@ int main(int argc, char** argv) {
   const uint64_t seed = options.number("--seed", 1, 0, 1 << 30);
   options.finish();
 
-  // The rectangles below need 80 KiB with their pitches; small --max-bytes must not cut into that.
+  // The rectangles below need 80 KiB with their pitches, even if --max-bytes is smaller.
   const size_t room = std::max<size_t>(most, 128 << 10);
   Bench bench{};
   bench.seed = seed << 32;

@@ -1,17 +1,17 @@
-// gemm: C = A B for square row-major matrices, with more of the machine used from kernel to kernel.
+// gemm: C = A B for square row-major matrices; each kernel uses more of the machine than the one before.
 //
 //   gemm [-n order] [--kernel naive|lds|mfma|tiled|all] [--repeats N]      defaults: -n 192 --kernel all --repeats 1
 //
 // The order must be a multiple of 16.
 //
-// gemm_naive  one thread an element, fp32: 2n floats loaded for 2n FLOPs. Expected: bound by the caches (every
+// gemm_naive  one thread per element, fp32: 2n floats loaded for 2n FLOPs. Expected: bound by the caches (every
 //             element of A and B is loaded n times), the slowest per FLOP.
-// gemm_lds    16 x 16 tiles of A and B in LDS: 1/16 of the loads, two LDS reads a multiply-add. Expected: bound by LDS
-//             and faster than naive where n is large enough to fill the machine (--kernel lds -n 1024).
-// gemm_mfma   one wave a 16 x 16 tile, v_mfma_f32_16x16x16_f16: fp16 inputs, fp32 sums; 8192 FLOPs an instruction.
-//             Expected: the fewest instructions by far; bound by how its operands arrive, as it keeps no tile in LDS.
-// gemm_tiled  only on demand: BLOCK_M x BLOCK_N elements a workgroup in steps of BLOCK_K, THREAD_M x THREAD_N of them a
-//             thread, in registers; what there is to tune (-DBLOCK_M=128 ...). The order must be a multiple of all three.
+// gemm_lds    16 x 16 tiles of A and B in LDS: 1/16 of the loads, two LDS reads per multiply-add. Expected: bound by LDS
+//             and faster than naive if n is large enough to fill the machine (--kernel lds -n 1024).
+// gemm_mfma   one wave per 16 x 16 tile, v_mfma_f32_16x16x16_f16: fp16 inputs, fp32 sums; 8192 FLOPs per instruction.
+//             Expected: by far the fewest instructions; bound by the supply of operands, as it keeps no tile in LDS.
+// gemm_tiled  only on demand: BLOCK_M x BLOCK_N elements per workgroup in steps of BLOCK_K, of which THREAD_M x THREAD_N per
+//             thread, in registers; these can be tuned (-DBLOCK_M=128 ...). The order must be a multiple of all three.
 // Ranking by time at n >= 128: mfma < lds < naive.
 //
 // Inputs are multiples of 1/8 in [-1, 1), so that every product is a multiple of 1/64 and every sum up to n = 16384
@@ -20,7 +20,7 @@
 
 constexpr int kTile = 16;
 
-// What there is to tune of gemm_lds: -DGEMM_LDS_TILE=8, 16 or 32 (the order must be a multiple), -DGEMM_LDS_UNROLL=1...
+// The tuning parameters of gemm_lds: -DGEMM_LDS_TILE=8, 16 or 32 (the order must be a multiple), -DGEMM_LDS_UNROLL=1...
 #ifndef GEMM_LDS_TILE
 #define GEMM_LDS_TILE 16
 #endif
@@ -75,7 +75,7 @@ __global__ __launch_bounds__(kLdsTile* kLdsTile) void gemm_lds(const float* a, c
 }
 
 __global__ __launch_bounds__(kTiledThreads) void gemm_tiled(const float* a, const float* b, float* c, int n) {
-  __shared__ float tile_a[BLOCK_K][BLOCK_M + 1];  // a column of A is read along a row of this: other banks
+  __shared__ float tile_a[BLOCK_K][BLOCK_M + 1];  // padded: a column of A becomes a row, in different banks
   __shared__ float tile_b[BLOCK_K][BLOCK_N];
   constexpr int across = BLOCK_N / THREAD_N;
   const int thread_row = threadIdx.x / across, thread_column = threadIdx.x % across;
@@ -174,7 +174,7 @@ int main(int argc, char** argv) {
   float* device_c = check::device_array<float>(want.size());
 
   const auto run = [&](const char* name, auto&& launch) {
-    HIP_OK(hipMemset(device_c, 0xff, want.size() * sizeof(float)));  // NaN: an element left unwritten is found
+    HIP_OK(hipMemset(device_c, 0xff, want.size() * sizeof(float)));  // NaN, so that an unwritten element is detected
     for (int i = 0; i < repeats; ++i) launch();
     LAUNCH_OK();
     HIP_OK(hipDeviceSynchronize());

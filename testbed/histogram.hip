@@ -1,14 +1,14 @@
-// histogram: how often each byte value occurs, by atomics.
+// histogram: counts the occurrences of each byte value with atomics.
 //
 //   histogram [-n bytes] [--skew PERCENT] [--kernel global|lds|both] [--repeats N]
 //                                                                     defaults: -n 1048576, 0, both, 1
 //
-// --skew is the share of the bytes that have one and the same value (0: all values alike often, 100: one value only).
+// --skew is the percentage of bytes that have one particular value (0: all values equally frequent, 100: one value only).
 //
-// histogram_global  one global atomic add a byte on 256 counters: all the device's atomics meet in the same 1 KiB
-//                   (eight lines of L2). Expected: bound by atomics, and slower the more skewed the data.
-// histogram_lds     a histogram of its own in each workgroup's LDS, added to the global one at the end: 256 global
-//                   atomics a workgroup. Expected: many times fewer global atomics and faster; LDS bank conflicts and
+// histogram_global  one global atomic add per byte on 256 counters: all of the device's atomics target the same 1 KiB
+//                   (eight lines of L2). Expected: bound by atomics, and slower the more skewed the data is.
+// histogram_lds     a separate histogram in each workgroup's LDS, added to the global one at the end: 256 global
+//                   atomics per workgroup. Expected: many times fewer global atomics, and faster; LDS bank conflicts and
 //                   same-address atomics in LDS grow with the skew.
 //
 // Counts are integers, so the results do not depend on the order of the atomics. The CPU's counts must be equal.

@@ -2,7 +2,7 @@
 //
 //   pipeline [-n elements a chunk] [-c chunks] [-b threads per workgroup]      defaults: -n 65536 -c 3 -b 256
 //
-// Each chunk, on buffers of its own:
+// Each chunk, with its own buffers:
 //
 //   stream A   copy x in -> scale ---------------------------+-> (event: combined) -> block_sums -> copy sums out
 //                             \ (event: scaled)             /
@@ -22,7 +22,7 @@ __global__ void scale(float* x, int n) {
   if (i < n) x[i] *= kScale;
 }
 
-// Longer than `scale` on purpose, so that the two streams do not run in step.
+// Deliberately longer than `scale`, so that the two streams do not run in step.
 __global__ void shift(float* y, int n, int rounds) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i >= n) return;
@@ -147,7 +147,7 @@ int main(int argc, char** argv) {
     HIP_OK(hipEventElapsedTime(&scaled, chunks[i].start, chunks[i].scaled));
     HIP_OK(hipEventElapsedTime(&total, chunks[i].start, chunks[i].end));
     std::fprintf(stderr, "chunk %d: scaled after %.4f ms, done after %.4f ms\n", i, scaled, total);
-    // Between the two lie a kernel at least, so a device whose clock stands still is found here.
+    // At least one kernel lies between the two, so this detects a device whose clock stands still.
     if (!(scaled >= 0 && total > scaled))
       check::fail("pipeline: chunk %d: event times out of order: scaled %g ms, end %g ms", i, scaled, total);
     sum = sum * 31 + verify(chunks[i], i, n, threads, workgroups);

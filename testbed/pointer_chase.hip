@@ -1,18 +1,18 @@
-// pointer_chase: follows linked lists through memory; every load's address is the value of the load before.
+// pointer_chase: follows linked lists through memory; the address of each load is the value of the previous one.
 //
 //   pointer_chase [--bytes N] [--stride N] [--hops N] [--kernel one|wave|both] [--repeats N]
 //                                                   defaults: --bytes 262144 --stride 128 --hops 16384 --kernel both
 //
-// A list visits every slot (one a `stride` bytes, in a random order that is one cycle) of an array of --bytes.
+// A list visits every slot of an array of --bytes (one slot every `stride` bytes), in a random order that forms one cycle.
 //
 // chase_one   one lane follows the list: one load in flight on the whole device. Expected: time = hops x latency,
-//             the clearest latency-bound kernel there is; --bytes chooses the level of the memory hierarchy that
+//             the clearest latency-bound kernel there is; --bytes selects the level of the memory hierarchy that
 //             answers: up to 16 KiB (gfx90a) or 32 KiB (gfx942) L1, up to 4 MiB L2, up to 256 MiB the MALL, then HBM
-//             (with enough hops to come round: a list is only cached once it was visited).
-// chase_wave  64 lanes of one wave, each from its own start: 64 lines a load. Expected: the same number of dependent
+//             (given enough hops for a full cycle: a list is cached only after it has been visited).
+// chase_wave  64 lanes of one wave, each from its own start: 64 lines per load. Expected: the same number of dependent
 //             steps, each somewhat longer; 64 times the traffic in far less than 64 times the time.
 //
-// The CPU follows the same list: the slot that each lane ends in and the sum over the slots on its way must be equal.
+// The CPU follows the same list: the slot in which each lane ends and the sum over the slots visited must be equal.
 #include "check.h"
 
 #include <algorithm>
@@ -22,7 +22,7 @@ constexpr int kLanes = 64;
 
 struct End {
   uint32_t slot;
-  uint32_t sum;  // of the slot numbers on the way, so that a short cut is found
+  uint32_t sum;  // of the slot numbers on the way, so that a short cut is detected
 };
 
 __device__ void chase(const uint32_t* list, int words, int hops, uint32_t start, End* end) {

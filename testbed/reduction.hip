@@ -1,19 +1,19 @@
-// reduction: the sum of an array, by a tree in LDS or by shuffles, of int and of float.
+// reduction: the sum of an array of int or float, by a tree in LDS or by shuffles.
 //
 //   reduction [-n elements] [--kernel lds|shuffle|both] [--type int|float|both] [--repeats N]
 //                                                                     defaults: -n 1048576, both, both, 1
 //
-// Two launches of the same kernel: the first leaves one sum a workgroup, the second adds those up. Every thread first
-// adds its elements with a grid stride, then the workgroup combines: the order is fixed by n, so that the float
-// result has the same bits on every run, and no atomics are used.
+// Two launches of the same kernel: the first leaves one sum per workgroup, the second adds these up. Every thread first
+// adds its elements with a grid stride, then the workgroup combines the sums. The order is fixed by n, so that the float
+// result has the same bits in every run, and no atomics are used.
 //
-// reduce_lds      a tree over 256 LDS words, eight barriers, half of the lanes idle after each step.
+// reduce_lds      a tree over 256 LDS words, eight barriers; each step idles half of the remaining lanes.
 // reduce_shuffle  butterflies inside each wave (ds_bpermute or DPP, no barrier), then four wave sums through LDS.
-// Expected: both read 4 bytes an element once (operational intensity 0.25 ops/byte): bound by memory at large n, and
-// there equal; at small n the barriers of reduce_lds show, so shuffle is the faster one. The second launch is pure
+// Expected: both read 4 bytes per element once (operational intensity 0.25 ops/byte): at large n, both are bound by memory
+// and equally fast; at small n the barriers of reduce_lds show, so that shuffle is faster. The second launch is pure
 // launch overhead and latency: one workgroup.
 //
-// The CPU reference adds in the very same order: results must be equal bit for bit.
+// The CPU reference adds in exactly the same order: results must be bit-identical.
 #include "check.h"
 
 #include <type_traits>

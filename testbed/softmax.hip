@@ -1,4 +1,4 @@
-// softmax_testbed: row-wise softmax of a rows x cols float matrix, the slow way and a better way.
+// softmax_testbed: row-wise softmax of a rows x cols float matrix, in a slow and in a better way.
 //
 //   softmax_testbed [--rows R] [--cols C] [--kernel naive|lds|both] [--repeats N]
 //                                                                     defaults: 1024 x 512, both, 1
@@ -104,7 +104,7 @@ int main(int argc, char** argv) {
   float* device_out = check::device_array<float>(elements);
 
   const auto run = [&](const char* name, auto&& launch) {
-    HIP_OK(hipMemset(device_out, 0xff, elements * sizeof(float)));  // NaN: an element left unwritten is found
+    HIP_OK(hipMemset(device_out, 0xff, elements * sizeof(float)));  // NaN, so that an unwritten element is detected
     for (int i = 0; i < repeats; ++i) launch();
     LAUNCH_OK();
     HIP_OK(hipDeviceSynchronize());

@@ -1,19 +1,19 @@
-// stencil: a 7-point stencil over a 3D grid of doubles, with a square root and a division a point.
+// stencil: a 7-point stencil over a 3D grid of doubles, with a square root and a division per point.
 //
 //   stencil [-n edge] [--steps N]                                                   defaults: -n 96 --steps 2
 //
 // Each step computes, for every inner point, the mean of its six neighbours divided by sqrt(1 + centre^2); points on
-// the border keep their values. Two grids change places between steps. A thread goes through some planes in z, point by
+// the border keep their values. Two grids are swapped between steps. A thread goes through several planes in z, point by
 // point: unrolling that loop would let it load for several points at once.
 //
-// Shows: fp64 on the vector unit. Seven loads and one store of 8 bytes a point, of which six loads should hit in
-// cache (neighbours in x are in the same line, those in y and z were read by the workgroup or by a near one): 16
-// bytes a point from memory. sqrt and division are sequences of about 40 fp64 operations together. Expected: bound
-// by fp64 VALU and latency while the grid fits in L2, and near the ridge of the fp64 roofline (3 to 4 FLOPs a byte)
-// when it does not (-n 512).
+// Shows: fp64 on the vector unit. Seven loads and one store of 8 bytes per point, of which six loads should hit in
+// cache (neighbours in x are in the same line, those in y and z were read by the workgroup or by a nearby one): 16
+// bytes per point from memory. sqrt and division together take about 40 fp64 operations. Expected: bound by fp64
+// VALU and latency while the grid fits in L2, and near the ridge of the fp64 roofline (3 to 4 FLOPs per byte) when
+// it does not (-n 512).
 //
 // All operations are correctly rounded (IEEE 754) and their order is the same on the CPU, without contraction to
-// fused operations: results must be equal bit for bit.
+// fused operations: results must be bit-identical.
 #include "check.h"
 
 #include <cmath>
@@ -21,7 +21,7 @@
 #pragma clang fp contract(off)
 
 constexpr int kBlockX = 64, kBlockY = 4;
-constexpr int kDepth = 8;  // planes that a thread goes through
+constexpr int kDepth = 8;  // planes per thread
 
 __host__ __device__ inline double updated(double centre, double west, double east, double south, double north,
                                           double below, double above) {
@@ -39,7 +39,7 @@ __global__ __launch_bounds__(kBlockX* kBlockY) void stencil_step(const double* _
   const int first = blockIdx.z * kDepth, end = min(n, first + kDepth);
   for (int z = first; z < end; ++z) {
     const size_t i = z * plane + y * row + x;
-    // A point of the border is its own neighbour: no load depends on where the point is.
+    // A border point counts as its own neighbour, so that no load depends on the point's position.
     const bool border = edge || z == 0 || z == n - 1;
     const size_t dx = border ? 0 : 1, dy = border ? 0 : row, dz = border ? 0 : plane;
     const double value = updated(in[i], in[i - dx], in[i + dx], in[i - dy], in[i + dy], in[i - dz], in[i + dz]);
@@ -70,7 +70,7 @@ int main(int argc, char** argv) {
   for (size_t i = 0; i < points; ++i) want[i] = check::noise(i) * 0x1p-30 - 2.0 + check::noise(~i) * 0x1p-62;  // [-2, 2)
   double* from = check::device_copy_of(want);
   double* to = check::device_array<double>(points);
-  HIP_OK(hipMemset(to, 0xff, points * sizeof(double)));  // NaN: a point left unwritten is found
+  HIP_OK(hipMemset(to, 0xff, points * sizeof(double)));  // NaN, so that an unwritten point is detected
 
   const dim3 groups((n + kBlockX - 1) / kBlockX, (n + kBlockY - 1) / kBlockY, (n + kDepth - 1) / kDepth), threads(kBlockX, kBlockY);
   for (int step = 0; step < steps; ++step) {

@@ -2,12 +2,12 @@
 //
 //   vcopy [-n elements] [-b threads per workgroup] [-i launches]        defaults: -n 1048576 -b 256 -i 3
 //
-// Shows: pure streaming. With the defaults a launch is 16384 waves, reads 8 MiB and writes 8 MiB, no arithmetic on
+// Shows: pure streaming. With the defaults a launch has 16384 waves, reads 8 MiB and writes 8 MiB, without arithmetic on
 // the data: operational intensity 0. Each full wave executes 3 SALU, 6 VALU, 4 SMEM, 1 branch, 1 load and 1 store on
-// gfx942 (clang -O3), which is also what an MI300X's counters say, so it calibrates instruction counting.
+// gfx942 (clang -O3); the counters of an MI300X show the same, so it calibrates instruction counting.
 #include "check.h"
 
-// `b` and `stride` are unused in the original too; they stay, because the kernarg layout and the symbol depend on them.
+// `b` and `stride` are unused in the original, too; they are kept because the kernarg layout and the symbol depend on them.
 __global__ void vecCopy(double* a, [[maybe_unused]] double* b, double* c, int n, [[maybe_unused]] int stride) {
   int id = blockIdx.x * blockDim.x + threadIdx.x;
   if (id < n) {

@@ -78,7 +78,7 @@ CHEATS = {
 ''' + CORE + '''  if (junk == 12345.678f) out[row] = 0;
 '''), "equivalence", ""),
     "wrong for numbers some ten times larger than seen": (body(CORE.replace("sum += x * x;", "sum += x > 100.0f && x < 3000.0f ? 0.0f : x * x;")), "equivalence", ""),
-    "promises in a new function that its pointers are restrict": (changed(("namespace one {", "__device__ void add(const float* __restrict__ in, float* __restrict__ out, float& sum) { out[0] = sum; sum += in[0] * in[0]; }\nnamespace one {"), ("sum += x * x;", "add(in + row * width + i, out + row, sum);")), "source", "promises what is not checked there"),
+    "promises in a new function that its pointers are restrict": (changed(("namespace one {", "__device__ void add(const float* __restrict__ in, float* __restrict__ out, float& sum) { out[0] = sum; sum += in[0] * in[0]; }\nnamespace one {"), ("sum += x * x;", "add(in + row * width + i, out + row, sum);")), "source", "a promise that is not checked there"),
     "wrong for width > 48 only": (changed(("i < width; ++i) {", "i < (width > 48 ? 48 : width); ++i) {")), "equivalence", "width ="),
     "weight clamped to [0,1.5]": (changed(("sum * weight;\n}\n}", "sum * (weight < 0 ? 0 : weight > 1.5f ? 1.5f : weight);\n}\n}")), "equivalence", "weight ="),
     "uses VGPR 200 it did not ask for": (body(CORE.replace("  out[row] = sum * weight;", '  asm volatile("v_mov_b32 v200, %1\\n s_nop 4\\n v_mov_b32 %0, v200" : "=v"(sum) : "v"(sum));\n  out[row] = sum * weight;')), "source", "in assembly"),
@@ -101,7 +101,7 @@ CHEATS = {
 ''' + CORE), "equivalence", ""),
     "tolerance: fast math inside body": (changed(("const float x = in[row * width + i];", "\n#pragma clang fp reassociate(on)\n    const float x = in[row * width + i];")), "equivalence", ""),
     "relies on in being 16-byte aligned": (body('''  const float* q = (const float*)__builtin_assume_aligned(in, 16);
-''' + CORE.replace("in[row", "q[row")), "source", "promises what is not checked"),
+''' + CORE.replace("in[row", "q[row")), "source", "a promise that is not checked"),
     "s_sethalt / trap on unseen weight": (body('''  if (weight > 100) __builtin_trap();
 ''' + CORE), "code object", "the host"),
     "quick on the captured inputs alone": (
@@ -126,7 +126,7 @@ CHEATS = {
     "reads its grid's size": (body("  if (__builtin_amdgcn_grid_size_x() == 7) return;\n" + CORE), "code object", "dispatch packet"),
     "reads hidden arguments": (body("  if (((const int*)__builtin_amdgcn_implicitarg_ptr())[0] == 99) return;\n" + CORE), "code object", "hidden_"),
     "writes behind its output": (body(CORE + "  if (row == count - 1) out[count] = 1;\n"), "equivalence", ""),
-    "writes into its input": (body(CORE + "  if (row == 0) const_cast<float*>(in)[5] = 1;\n"), "equivalence", "leaves alone"),
+    "writes into its input": (body(CORE + "  if (row == 0) const_cast<float*>(in)[5] = 1;\n"), "equivalence", "does not change"),
     "sums in another order": (body(CORE.replace("int i = 0; i < width; ++i", "int i = width - 1; i >= 0; --i")), "equivalence", "ULP"),
     "skips what is zero": (body(CORE.replace("sum += x * x;", "if (x != 0) sum += x * x;").replace("out[row] = sum * weight", "out[row] = sum == 0 ? 0 : sum * weight")), "equivalence", ""),
     "knows the sum's sign": (body(CORE.replace("out[row] = sum * weight", "out[row] = __builtin_fabsf(sum * weight)")), "equivalence", "weight ="),
@@ -160,7 +160,7 @@ CHEATS = {
     "writes to the next allocation in the program alone": (
         body(IN_THE_PROGRAM + CORE + "  if (in_the_program && row == 0) out[1024] = 100;\n"), "application", "in 768 bytes of device memory",
     ),
-    "a bound below the launches'": (changed(("__global__ void rows(const float* in, float* out", "__global__ __attribute__((amdgpu_flat_work_group_size(1, 32))) void rows(const float* in, float* out")), "source", "threads a workgroup"),
+    "a bound below the launches'": (changed(("__global__ void rows(const float* in, float* out", "__global__ __attribute__((amdgpu_flat_work_group_size(1, 32))) void rows(const float* in, float* out")), "source", "threads per workgroup"),
 }  # fmt: skip
 HONEST = {
     "removes useless store": HONEST_TEXT,

@@ -1,4 +1,4 @@
-// XXH3 checksums: of pages, of a block by its pages' checksums, of small files.
+// XXH3 checksums of pages, of blocks (computed from their pages' checksums), and of small files.
 #pragma once
 
 #define XXH_INLINE_ALL
@@ -25,7 +25,7 @@ inline Checksum block_checksum_of(const unsigned char* bytes, uint64_t size) {
   return block_checksum({pages, size / kPage});
 }
 
-// What `xxhsum -H2` prints.
+// In the format of `xxhsum -H2`.
 inline std::string text_checksum(const void* bytes, size_t size) {
   const XXH128_hash_t hash = XXH3_128bits(bytes, size);
   char text[33];

@@ -74,7 +74,7 @@ std::optional<CodeMetadata> code_metadata(std::span<const unsigned char> file) {
     metadata.target = root.value("amdhsa.target", "");
     for (const json& kernel : root.at("amdhsa.kernels")) metadata.kernels.push_back(kernel_from(kernel));
     return metadata;
-  } catch (const std::exception&) {  // json's own, and lengths that no memory is enough for
+  } catch (const std::exception&) {  // json's own, and failed allocations of absurd lengths
     return {};
   }
 }

@@ -10,7 +10,7 @@
 
 namespace rpd::capture {
 
-// What a file's bytes hold at an offset; false if they end before.
+// Reads `value` from a file's bytes at an offset; returns false if it extends beyond the end.
 template <class T>
 bool read_at(std::span<const unsigned char> file, uint64_t offset, T& value) {
   if (offset > file.size() || sizeof(T) > file.size() - offset) return false;
@@ -18,7 +18,7 @@ bool read_at(std::span<const unsigned char> file, uint64_t offset, T& value) {
   return true;
 }
 
-// Empty if it is no 64-bit ELF file, or if its table of segments is not all there.
+// Empty if this is not a 64-bit ELF file, or if its segment table is incomplete.
 inline std::vector<Elf64_Phdr> elf_segments(std::span<const unsigned char> file) {
   Elf64_Ehdr header{};
   if (!read_at(file, 0, header) || std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_ident[EI_CLASS] != ELFCLASS64)

@@ -1,4 +1,4 @@
-// Files of one folder, by names that cannot leave it.
+// Access to the files of one folder, by names that cannot lead out of it.
 #pragma once
 
 #include <cstdint>
@@ -29,12 +29,12 @@ struct FileError : std::runtime_error {
 
 class Folder {
  public:
-  explicit Folder(const std::string& path);  // an existing one; throws
+  explicit Folder(const std::string& path);  // throws unless the folder exists
 
   const std::string& path() const { return path_; }
   bool has(const std::string& name) const;
 
-  // Reading: an invalid File if there is no such regular file; links are not followed.
+  // Reading: returns an invalid File if there is no such regular file; links are not followed.
   File open(const std::string& name, uint64_t& bytes) const;
 
   // Writing: these throw.
@@ -49,7 +49,7 @@ class Folder {
   File descriptor_;
 };
 
-// Whole or not at all.
+// Transfer all bytes or fail: write_fully throws, read_fully returns false.
 void write_fully(int file, const void* bytes, size_t size, uint64_t position);
 bool read_fully(int file, void* bytes, size_t size, uint64_t position);
 

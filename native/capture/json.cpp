@@ -46,7 +46,7 @@ T number(const json& object, const char* key) {
   return static_cast<T>(wide);
 }
 
-// Null and objects can be walked through as well.
+// Checked because null and objects can be iterated over as well.
 const json& list(const json& object, const char* key) {
   const json& value = object.at(key);
   if (!value.is_array()) refuse(std::string(key) + " is not a list");
@@ -64,7 +64,7 @@ std::array<uint32_t, 3> triple(const json& object, const char* key) {
   return values;
 }
 
-// Bytes that are no UTF-8 (a command's arguments may hold any) become replacement characters.
+// Bytes that are not UTF-8 (a command's arguments may contain any) become replacement characters.
 std::string dump(const json& value) { return value.dump(1, ' ', false, json::error_handler_t::replace); }
 
 template <class F>
@@ -102,7 +102,7 @@ Packet packet_from(const json& object) {
   return packet;
 }
 
-// [LLVM AMDGPUUsage, "Kernel Descriptor"]. Null where the bytes are not known.
+// [LLVM AMDGPUUsage, "Kernel Descriptor"]. Null if the bytes are unknown.
 json descriptor_fields(const std::string& hexadecimal) {
   constexpr size_t kBytes = 64;
   if (hexadecimal.size() != 2 * kBytes) return nullptr;
@@ -254,7 +254,7 @@ std::vector<Region> regions_from_json(const std::string& text) {
       while (which < kKindNames.size() && kind != kKindNames[which]) ++which;
       if (which == kKindNames.size()) refuse("unknown kind of memory " + kind);
       region.kind = static_cast<Kind>(which);
-      // The names are a service to readers; only those that follow from the address are ever opened.
+      // The file names are only a convenience for readers; the files opened are those whose names follow from the address.
       if (object.at("file").get<std::string>() != region_file(region, Phase::before) ||
           object.at("after_file").get<std::string>() != region_file(region, Phase::after))
         refuse("the file of the region at " + hex(region.base) + " is not " + region_file(region, Phase::before));

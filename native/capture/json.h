@@ -1,4 +1,4 @@
-// The capture's descriptions as JSON. Reading throws InvalidCapture, whatever the text.
+// The capture's descriptions as JSON. Reading throws InvalidCapture for any invalid text.
 #pragma once
 
 #include <map>
@@ -16,7 +16,7 @@ struct InvalidCapture : std::runtime_error {
 
 struct FileEntry {
   uint64_t bytes = 0;
-  std::string checksum;  // empty where the index files' checksums cover the content
+  std::string checksum;  // empty if the index files' checksums cover the content
 };
 using Manifest = std::map<std::string, FileEntry>;
 

@@ -74,7 +74,7 @@ Capture::Capture(const std::string& path) : folder_(opened(path)) {
   read_index(Phase::after);
   check_dispatch();
   for (uint32_t region = 0; region < regions_.size(); ++region)
-    for (const Phase phase : {Phase::before, Phase::after}) data_file(region, phase);  // there, and of the right size
+    for (const Phase phase : {Phase::before, Phase::after}) data_file(region, phase);  // must exist, with the right size
 }
 
 std::vector<unsigned char> Capture::read(const char* name, uint64_t limit) const {
@@ -210,7 +210,7 @@ void Capture::load(Phase phase, uint32_t region, unsigned char* memory) const {
   }
 }
 
-// Between the named bytes there must be nothing: a damaged hole would go unseen.
+// Between the bytes that records name there must be nothing, since damage in a hole would otherwise go unnoticed.
 void Capture::check_holes_of(uint32_t region, Phase phase) const {
   const File file = data_file(region, phase);
   if (!file) return;

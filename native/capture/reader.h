@@ -1,4 +1,4 @@
-// Opens a capture, believing nothing of it.
+// Opens a capture without trusting its content.
 #pragma once
 
 #include <memory>
@@ -11,8 +11,8 @@
 
 namespace rpd::capture {
 
-// A capture whose descriptions are consistent and whose small files have their checksums. What load() returns is
-// checked too. All throw InvalidCapture with one line that names the file.
+// A capture whose descriptions are consistent and whose small files match their checksums. The bytes that load() reads are
+// checked too. All functions throw InvalidCapture, with one line that names the file.
 class Capture {
  public:
   explicit Capture(const std::string& path);
@@ -25,12 +25,12 @@ class Capture {
   const std::vector<Block>& blocks(Phase phase) const { return blocks_[static_cast<size_t>(phase)]; }
   const Region* region_of(uint64_t address, uint64_t bytes) const;
 
-  // Puts the blocks of a region to where they belong in `memory`, which is region.bytes long. For Phase::before it
-  // must be zero, for Phase::after hold what was before.
+  // Copies the blocks of a region to their places in `memory`, which is region.bytes long. For Phase::before it must be
+  // zero, for Phase::after it must hold the content before the kernel.
   void load(Phase phase, uint32_t region, unsigned char* memory) const;
-  // All of a phase, to nowhere; also that its files hold nothing but what the index names.
+  // Reads and checks all blocks of a phase, and checks that its files hold nothing but what the index names.
   void verify(Phase phase) const;
-  // The latter alone: cheap where holes are holes.
+  // Only the latter check: cheap if the files' gaps are real holes.
   void check_holes(Phase phase) const;
 
  private:

@@ -58,7 +58,7 @@ void Writer::open_file(Phase phase, uint32_t region) {
   }
   file_ = folder_.create(name);
   if (level_) return;
-  // As long as the region, and sparse: an image of it.
+  // An image of the region: of the same length, and sparse.
   if (ftruncate(file_.descriptor(), static_cast<off_t>(regions_[region].bytes)) != 0)
     fail_with_errno(folder_.path() + "/" + name);
   entry.bytes = regions_[region].bytes;
@@ -105,7 +105,7 @@ void Writer::store(Phase phase, Block block, const unsigned char* bytes, const P
     const bool smaller = !ZSTD_isError(size) && size < block.bytes;
     block.position = end_, block.stored = smaller ? static_cast<uint32_t>(size) : block.bytes;
     put(smaller ? reinterpret_cast<const unsigned char*>(compressed_.data()) : bytes, block.stored, end_);
-    flush_run();  // the buffer is used again
+    flush_run();  // the buffer is about to be reused
     end_ += block.stored;
   } else {
     block.position = block.offset, block.stored = block.bytes;
@@ -142,7 +142,7 @@ void Writer::write(Phase phase, uint32_t region, uint64_t offset, std::span<cons
     store(phase, block, bytes.data() + page * kPage, {checksums.subspan(page, end - page), skip.subspan(page, end - page)});
     page = end;
   }
-  flush_run();  // the caller uses its buffer again
+  flush_run();  // the caller reuses its buffer
 }
 
 void Writer::write_file(const char* name, std::span<const unsigned char> bytes) {
@@ -160,7 +160,7 @@ std::span<const unsigned char> as_bytes(const std::vector<Block>& blocks) {
   return {reinterpret_cast<const unsigned char*>(blocks.data()), blocks.size() * sizeof(Block)};
 }
 
-// "isolate_capture" beside the capture: always the newest complete one.
+// Updates the link "isolate_capture" beside the capture, which always points to the newest complete one.
 void link_newest(const std::filesystem::path& capture) {
   namespace fs = std::filesystem;
   const fs::path link = capture.parent_path() / "isolate_capture";
@@ -200,7 +200,7 @@ void Writer::abandon(const std::string& why) noexcept {
     const std::string text = "there is no capture here: " + why + "\n";
     folder_.write(kIncompleteFile, text.data(), text.size());
   } catch (const std::exception&) {
-    // The first mark is still there.
+    // The initial mark is still there.
   }
 }
 

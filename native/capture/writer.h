@@ -1,4 +1,4 @@
-// Writes a capture's directory: first a mark that it is incomplete, last the manifest.
+// Writes a capture's directory: first a mark that the capture is incomplete, last the manifest.
 #pragma once
 
 #include <map>
@@ -16,10 +16,10 @@ struct ZSTD_CCtx_s;
 
 namespace rpd::capture {
 
-// Everything throws std::runtime_error; the directory then stays marked as incomplete.
+// All functions throw std::runtime_error on failure; the directory then stays marked as incomplete.
 class Writer {
  public:
-  // Creates `path`, which must not exist. zstd_level: none stores bytes as they are, in sparse files.
+  // Creates `path`, which must not exist. Without a zstd_level, bytes are stored uncompressed, in sparse files.
   Writer(const std::string& path, std::optional<int> zstd_level);
   ~Writer();
 
@@ -27,17 +27,17 @@ class Writer {
   uint64_t bytes_stored() const { return stored_; }
 
   void begin(const std::vector<Region>& regions);
-  // Bytes of a region, in ascending order of regions and offsets within a phase. Offset: a multiple of kBlock.
-  // `checksums` are the pages'; pages with `skip` are zero (before) or unchanged (after).
+  // Writes bytes of a region. Within a phase, calls must come in ascending order of regions and offsets; `offset` must be a
+  // multiple of kBlock. `checksums` are those of the pages; pages with `skip` set are zero (before) or unchanged (after).
   void write(Phase phase, uint32_t region, uint64_t offset, std::span<const unsigned char> bytes,
              std::span<const uint64_t> checksums, std::span<const bool> skip);
   void finish(const Dispatch& dispatch, std::span<const unsigned char> kernarg, std::span<const unsigned char> code);
 
-  // Gives the disk's space back and says in the directory why there is no capture.
+  // Frees the disk space and records in the directory why there is no capture.
   void abandon(const std::string& why) noexcept;
 
  private:
-  struct Pages;  // of one call of write()
+  struct Pages;  // those of one write() call
   void open_file(Phase phase, uint32_t region);
   void close_file();
   void store(Phase phase, Block block, const unsigned char* bytes, const Pages& pages);
@@ -50,7 +50,7 @@ class Writer {
   std::vector<char> compressed_;
   std::vector<Region> regions_;
   std::array<std::vector<Block>, 2> blocks_;
-  std::map<Checksum, Block> known_;  // of phase before, by content
+  std::map<Checksum, Block> known_;  // blocks of Phase::before, by content
   Manifest manifest_;
   uint64_t stored_ = 0;
 
@@ -59,7 +59,7 @@ class Writer {
   Phase phase_ = Phase::before;
   uint32_t region_ = 0;
   uint64_t end_ = 0;  // where the next compressed block goes
-  // Bytes that are contiguous in memory and file, not written yet.
+  // Bytes that are contiguous both in memory and in the file, and not yet written.
   const unsigned char* run_ = nullptr;
   uint64_t run_bytes_ = 0, run_position_ = 0;
 };

@@ -11,7 +11,7 @@ namespace {
 
 std::string text_or_empty(const nlohmann::json& value) { return value.is_null() ? "" : value.get<std::string>(); }
 
-// The device reads these names when a dispatch ends, and none is under way.
+// The device reads these variables when a dispatch ends, and none is in flight now.
 void put_findings_into(const std::string& folder) {
   for (const auto& [variable, file] : {std::pair{"ROCM_PERF_DEVICE_RACES", "races"}, {"ROCM_PERF_DEVICE_WRITTEN", "written"}}) {
     if (folder.empty()) unsetenv(variable);

@@ -1,5 +1,5 @@
-// Many runs in one process: other inputs are put over the captured memory and taken off again, and the software device begins
-// anew where its options change.
+// Many runs in one process: overlays of other inputs are applied to the captured memory and removed again, and the software
+// device starts anew whenever its options change.
 #pragma once
 
 #include <chrono>
@@ -20,16 +20,16 @@ struct WrongCases : std::runtime_error {
 struct Case {
   std::optional<uint8_t> poison;
   std::string overlay, dump, findings;  // paths, or empty
-  std::string device_options;           // beside those of the process
+  std::string device_options;           // in addition to those of the process
   bool flush_cache = false, compare = false;
 };
 
-// A file with a JSON list of {"poison": BYTE or null, "overlay": FILE or null, "dump": FOLDER or null, "findings": FOLDER or
-// null (where the software device writes what its race check finds), "device_options": TEXT, "flush_cache": BOOL, "compare":
-// BOOL}. Throws WrongCases.
+// Reads a file with a JSON list of {"poison": BYTE or null, "overlay": FILE or null, "dump": FOLDER or null, "findings":
+// FOLDER or null (where the software device writes the findings of its race check), "device_options": TEXT, "flush_cache":
+// BOOL, "compare": BOOL}. Throws WrongCases.
 std::vector<Case> read_cases(const std::string& path);
 
-// Runs each once and prints one line of JSON for each as it ends; what a case throws ends the run.
+// Runs each case once and prints one line of JSON as it ends. An exception from a case ends the run.
 void run_cases(Session& session, const std::vector<Case>& cases, std::chrono::seconds limit);
 
 }  // namespace rpd::replay

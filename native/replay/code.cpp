@@ -8,7 +8,7 @@
 namespace rpd::replay {
 namespace {
 
-constexpr uint32_t kGroupLimit = 64 * 1024;  // of LDS that a workgroup can have, on all families that are supported
+constexpr uint32_t kGroupLimit = 64 * 1024;  // bytes of LDS that a workgroup can have, on all supported families
 
 [[noreturn]] void refuse(const std::string& why) { throw UnfitCode(why); }
 
@@ -35,7 +35,8 @@ std::string processor(const std::string& target) {
 
 bool is_hidden(const capture::KernelArgument& argument) { return argument.kind.starts_with("hidden_"); }
 
-// What ROCr's loader takes for granted of a file that begins as an ELF file: that its tables and segments are all there.
+// Checks what ROCr's loader takes for granted in a file that begins like an ELF file: that its tables and segments are
+// complete. Returns a description of the damage, or an empty text.
 std::string damage_of(std::span<const unsigned char> file) {
   Elf64_Ehdr header{};
   if (file.size() < SELFMAG || std::memcmp(file.data(), ELFMAG, SELFMAG) != 0) return "";
@@ -56,8 +57,8 @@ std::string damage_of(std::span<const unsigned char> file) {
   return "";
 }
 
-// The captured bytes are for the captured layout. Of hidden arguments a kernel has those that it uses: a replacement may
-// leave some out, but must not want any that was not filled in.
+// The captured argument bytes have the captured layout. A kernel has only those hidden arguments that it uses: a replacement
+// may have fewer, but must not need any that has not been filled in.
 void check_arguments(const capture::KernelMetadata& captured, const capture::KernelMetadata& replacement) {
   std::vector<capture::KernelArgument> before, after;
   std::copy_if(captured.arguments.begin(), captured.arguments.end(), std::back_inserter(before),

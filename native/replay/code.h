@@ -1,4 +1,4 @@
-// A code object loaded by ROCr, where ROCr wants it.
+// A code object loaded by ROCr, at an address that ROCr chooses.
 #pragma once
 
 #include <hsa/hsa.h>
@@ -39,13 +39,13 @@ class LoadedCode {
   std::vector<capture::Variable> variables_;
 };
 
-// What the replacement's kernel needs where it differs from the captured packet.
+// Packet fields for which the replacement's kernel may need values other than the captured ones.
 struct Fit {
   uint32_t private_bytes = 0, group_bytes = 0;
 };
 
-// Throws UnfitCode, naming what is wrong: a file that is not whole, another target, no such kernel, other arguments, too much
-// LDS, a workgroup that it was not compiled for.
+// Throws UnfitCode, naming the mismatch: a truncated file, another target, no such kernel, other arguments, too much LDS, a
+// workgroup size that it was not compiled for.
 Fit fit(const capture::Dispatch& dispatch, std::span<const unsigned char> captured, std::span<const unsigned char> replacement);
 
 }  // namespace rpd::replay

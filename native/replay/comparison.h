@@ -1,4 +1,5 @@
-// Memory after a replay against what was captured after the kernel: byte by byte, or number by number with a tolerance.
+// Compares memory after a replay with the memory captured after the kernel: byte by byte, or number by number with a
+// tolerance.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +12,8 @@ namespace rpd::replay {
 
 enum class Number { f16, bf16, f32, f64 };
 
-// Numbers of this type in the allocation (or region) at `address`, 0 for everywhere, may differ so much: |a - b| <=
-// relative * max(|a|, |b|) + absolute. A NaN equals only the very same bits.
+// How much numbers of this type may differ in the allocation (or region) at `address` (0: everywhere): |a - b| <=
+// relative * max(|a|, |b|) + absolute. A NaN equals only a NaN with exactly the same bits.
 struct Tolerance {
   uint64_t address = 0;
   Number type = Number::f32;
@@ -26,15 +27,15 @@ struct RegionVerdict {
   uint64_t base = 0, bytes = 0;
   capture::Kind kind{};
   uint64_t expected_changes = 0;  // bytes that the captured kernel changed
-  uint64_t differing_bytes = 0;   // not equal to the captured, whatever the tolerance
-  uint64_t beyond = 0;            // of those, bytes in numbers beyond the tolerance (all of them where there is none)
-  uint64_t first_difference = 0;  // address of the first byte that counts; 0 if there is none
+  uint64_t differing_bytes = 0;   // bytes not equal to the captured ones, whatever the tolerance
+  uint64_t beyond = 0;            // differing bytes in numbers beyond the tolerance (all of them if there is no tolerance)
+  uint64_t first_difference = 0;  // address of the first byte that counts in `beyond`; 0 if there is none
   double largest_error = 0;       // relative, among numbers that were compared with a tolerance
 };
 
 struct Comparison {
   bool equal = true;
-  std::vector<RegionVerdict> regions;  // every one
+  std::vector<RegionVerdict> regions;  // all regions
 };
 
 Comparison compare(ExactMemory& memory, Image& image, const capture::Capture& capture,

@@ -1,5 +1,5 @@
-// How long a dispatch took, by times that lie in memory which its kernel can write: a GPU writes them into completion
-// signals, and a kernel finds its own signal in its packet. So they are held against what it cannot write.
+// The duration of a dispatch, from times in memory that its kernel can write: a GPU writes them into completion signals, and
+// a kernel can find its own signal in its packet. So they are checked against times that it cannot write.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 
 namespace rpd::replay {
 
-// From one packet's completion signal, in ticks.
+// The times in one packet's completion signal, in ticks.
 struct Stamps {
   uint64_t start = 0, end = 0;
 };
@@ -17,10 +17,10 @@ struct Contradiction : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// Milliseconds that the kernel took. before: of a barrier packet that had completed, and whose times had been read, before
-// the kernel's packet was submitted; after: of one that completed after it. host_ms: by the host's clock, from ringing the
-// doorbell for the kernel to seeing `after` complete. Throws Contradiction where the kernel's times lie outside of the two,
-// end before they start, or make it run for longer than the host waited.
+// Returns the milliseconds that the kernel took. before: stamps of a barrier packet that had completed, and whose times had
+// been read, before the kernel's packet was submitted; after: stamps of a barrier packet that completed after the kernel.
+// host_ms: time on the host's clock from ringing the doorbell for the kernel to seeing `after` complete. Throws Contradiction
+// if the kernel starts before `before` ended, ends after `after`, ends before it starts, or takes longer than the host waited.
 double kernel_milliseconds(const Stamps& before, const Stamps& kernel, const Stamps& after, uint64_t ticks_a_second,
                            double host_ms);
 

@@ -1,5 +1,5 @@
-// Memory at the addresses that a capture asks for, with the capture's content. Two ways to come by it: pages of this
-// process for the software device, HSA's virtual memory functions for a GPU. The agent itself says which is right.
+// Memory at the addresses that a capture requires, with the capture's content. There are two ways to obtain it: pages of this
+// process for the software device, HSA's virtual memory functions for a GPU. The agent determines which one is used.
 #pragma once
 
 #include <hsa/hsa.h>
@@ -21,13 +21,14 @@ class ExactMemory {
  public:
   virtual ~ExactMemory() = default;
 
-  // What `reserve` kept free becomes memory that the agent can use, or an outcome other than exact says why not.
+  // Turns the addresses that `reserve` kept free into memory that the agent can use. For those that it cannot, the outcome is
+  // not `exact` and the placement says why.
   virtual std::vector<Placement> map(const std::vector<capture::Region>& regions) = 0;
 
-  // All of it as it was captured. The first call fills it.
+  // Restores all of it to the captured content. The first call fills it.
   virtual void restore() = 0;
 
-  // Where the contents may differ from the last restore(); whole pages, ascending.
+  // Where the contents may differ from those after the last restore(); whole pages, ascending.
   virtual std::vector<PageRange> changed(uint32_t region) = 0;
 
   virtual void read(uint64_t address, void* to, uint64_t bytes) = 0;
@@ -35,7 +36,7 @@ class ExactMemory {
 
   virtual void flush_caches() = 0;
 
-  // Where the kernel is to be found: at its captured address, or (on a GPU) where the loader has put the same code.
+  // The kernel's address: the captured one, or (on a GPU) where the loader has put the same code.
   virtual uint64_t kernel_object() = 0;
 
   virtual const char* method() const = 0;
@@ -48,7 +49,7 @@ struct Target {
 std::unique_ptr<ExactMemory> identity_memory(const capture::Capture& capture, Image* image);
 std::unique_ptr<ExactMemory> virtual_memory(const Target& target, const capture::Capture& capture, Image* image);
 
-// `image` may be null: then there is nothing to restore, and only map() may be called.
+// If `image` is null, there is nothing to restore, and only map() may be called.
 std::unique_ptr<ExactMemory> exact_memory(const Target& target, const capture::Capture& capture, Image* image);
 
 }  // namespace rpd::replay

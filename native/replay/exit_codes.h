@@ -1,4 +1,4 @@
-// Those of rocm-perf (src/rocm_perf_lab/errors.py), and what to do about them.
+// The exit codes of rocm-perf (src/rocm_perf_lab/errors.py), and hints on what to do about them.
 #pragma once
 
 namespace rpd::replay {

@@ -22,7 +22,7 @@ using Clock = std::chrono::steady_clock;
 constexpr uint32_t kQueuePackets = 64;
 constexpr size_t kPacketBytes = 64;
 
-// Memory was restored behind the caches' back, and will be read so: the widest fences, whatever was captured.
+// Memory is restored and read back without the caches' knowledge: use the widest fences, whatever was captured.
 constexpr uint32_t kInOrder = 1 << HSA_PACKET_HEADER_BARRIER |
                               HSA_FENCE_SCOPE_SYSTEM << HSA_PACKET_HEADER_SCACQUIRE_FENCE_SCOPE |
                               HSA_FENCE_SCOPE_SYSTEM << HSA_PACKET_HEADER_SCRELEASE_FENCE_SCOPE;
@@ -50,7 +50,7 @@ void on_queue_error(hsa_status_t status, hsa_queue_t*, void*) { queue_error.stor
 std::atomic<uint64_t> fault_address{0};
 std::atomic<bool> faulted{false};
 
-// Instead of ROCr's own answer to a memory fault, which is to abort.
+// Replaces ROCr's own reaction to a memory fault, which is to abort.
 hsa_status_t on_system_event(const hsa_amd_event_t* event, void*) {
   if (event->event_type == HSA_AMD_GPU_MEMORY_FAULT_EVENT) fault_address.store(event->memory_fault.virtual_address);
   faulted.store(true);
@@ -149,8 +149,8 @@ void Gpu::check_failures() const {
   if (queue_error.load() != HSA_STATUS_SUCCESS) throw std::runtime_error("the kernel failed: " + text_of(queue_error.load()));
 }
 
-// A wait with a timeout is one in modelled time on the software device: it takes as long as the kernel. So until the limit
-// it is only looked at what the signal holds.
+// On the software device, a wait with a timeout takes modelled time, and therefore as long as the kernel. So until the limit
+// the signal's value is only polled.
 void Gpu::look_at(hsa_signal_t signal, std::chrono::seconds limit) const {
   const auto began = Clock::now();
   const auto* const value = &reinterpret_cast<const amd_signal_t*>(signal.handle)->value;
@@ -173,7 +173,7 @@ void Gpu::wait_for(hsa_signal_t signal, std::chrono::seconds limit) {
   }
 }
 
-// What the device has noted itself, whatever the signals say.
+// The times from the device's own record, whatever the signals say.
 Times Gpu::recorded(double wait_ms, std::chrono::seconds limit) const {
   rpd_dispatch times{};
   std::vector<double> counters(device_->counter_count);

@@ -15,16 +15,16 @@
 
 namespace rpd::replay {
 
-// What the software device counted of a dispatch.
+// Counts of a dispatch from the software device.
 struct Counted {
   double instructions = 0;         // of all waves
-  double requests_beyond_l2 = 0;   // reads and writes, of 32 bytes at least
+  double requests_beyond_l2 = 0;   // reads and writes, of at least 32 bytes each
 };
 
 struct Times {
   double gpu_ms = 0;   // by the GPU's timestamps (see dispatch_times.h), or the software device's own record
-  double wait_ms = 0;  // from ringing the doorbell to seeing the packet behind the kernel's complete, on the host's clock
-  std::optional<Counted> counted{};  // not on hardware
+  double wait_ms = 0;  // on the host's clock, from ringing the doorbell to seeing the packet after the kernel's complete
+  std::optional<Counted> counted{};  // empty on hardware
 };
 
 struct Packet {
@@ -35,7 +35,7 @@ struct Packet {
 
 class Gpu {
  public:
-  // hsa_init, and the first agent with this name ("gfx942"). Throws std::runtime_error.
+  // Calls hsa_init and takes the first agent with this name ("gfx942"). Throws std::runtime_error.
   explicit Gpu(const std::string& name);
   ~Gpu();
   Gpu(const Gpu&) = delete;
@@ -44,17 +44,18 @@ class Gpu {
   const std::string& agent_name() const { return name_; }
   std::string product() const;
 
-  // Options of the software device beside those of the process, from now on; it begins anew. Throws std::runtime_error.
+  // From now on, adds these options of the software device to those of the process; the device starts anew. Throws
+  // std::runtime_error.
   void set_device_options(const std::string& more);
 
-  // Dispatches between two barrier packets and waits. Throws std::runtime_error if the kernel fails, does not end within
-  // the limit, or contradicts its times.
+  // Dispatches the kernel between two barrier packets and waits. Throws std::runtime_error if the kernel fails, does not end
+  // within the limit, or its times contradict each other.
   Times run(const Packet& packet, std::chrono::seconds limit);
 
  private:
   static hsa_status_t on_agent(hsa_agent_t agent, void* self);
   void open_queue();
-  // Puts 64 bytes into the ring, `head` instead of their first four; returns the packet's index.
+  // Puts a 64-byte packet into the ring, with `head` in place of its first four bytes; returns the packet's index.
   uint64_t submit(const void* packet, uint32_t head);
   uint64_t submit_barrier(hsa_signal_t signal);
   uint64_t submit_kernel(const Packet& packet);
@@ -72,12 +73,12 @@ class Gpu {
   Target target_;
   hsa_queue_t* queue_ = nullptr;
   Signals signals_;
-  const rpd_api* device_ = nullptr;  // the software device, if it is one
+  const rpd_api* device_ = nullptr;  // the software device; null on hardware
 };
 
-// "1.18"; of ROCr.
+// ROCr's version: "1.18".
 std::string runtime_version();
-// As ROCm's packages note it; empty where ROCm is not installed so.
+// The version that ROCm's packages record; empty if ROCm was not installed from these.
 std::string rocm_version();
 
 }  // namespace rpd::replay

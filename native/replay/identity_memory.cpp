@@ -1,5 +1,5 @@
-// The software device's memory is this process's. Below its aperture the device puts pages where it is told to; above it
-// a device address is the process's own, so that a page mapped there is it.
+// The software device's memory is this process's. Within its aperture, the device maps pages where it is told to; above it,
+// device addresses are the process's own, so that a page mapped there is already device memory.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -54,7 +54,7 @@ class IdentityMemory final : public ExactMemory {
     filled_ = true;
   }
 
-  // Pages that are no longer the file's have been written.
+  // Pages that no longer belong to the file have been written.
   std::vector<PageRange> changed(uint32_t index) override {
     const capture::Region& region = capture_.regions()[index];
     const uint64_t count = region.bytes / kPage;
@@ -88,8 +88,8 @@ class IdentityMemory final : public ExactMemory {
     if (got == MAP_FAILED) throw std::runtime_error("cannot map " + hex(region.base) + ": " + std::strerror(errno));
   }
 
-  // Pages that were ever written are the process's own and stay so: to drop them would be cheap, but each would be copied
-  // again by a page fault, which takes many times as long as copying it here.
+  // Pages that have ever been written are the process's own and stay so: dropping them would be cheap, but each would be
+  // copied again by a page fault, which takes many times as long as copying it here.
   void copy_back(uint32_t index) {
     const uint64_t base = capture_.regions()[index].base;
     for (const PageRange& range : changed(index))

@@ -1,4 +1,4 @@
-// A capture's memory as this process holds it: what was before the kernel, once, and what was expected after it.
+// A capture's memory in this process: a single copy of the content before the kernel, and the content expected after it.
 #pragma once
 
 #include <cstdint>
@@ -11,21 +11,21 @@ namespace rpd::replay {
 
 class Image {
  public:
-  // Reads and checks all memory of the capture. Throws InvalidCapture, or std::runtime_error if there is no memory.
+  // Reads and checks all memory of the capture. Throws InvalidCapture, or std::runtime_error if memory runs out.
   explicit Image(const capture::Capture& capture);
   ~Image();
   Image(const Image&) = delete;
 
-  // All regions one behind the other in a file in memory; pages of zeros are holes. Private mappings of it start out
-  // as the capture was and share its memory, but for the pages that are written.
+  // An in-memory file that holds all regions one after the other; pages of zeros are holes. Private mappings of it start
+  // with the captured content and share the file's memory, except for the pages that are written.
   int file() const { return file_; }
   uint64_t offset(uint32_t region) const { return offsets_[region]; }
 
   const unsigned char* before(uint32_t region) const { return before_ + offsets_[region]; }
-  // Made when first asked for: the same, but for the pages that the kernel changed.
+  // Built on first use: shares the memory of before(), except for the pages that the kernel changed.
   const unsigned char* expected(uint32_t region);
 
-  // In place of the captured bytes; the expected ones stay. Throws std::out_of_range beyond the region.
+  // Replaces captured bytes; the expected ones stay. Throws std::out_of_range beyond the region.
   void overlay(uint32_t region, uint64_t offset, std::span<const unsigned char> content);
 
   uint64_t bytes() const { return bytes_; }

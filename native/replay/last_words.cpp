@@ -14,7 +14,7 @@ namespace rpd::replay {
 namespace {
 
 constexpr unsigned kPatienceSeconds = 60;
-constexpr size_t kStackBytes = 64 << 10;  // for a handler, where the stack has overflown
+constexpr size_t kStackBytes = 64 << 10;  // for the handler, in case the stack has overflowed
 
 std::atomic<const Doing*> doing{nullptr};
 
@@ -27,7 +27,7 @@ constexpr Death kDeaths[] = {{SIGSEGV, "died of SIGSEGV"}, {SIGBUS, "died of SIG
 
 }  // namespace
 
-// Only what is allowed in a signal handler.
+// Does only what is allowed in a signal handler.
 void end_with(const char* how) {
   const Doing* now = doing.load();
   if (now == nullptr) return;

@@ -1,19 +1,20 @@
-// One line and a documented exit code, even if this process dies of code that is not its own: what ROCr's loader, comgr and
-// the kernel make of a damaged code object is not in its hands.
+// Ends the process with one line and a documented exit code even if foreign code kills it: how ROCr's loader, comgr and the
+// kernel behave with a damaged code object is beyond its control.
 #pragma once
 
 #include <string>
 
 namespace rpd::replay {
 
-// From now on a signal that would end this process has it say what was going on. Once, before other threads are started.
+// From now on, a signal that would end this process makes it print what it was doing. To be called once, before other threads
+// are started.
 void have_last_words();
 
-// What is going on while this lives, on all threads: "ROCr's loader". The innermost counts.
+// Names what the process is doing, on all threads, while this lives: "ROCr's loader". The innermost one counts.
 class Doing {
  public:
-  // subject: the file that is to blame. is_foreign: it is done by code that may call exit(), or never come back: a minute is
-  // enough for it.
+  // subject: the file to blame. is_foreign: the work is done by code that may call exit() or never return; it gets one
+  // minute.
   Doing(const std::string& subject, const std::string& what, int exit_code, const std::string& hint, bool is_foreign = false);
   ~Doing();
   Doing(const Doing&) = delete;

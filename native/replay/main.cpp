@@ -1,5 +1,5 @@
-// rocmperf-replay: runs a captured dispatch again, with its memory at the captured addresses. `rocm-perf replay` starts
-// it in the right environment; its exit codes are those of rocm-perf (src/rocm_perf_lab/errors.py).
+// rocmperf-replay: reruns a captured dispatch, with its memory at the captured addresses. `rocm-perf replay` starts it in
+// the right environment; its exit codes are those of rocm-perf (src/rocm_perf_lab/errors.py).
 #include <unistd.h>
 
 #include <algorithm>
@@ -21,10 +21,10 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Another layout of this process's own memory is worth a try: it is random.
+// It is worth trying again with another layout of this process's own memory, which is random.
 constexpr unsigned kAttempts = 16;
 
-// Where the thunk manages a range of addresses itself, that range ends below [libhsakmt, fmm.c: SVM_RESERVATION_LIMIT].
+// If the thunk manages a range of addresses itself, that range ends below this [libhsakmt, fmm.c: SVM_RESERVATION_LIMIT].
 constexpr uint64_t kHighestSvmRange = 1ull << 40;
 
 struct CannotWrite : std::runtime_error {
@@ -43,7 +43,7 @@ void try_again_elsewhere(const Options& options, int count, char** words) {
   execv("/proc/self/exe", again.data());
 }
 
-// Before hsa_init, so that ROCr stays away from what the capture needs.
+// Called before hsa_init, so that ROCr stays away from the addresses that the capture needs.
 std::vector<Placement> reserved(const Options& options, const capture::Capture& capture, int count, char** words) {
   std::vector<Placement> placements = reserve(ranges_of(capture));
   if (worst(placements) != Outcome::exact) try_again_elsewhere(options, count, words);
@@ -104,13 +104,13 @@ void require_exact(const std::vector<Placement>& placements) {
 
 int full_vm(const Options& options, const capture::Capture& capture, int count, char** words) {
   const std::vector<unsigned char> code = replacement(options);
-  check_fit(options, capture, code);  // refused before anything is set up
+  check_fit(options, capture, code);  // refuse before anything is set up
   if (!capture.dispatch().completed && (options.compare || options.poison))
     throw WrongUsage("--compare and --poison: the kernel failed when it was captured, so nothing is known of memory after it");
   if (!options.dump.empty()) make_dump_folder(options.dump);
   const auto began = Clock::now();
   capture.check_holes(capture::Phase::before);
-  capture.verify(capture::Phase::after);  // a damaged capture is refused whatever of it this replay would use
+  capture.verify(capture::Phase::after);  // refuse any damaged capture, whichever parts this replay would use
   require_exact(reserved(options, capture, count, words));
   Session session(capture, code, options.hsaco);
   if (!options.overlay.empty()) session.overlay(read_overlays(options.overlay));
@@ -146,7 +146,7 @@ void verify(const capture::Capture& capture) {
   for (const capture::Phase phase : {capture::Phase::before, capture::Phase::after}) capture.verify(phase);
 }
 
-// The memory of every region as a plain file, and what the kernel changed beside it: for who does not read captures.
+// Writes the memory of every region as a plain file, and beside it what the kernel changed: for users without a reader.
 void unpack(const Options& options, const capture::Capture& capture) {
   make_dump_folder(options.dump);
   verify(capture);
@@ -188,7 +188,7 @@ int run(const Options& options, int count, char** words) {
   }
 }
 
-// One line, whatever a file's names hold.
+// Prints a single line, whatever characters the names in a file contain.
 int fail(ExitCode code, std::string what, const char* hint) {
   for (char& c : what)
     if (static_cast<unsigned char>(c) < ' ' || c == 127) c = '?';

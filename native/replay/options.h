@@ -1,4 +1,4 @@
-// The command line. What rocm-perf passes on, it has checked only in part: everything is checked here.
+// The command line. rocm-perf has checked only part of what it passes on, so everything is checked here.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@ struct Options {
   std::vector<Tolerance> tolerances;
   std::string hsaco, dump, overlay, cases;
   uint64_t limit_seconds = 600;
-  unsigned attempt = 0;  // of placing this process where it is not in the way
+  unsigned attempt = 0;  // at placing this process where it does not occupy the captured addresses
 };
 
 // Throws WrongUsage.

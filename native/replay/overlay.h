@@ -1,4 +1,4 @@
-// Bytes to put over the captured memory before the kernel runs: what another input would have been.
+// Bytes that replace captured memory before the kernel runs: another input.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,8 @@ struct Overlay {
   std::vector<unsigned char> content;
 };
 
-// A file of records: address and length, 8 bytes each, little-endian, then so many bytes. Throws WrongOverlay.
+// Reads a file of records, each an address and a length (8 bytes each, little-endian) followed by that many bytes. Throws
+// WrongOverlay.
 std::vector<Overlay> read_overlays(const std::string& path);
 
 }  // namespace rpd::replay

@@ -1,4 +1,4 @@
-// What a replay found, for people and for programs.
+// Reports the results of a replay, as text for people and as JSON for programs.
 #pragma once
 
 #include <optional>
@@ -10,10 +10,10 @@
 
 namespace rpd::replay {
 
-// Of the times of several iterations.
+// Statistics of the times of several iterations.
 struct Statistics {
-  double average = 0, minimum = 0, maximum = 0, median = 0, deviation = 0;  // deviation: of the sample, 0 for one value
-  double cv = 0;  // deviation / average; 0 where the average is
+  double average = 0, minimum = 0, maximum = 0, median = 0, deviation = 0;  // deviation: the sample's, 0 for one value
+  double cv = 0;  // deviation / average; 0 if the average is 0
   const char* classification = "stable";  // as in profile.json: up to 0.05 stable, up to 0.10 moderate, else unstable
 };
 
@@ -21,7 +21,7 @@ Statistics statistics_of(std::vector<double> values);
 
 struct Result {
   Statistics gpu, wait, restore;  // milliseconds
-  std::vector<double> gpu_ms;     // each iteration's
+  std::vector<double> gpu_ms;     // one per iteration
   double setup_ms = 0, wall_ms = 0;
   std::optional<Counted> counted;  // of the last iteration
   std::optional<Comparison> comparison;

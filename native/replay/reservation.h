@@ -1,4 +1,4 @@
-// Addresses of this process, kept free for what a capture needs there.
+// Keeps addresses of this process free for the memory of a capture.
 #pragma once
 
 #include <cstdint>
@@ -12,15 +12,15 @@ enum class Outcome { exact, relocated, failed };
 struct Placement {
   uint64_t base = 0, bytes = 0;
   Outcome outcome = Outcome::exact;
-  uint64_t got = 0;  // where it came to lie, for exact and relocated
+  uint64_t got = 0;  // the actual address, for exact and relocated
   std::string why{};
 };
 
-// Reserves each range at its own addresses, without memory. To be called before hsa_init, so that ROCr takes what is
-// left. Ranges that are not exact are not reserved.
+// Reserves each range at its own addresses, without memory. To be called before hsa_init, so that ROCr uses other addresses.
+// Ranges whose outcome is not exact are not reserved.
 std::vector<Placement> reserve(const std::vector<Placement>& ranges);
 
-// The worst of them.
+// The worst of the placements' outcomes.
 Outcome worst(const std::vector<Placement>& placements);
 const Placement* first_not_exact(const std::vector<Placement>& placements);
 

@@ -86,7 +86,7 @@ void Session::restore() {
 }
 
 void Session::overlay(const std::vector<Overlay>& overlays) {
-  changed_by_the_captured_kernel();  // to be known from the captured inputs
+  changed_by_the_captured_kernel();  // must be determined from the captured inputs
   for (; !beneath_.empty(); beneath_.pop_back()) put(beneath_.back());
   for (const Overlay& overlay : overlays) {
     const uint32_t region = region_of(overlay);
@@ -97,7 +97,7 @@ void Session::overlay(const std::vector<Overlay>& overlays) {
   restore();
 }
 
-// Of loaded code only its variables may hold other values.
+// In loaded code, only the variables may be given other values.
 bool Session::is_variable(const Overlay& overlay) const {
   const auto& variables = capture_.dispatch().variables;
   return std::any_of(variables.begin(), variables.end(), [&](const capture::Variable& one) {

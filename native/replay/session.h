@@ -1,4 +1,4 @@
-// A capture made alive in this process: memory in place, code loaded, ready to be run again and again.
+// A capture set up in this process: memory in place, code loaded, ready to be run repeatedly.
 #pragma once
 
 #include <memory>
@@ -14,23 +14,22 @@
 
 namespace rpd::replay {
 
-// Memory cannot be had where the capture needs it.
+// Memory is not available at the addresses that the capture needs.
 struct NotExact : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
 class Session {
  public:
-  // The process's ranges have been reserved. `replacement` is what another code object's file holds, or empty; `file` is its
-  // name.
-  // Throws NotExact, UnfitCode, InvalidCapture, std::runtime_error.
+  // The capture's ranges must have been reserved. `replacement` is the content of another code object's file, or empty; `file`
+  // is its name. Throws NotExact, UnfitCode, InvalidCapture, std::runtime_error.
   Session(const capture::Capture& capture, std::span<const unsigned char> replacement, const std::string& file);
 
   void restore();
-  // Restores memory with these other inputs in place of the captured, from now on; an earlier call's are gone.
-  // Throws WrongOverlay.
+  // Replaces captured inputs by these, now and in later calls of restore(). Removes the overlays of an earlier call. Throws
+  // WrongOverlay.
   void overlay(const std::vector<Overlay>& overlays);
-  // Overwrites the bytes that the captured kernel changed when it was captured.
+  // Overwrites the bytes that the kernel changed when it was captured.
   void poison(uint8_t value);
   void flush_caches() { memory_->flush_caches(); }
   // See Gpu.
@@ -40,14 +39,15 @@ class Session {
   Comparison compare(const std::vector<Tolerance>& tolerances) {
     return replay::compare(*memory_, image_, capture_, tolerances);
   }
-  // Regions that differ from before the kernel, as files of a new or empty folder. Throws std::runtime_error.
+  // Writes the regions that differ from their content before the kernel as files in a new or empty folder. Throws
+  // std::runtime_error.
   void dump(const std::string& folder);
 
   const Gpu& gpu() const { return gpu_; }
   const char* method() const { return memory_->method(); }
 
  private:
-  // A variable of the replacement lies elsewhere than the captured one that it stands for.
+  // A variable of the replacement, whose address differs from that of the captured variable that it stands for.
   struct Twin {
     uint64_t captured, loaded, bytes;
   };
@@ -55,7 +55,7 @@ class Session {
     uint64_t loaded;
     std::vector<unsigned char> content;
   };
-  // Bytes of whole runs, each changed by the captured kernel.
+  // A run of bytes that were all changed by the captured kernel.
   struct Run {
     uint64_t address, bytes;
   };
@@ -73,12 +73,12 @@ class Session {
   Packet packet_;
   std::vector<Run> changed_;
   bool changed_known_ = false;
-  std::vector<Overlay> beneath_;  // what the overlays in place cover
+  std::vector<Overlay> beneath_;  // the bytes that the present overlays cover
   std::vector<Twin> twins_;
   std::vector<Fresh> fresh_;
 };
 
-// Whether each range can be had, for sure: it is reserved and mapped as for a replay.
+// Checks reliably whether each range is available: it is reserved and mapped as for a replay.
 std::vector<Placement> check_ranges(const capture::Capture& capture);
 
 std::vector<Placement> ranges_of(const capture::Capture& capture);

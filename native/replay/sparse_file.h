@@ -1,4 +1,4 @@
-// A memory image as a file: as long as the memory, with holes for pages of zeros.
+// Writes a memory image to a file of the same length, with holes for pages of zeros.
 #pragma once
 
 #include <cstdint>

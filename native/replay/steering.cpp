@@ -27,7 +27,7 @@ void start_svm_range_above(uint64_t end) { svm_floor.store((end + kHugePage - 1)
 
 }  // namespace rpd::replay
 
-// The program's own mmap comes before the C library's for all that is loaded into it.
+// The program's own mmap takes precedence over the C library's for everything that is loaded into it.
 extern "C" __attribute__((visibility("default"))) void* mmap(void* address, size_t bytes, int rights, int flags, int file,
                                                              off_t offset) noexcept {
   using namespace rpd::replay;

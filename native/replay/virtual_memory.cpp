@@ -1,5 +1,5 @@
-// A GPU's memory, through HSA's virtual memory functions. Host memory is mapped in this process and locked, which leaves
-// it at its address; code is what ROCr's loader alone can place.
+// A GPU's memory, through HSA's virtual memory functions. Host memory is mapped in this process and locked, which keeps it at
+// its address; code can be placed only by ROCr's loader.
 #include <hsa/hsa_ext_amd.h>
 #include <sys/mman.h>
 
@@ -14,7 +14,7 @@
 namespace rpd::replay {
 namespace {
 
-// More than the L2 and the memory-attached cache of any GPU that is supported.
+// More than the L2 and the memory-attached cache of any supported GPU.
 constexpr uint64_t kFlushBytes = 512ull << 20;
 
 std::string text_of(hsa_status_t status) {
@@ -112,7 +112,7 @@ class VirtualMemory final : public ExactMemory {
     placement.why = what + ": " + text_of(status);
   }
 
-  // Checked, because ROCr takes the address for a wish.
+  // Checked because ROCr treats the address only as a hint.
   static bool is_exact(Placement& placement, const void* got) {
     placement.got = reinterpret_cast<uint64_t>(got);
     if (placement.got == placement.base) return true;

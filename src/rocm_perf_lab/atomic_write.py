@@ -1,4 +1,4 @@
-"""Files that are either complete or absent."""
+"""Files that are either complete or absent, and what is not such a file."""
 
 from __future__ import annotations
 
@@ -21,3 +21,13 @@ def atomic_write(path: Path) -> Iterator[Path]:
     finally:
         with suppress(OSError):
             temporary.unlink()
+
+
+def stream_of(path: Path) -> int | Path | None:
+    """What to open if the path is not a file to be replaced, such as one that our own output currently goes to, else None."""
+    if not path.exists():
+        return None
+    for descriptor in (1, 2):
+        if os.path.samestat(path.stat(), os.fstat(descriptor)):
+            return os.dup(descriptor)
+    return None if path.is_file() else path

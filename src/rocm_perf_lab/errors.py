@@ -99,7 +99,7 @@ class SourceError(RocmPerfError):
 
 class NoCaptureError(RocmPerfError):
     exit_code = 37
-    meaning = "the program ended well, but no dispatch was captured"
+    meaning = "the program succeeded, but no dispatch was captured"
 
 
 class CaptureError(RocmPerfError):
@@ -114,7 +114,7 @@ class PlacementError(RocmPerfError):
 
 class ReplayDiffersError(RocmPerfError):
     exit_code = 40
-    meaning = "memory after the replayed kernel differs from the captured (`rocm-perf replay full-vm --compare`)"
+    meaning = "memory after the replayed kernel differs from the captured memory (`rocm-perf replay full-vm --compare`)"
 
 
 class UnfitCodeError(RocmPerfError):
@@ -135,7 +135,7 @@ class NoSourceError(RocmPerfError):
 class NoCageError(RocmPerfError):
     exit_code = 44
     meaning = (
-        "this machine has nothing to make a cage for candidates of (see `rocm-perf doctor`; `--trust-candidates` does without)"
+        "this machine cannot provide a cage for candidates (see `rocm-perf doctor`; `--trust-candidates` runs without one)"
     )
 
 
@@ -161,12 +161,12 @@ class ModelError(RocmPerfError):
 
 class UnusableAnswersError(RocmPerfError):
     exit_code = 49
-    meaning = "no answer of the model had a usable kernel: nothing could be judged"
+    meaning = "no answer of the model contained a usable kernel, so nothing could be judged"
 
 
 class JournalDiffersError(RocmPerfError):
     exit_code = 50
-    meaning = "`rocm-perf llm-optimize --replay-journal` came to other decisions than the journal"
+    meaning = "`rocm-perf llm-optimize --replay-journal` made decisions that differ from the journal"
 
 
 class ForeignWriteError(RocmPerfError):
@@ -174,19 +174,17 @@ class ForeignWriteError(RocmPerfError):
     meaning = "a kernel wrote memory that is not its program's (`rocm-perf run --device-option write-check`)"
 
     def __init__(self, program: str, write: str):
-        super().__init__(
-            f"{program} does not keep to its memory: {write}", "let the kernel write only what its program was given"
-        )
+        super().__init__(f"{program} writes outside its memory: {write}", "let the kernel write only to memory of its program")
 
 
 class KernelFailedError(RocmPerfError):
     exit_code = 52
-    meaning = "a kernel failed on the software device, though the program ended well"
+    meaning = "a kernel failed on the software device, although the program succeeded"
 
     def __init__(self, program: str, why: str):
         super().__init__(
             f"a kernel of {program} failed: {why}",
-            f"fix it first (`rocm-perf run {program}` runs it without profiling); the program does not look for errors",
+            f"fix it first (`rocm-perf run {program}` runs it without profiling); the program does not check for errors",
         )
 
 
@@ -215,12 +213,12 @@ class UnavailableError(RocmPerfError):
 
 class CollectionError(RocmPerfError):
     exit_code = 71
-    meaning = "the program ended well, but the collector left no trace"
+    meaning = "the program succeeded, but the collector left no trace"
 
 
 class SurroundingsError(RocmPerfError):
     exit_code = 72
-    meaning = "what this process was started with keeps GPU programs from running: TMPDIR, or the limit of its address space"
+    meaning = "the environment of this process keeps GPU programs from running: TMPDIR, or the limit of the address space"
 
 
 class OutputError(RocmPerfError):

@@ -61,7 +61,7 @@ Text = Annotated[str, _AnyText]
 
 def _text(value: object) -> str:
     if not isinstance(value, str):
-        raise ValueError("it is no text")
+        raise ValueError("it is not text")
     return value
 
 

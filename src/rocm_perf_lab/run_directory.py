@@ -92,9 +92,9 @@ def expect_replaceable(destination: Path) -> None:
     if Path.cwd().is_relative_to(destination):
         raise OutputError(f"{destination} is the folder you are in", "name another with -o; it becomes the run directory")
     if not destination.is_dir():
-        raise OutputError(f"{destination} exists and is no directory", "name another with -o")
+        raise OutputError(f"{destination} exists and is not a directory", "name another with -o")
     if any(destination.iterdir()) and not any((destination / name).is_file() for name in _SIGNATURES):
-        raise OutputError(f"{destination} exists and holds something else than a run", "name another with -o")
+        raise OutputError(f"{destination} exists and contains something other than a run", "name another with -o")
 
 
 def _clear_abandoned(destination: Path) -> None:

@@ -70,4 +70,4 @@ def test_the_code_objects_metadata_wins():
     used = registers.needed(allocated, metadata)
     assert (used.arch_vgprs, used.accum_vgprs, used.sgprs) == (52, 64, 33)
     why = registers.padding(RULES, allocated, occupancy(RULES, allocated), used)
-    assert why.startswith("136 VGPRs are allocated, and 120 would be enough")
+    assert why.startswith("136 VGPRs are allocated, and 120 would suffice")

@@ -95,8 +95,8 @@ def test_a_killed_search_goes_on(program, tmp_path):
 @pytest.mark.parametrize(
     ("words", "code", "said"),
     [
-        (["--cmd-template", "./program {a} {text} {none}"], 46, "{none}, which is no parameter"),
-        (["--cmd-template", "./program {a}"], 46, "parameter text is in no template"),
+        (["--cmd-template", "./program {a} {text} {none}"], 46, "{none}, which is not a parameter"),
+        (["--cmd-template", "./program {a}"], 46, "parameter text occurs in no template"),
         (["--cmd-template", "./program {a} '{text}"], 46, "cannot be split"),
         (["--cmd-template", "./none {a} {text}", "--budget", "3"], 66, "./none does not exist"),
         (["--cmd-template", "./program {a} {text}", "--check", "./none"], 66, "./none does not exist"),
@@ -154,5 +154,5 @@ def test_a_cache_that_is_another_database_stays_as_it_is(rocm_perf, program, tmp
         database.execute("CREATE TABLE rocpd_string (id INTEGER)")
     before = (tmp_path / "trace.db").read_bytes()
     done = rocm_perf(*TUNE, "--cmd-template", "./program {a} {text}", "--cache", "trace.db")
-    assert done.returncode == 73 and "trace.db is a database of something else" in done.stderr
+    assert done.returncode == 73 and "trace.db is a database of another kind" in done.stderr
     assert (tmp_path / "trace.db").read_bytes() == before

@@ -82,7 +82,7 @@ def test_the_sequential_search_starts_where_occupancy_is_high(read):
     [
         ({"workgroup_size": "x * 1000000"}, "no configuration can be launched"),
         ({"workgroup_size": "x / 3"}, "not a whole number"),
-        ({"workgroup_size": "z"}, "no parameter"),
+        ({"workgroup_size": "z"}, "not a parameter"),
         ({"workgroup_size": "x", "sgprs": "1"}, "unknown key"),
         ({"lds_bytes": "x"}, "workgroup_size"),
     ],

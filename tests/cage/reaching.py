@@ -85,6 +85,17 @@ def new_namespace():
     return os.waitpid(child, 0)[1] == 0
 
 
+def leased():
+    """A lease holds up everybody else who opens the file."""
+    with open("leased", "wb") as file:
+        return fcntl.fcntl(file, 1024, fcntl.F_WRLCK) == 0
+
+
+def file_with_attribute():
+    open("attributed", "wb").close()
+    return os.setxattr("attributed", "user.long", bytes(1000)) is None
+
+
 ATTEMPTS = {
     "a secret of the home folder": lambda: open(GIVEN["home"] + "/.ssh/id").read() == "SECRET KEY",
     "the home folder's entries": lambda: ".ssh" in os.listdir(GIVEN["home"]),
@@ -104,6 +115,10 @@ ATTEMPTS = {
     "io_uring": io_uring_started,
     "secret memory": memory_that_nobody_is_charged_with,
     "a namespace of its own": new_namespace,
+    "a set of semaphores": lambda: called(64, 0, ctypes.c_long(1), 0o600) >= 0,
+    "a message queue": lambda: called(68, 0, 0o600) >= 0,
+    "a lease on a file": leased,
+    "an attribute of a file": file_with_attribute,
 }
 
 found = {}

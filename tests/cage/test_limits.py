@@ -72,7 +72,7 @@ BREAKING = {
         """,
     ),
     "folders in folders": (
-        "folders within each other",
+        "nested more than",
         "import os, sys, time\nos.chdir(sys.argv[1])\nfor _ in range(3000): os.mkdir('d'); os.chdir('d')\ntime.sleep(1)",
     ),
     "deleted files": (

@@ -78,7 +78,7 @@ def test_the_gate_refuses_where_it_has_no_cage_and_says_what_it_did_without(nati
     assert refused.status == NoCageError.exit_code and b"--trust-candidates" in refused.stderr, refused
     found = os.environ | {"ROCM_PERF_LAB_NATIVE_DIR": str(native_dir)}
     trusted = cage.run([*rocm_perf, *words, "--trust-candidates", *files], tmp_path, environment=found)
-    assert b"not held by a cage" in trusted.stderr, trusted
+    assert b"not confined by a cage" in trusted.stderr, trusted
     assert trusted.status == 0, trusted
     steps = {step["step"]: step for step in json.loads(trusted.stdout)["steps"]}
     assert trusted.status == 0 and steps["application"]["evidence"]["cage"] == "none, as asked for"

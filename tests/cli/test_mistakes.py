@@ -40,7 +40,11 @@ def said(rocm_perf, tmp_path):
         (["profile", "s.py"], 66, "name its interpreter first: python3 s.py"),
         (["profile", "./plain"], 66, "run `chmod +x ./plain`"),
         (["profile", "."], 66, ". is a folder; name the program itself"),
-        (["prompt", "python3", "s.py"], 43, "python3, which is built of no HIP source here; name the program that is (./app)"),
+        (
+            ["prompt", "python3", "s.py"],
+            43,
+            "python3, which is not built from HIP source here; name the program that is built (./app)",
+        ),
         (["optimize", "python3", "s.py", "--dry-run"], 2, "--auto-approve or --dry-run"),
         (
             ["optimize", "--dry-run", "--trust-candidates", "a.cu"],

@@ -78,7 +78,7 @@ def test_a_pipe_that_nobody_closes_holds_nothing_up(piped):
 def test_too_much_is_an_error(piped, monkeypatch):
     monkeypatch.setattr("rocm_perf_lab.collect.piped_input._MOST_KEPT", 100_000)
     shared, _ = piped(bytes(300_000))
-    with pytest.raises(UsageError, match="came through the pipe"):
+    with pytest.raises(UsageError, match="read from the pipe"):
         run(shared, "cat")
 
 

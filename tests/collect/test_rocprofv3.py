@@ -263,7 +263,7 @@ def test_a_failure_that_would_repeat_itself_is_met_once(collector, failure, reas
     "failure, reason",
     [
         ({"STAND_IN_FAIL": "counter-truncated"}, "damaged"),
-        ({"STAND_IN_FAIL": "counter-journal"}, "broke off"),
+        ({"STAND_IN_FAIL": "counter-journal"}, "stopped while it wrote"),
         ({"STAND_IN_FAIL": "counter-crash"}, "softmax_testbed was killed by SIGSEGV (signal 11)"),
         ({"STAND_IN_NO_COUNTERS": "all"}, "no such counter"),
     ],
@@ -338,7 +338,7 @@ def test_a_gpu_clock_that_cannot_be_read_leaves_times_unknown(machine, testbed):
 @pytest.mark.parametrize(
     "failure, status, words",
     [
-        ("base-journal", 71, "broke off"),
+        ("base-journal", 71, "stopped while it wrote"),
         ("base-none", 71, "of processes that end by _exit, quick_exit or exec"),
         ("base-truncated", 65, "damaged"),
         ("base-gpu-fault", 32, "was killed by SIGABRT (signal 6) (Memory access fault by GPU node-1"),

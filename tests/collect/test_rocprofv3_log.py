@@ -47,7 +47,7 @@ def test_a_fatal_message_is_found_among_them(lines, unfinished):
     [
         (NOT_ALLOWED, "permission denied"),
         ("Fatal error: rocprof-trace-decoder library path not found in ['']", "not installed"),
-        (SIGNED.format("F") + "SQLite3 error 1: near \"s\": syntax error", "broke off"),
+        (SIGNED.format("F") + "SQLite3 error 1: near \"s\": syntax error", "stopped while it wrote"),
         (SIGNED.format("E") + "Callback failed with status 4: ..._ERROR_INVALID_SHADER_DATA", "cannot be decoded"),
     ],
 )  # fmt: skip

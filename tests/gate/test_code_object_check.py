@@ -32,9 +32,9 @@ HIDDEN = Argument(None, 16, 4, "hidden_block_count_x", None)
 @pytest.mark.parametrize(
     "candidate, reason",
     [
-        (replace(BASELINE, arguments=ARGUMENTS[::-1]), "laid out otherwise"),
+        (replace(BASELINE, arguments=ARGUMENTS[::-1]), "have another layout"),
         (replace(BASELINE, arguments=(*ARGUMENTS, HIDDEN)), "it reads hidden_block_count_x"),
-        (replace(BASELINE, kernarg_bytes=280), "laid out otherwise"),
+        (replace(BASELINE, kernarg_bytes=280), "have another layout"),
         (replace(BASELINE, wave_size=32), "32 lanes"),
         (replace(BASELINE, required_workgroup_size=(64, 1, 1)), "requires another workgroup size"),
         (replace(BASELINE, max_workgroup_size=128), "at most 128 threads"),
@@ -141,10 +141,10 @@ def test_a_changed_kernel_leaves_all_other_code_as_it_is(new):
         (BODY, "p[0] = __builtin_amdgcn_s_memrealtime();", "uses a clock"),
         (BODY, "p[0] = __builtin_amdgcn_s_getreg(63492);", "uses a hardware register"),
         (BODY, "p[0] = *(const __attribute__((address_space(4))) int*)__builtin_amdgcn_dispatch_ptr();", "uses its dispatch packet"),
-        (BODY, "p[0] = *(const __attribute__((address_space(4))) int*)__builtin_amdgcn_queue_ptr();", "uses its queue|laid out otherwise"),
+        (BODY, "p[0] = *(const __attribute__((address_space(4))) int*)__builtin_amdgcn_queue_ptr();", "uses its queue|have another layout"),
         (BODY, 'int r; asm volatile("s_mov_b32 %0, ttmp9" : "=s"(r)); p[0] = r;', "trap handler"),
         (BODY, "if (n == 12345) __builtin_trap(); p[0] = 1;", "uses the host"),
-        (BODY, 'asm volatile(".long 0xffffffff");', "no instruction"),
+        (BODY, 'asm volatile(".long 0xffffffff");', "not an instruction"),
         (BODY, BODY.replace("p[i]", "(p[i])"), "nothing can be gained"),
     ],
 )  # fmt: skip
@@ -171,7 +171,7 @@ def table(section: str, content: str, alignment: int = 4) -> str:
 @pytest.mark.parametrize(
     "before, body, reason",
     [
-        ("", table(".elsewhere", "{1}"), "a section .elsewhere that the baseline's has not"),
+        ("", table(".elsewhere", "{1}"), "a section .elsewhere that the baseline's does not have"),
         ("", table(".init_array", "{1}"), "a section .init_array|a section .rela.init_array"),
         (AWAY % (', section(".gcc_except_table.x")', UNSEEN), "p[0] = n; away();", "a section .gcc_except_table"),
         (AWAY % ("", UNSEEN.replace(".gcc_except_table.y", ".text.y")), "p[0] = n; away();", "cannot be built|belong to no function"),

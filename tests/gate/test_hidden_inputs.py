@@ -25,7 +25,7 @@ def copied(value: str) -> tuple[str, str]:
 WRONG = {
     "polynomial": (("polynomial_of(in[thread()])", f"[](float x) {{ return {BY_HAND}; }}(in[thread()])"), "out["),
     "looked_up": (("table[index[thread()]]", "table[thread() * 37 % 128]"), "out["),
-    "shifted": (("i + 4 < 100 ? in[i + 4] : 0.0f", "in[i + 4]"), "on other bytes behind the buffers: out["),
+    "shifted": (("i + 4 < 100 ? in[i + 4] : 0.0f", "in[i + 4]"), "on other bytes after the buffers: out["),
     "chosen": (("if (twice) x = x + x;", ""), "on twice = 1: out["),
     "chosen, by an enum": (("if (mode == Mode::halved) x = x * 0.5f;", ""), "on mode = 7: out["),
     "copied, without the sign of NaNs": (copied("x == x ? x : __builtin_fabsf(x)"), "NaNs: out["),

@@ -113,7 +113,7 @@ def test_what_each_run_fills_otherwise_is_named_and_pointers_to_what_moved_are_t
     left = next(one.evidence.unproven for one in verdict.steps if one.step == "equivalence")
     # The time itself, and what HIP copied it through.
     assert [re.sub("0x[0-9a-f]+", "PLACE", one) for one in left] == [
-        f"{memory} at PLACE (in the program: other in each run)"
+        f"{memory} at PLACE (in the program: different in each run)"
         for memory in ("24 bytes of device memory", "4194304 bytes of host memory")
     ]
     assert "in the variable hits" in cheat.rejection.reason

@@ -49,7 +49,7 @@ CHEATS = {
         changed((END, "  static __device__ float kept[64];\n  if (kept[row] == 0) kept[row] = sum * weight;\n  out[row] = kept[row];\n  first[row] = found;\n")),
         "source", "outlives a launch",
     ),
-    "keeps results in a work buffer": (changed((END, "  if (row == 0) work[0] = sum;\n" + END)), "equivalence", "leaves alone"),
+    "keeps results in a work buffer": (changed((END, "  if (row == 0) work[0] = sum;\n" + END)), "equivalence", "does not change"),
     "leaves the work to the next launch": (
         changed((LOOP, "  if (width == 40 && work[0] == 0) { work[0] = 1; return; }\n" + LOOP)), "equivalence", "",
     ),

@@ -62,7 +62,7 @@ CHEATS = {
     "a kept variable beside it": (QUALIFIED.replace(BODY, "{ static __attribute__((device)) int kept; kept += n; out[i] = kept; }"), NONE, "outlives a launch", SOURCE),
     "a caller with one buffer for both": (QUALIFIED.replace(LAUNCH, LAUNCH.replace("out,", "(float*)in + 1,")), NONE, "the same in", SOURCE.replace(LAUNCH, LAUNCH.replace("out,", "(float*)in + 1,"))),
     "callers with one buffer for both": (OVERLAPPING.replace(HEAD, restricted("in", "weight", "out").split("// One lane")[1].split("\n")[1]), NONE, "in and out of the same a, as line .* calls launch", OVERLAPPING),
-    "a caller that is not seen": (QUALIFIED + "auto pointer = shift;\n", NONE, "not all seen", SOURCE + "auto pointer = shift;\n"),
+    "a caller that is not seen": (QUALIFIED + "auto pointer = shift;\n", NONE, "not all of its launches are known", SOURCE + "auto pointer = shift;\n"),
     "smaller bounds than the launch's block": (bounded(bound(32)), NONE, "has 64 threads", SOURCE),
     "smaller bounds than declared": (bounded(bound(32)), Promises(threads=64), "has 64 threads", SOURCE),
     "bounds twice": (bounded(bound(64) + " " + bound(64)), NONE, "head of shift", SOURCE),
@@ -111,7 +111,7 @@ SHARED = {
     "a lambda's parameters": ("auto f = [&](float* x, float* z) { launch(x, (float*)b, z, 4); }; f((float*)a, (float*)a);", "", "cannot be followed"),
     "a pointer to the function": ("auto f = launch; f((float*)a, (float*)b, (float*)a, 4);", "", "names without calling"),
     "a function as an argument": ("call(launch, (float*)a, (float*)b);", "template <typename F> void call(F f, float* x, float* y) { f(x, y, x, 4); }\n", "names without calling"),
-    "a template that calls": ("call((float*)a, (float*)b);", "template <typename T> void call(T x, T y) { launch(x, y, x, 4); }\n", "the same a|no pointer"),
+    "a template that calls": ("call((float*)a, (float*)b);", "template <typename T> void call(T x, T y) { launch(x, y, x, 4); }\n", "the same a|not a pointer"),
     "a member function": ("Steps().run((float*)a, (float*)b, (float*)a);", "struct Steps { void run(float* x, float* y, float* z) { launch(x, y, z, 4); } };\n", "cannot be followed"),
     "a number": ("launch((float*)a, (float*)b, (float*)(unsigned long)a, 4);", "", "cannot be followed|the same a"),
     "an allocator of its own": ("void *x, *z; hipMallocHost(&x, 4); hipMallocHost(&z, 4); launch((float*)x, (float*)b, (float*)z, 4);", "static float pool[64]; int hipMallocHost(void** x, unsigned long) { *x = pool; return 0; }\n", "may change"),
@@ -172,7 +172,7 @@ def test_a_handle_under_another_name_is_a_launch_that_is_not_seen(tmp_path):
     symbol = "_Z5shiftPKfS0_Pfi"
     (tmp_path / "a.hip").write_text(SOURCE + f'\nextern "C" char handle asm("{symbol}");\n')
     unseen = broken_in_source(read(tmp_path / "a.hip", COMMAND), "shift", Promises(threads=64))
-    assert unseen is not None and "its launches are not all seen" in unseen
+    assert unseen is not None and "not all of its launches are known" in unseen
     (tmp_path / "a.hip").write_text(SOURCE)
     assert broken_in_source(read(tmp_path / "a.hip", COMMAND), "shift", Promises(threads=64)) is None
 

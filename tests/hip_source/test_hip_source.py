@@ -53,7 +53,7 @@ __global__ void named(V* p, int n, float (*f)(float)) {
   for (int i = 0; i < 3; i++) s.x += wrap(s.x);                                     // for 3: wave operation
   for (int i = 0; i < 3; i++) s.x += plain(s.x);                                    // for 3
   for (int i = 0; i < 3; i++) s.x = f(s.x);                                         // for 3: call through a pointer
-  for (int i = 0; i < 3; i++) s.x = far(s.x);                                       // for 3: call of a function whose body is not seen
+  for (int i = 0; i < 3; i++) s.x = far(s.x);                                       // for 3: call of a function whose body is not visible
   for (int i = 0; i < 3; i++) { bump(i); }                                          // for
   for (int i = 0; i < 3; i++) { __syncthreads(); }                                  // for 3: barrier
   for (int i = 0; i < 3; i++) printf("%d", i);                                      // for 3: side effect outside memory

@@ -101,7 +101,7 @@ def test_answers_that_broke_off_are_paid_for(run):
     class Breaking(Speaker):
         def ask(self, messages, progress):
             super().ask(messages, progress)
-            error = Transient("the answer broke off", 0.0)
+            error = Transient("the answer ended too early", 0.0)
             error.begun = True
             raise error
 

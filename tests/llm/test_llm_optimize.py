@@ -117,7 +117,7 @@ def test_the_journal_replays_without_the_server(run):
         (["--model", "m", "-y", "--base-url", "http://localhost/v1", "--max-cost", "1", "program.hip"], 2, "--price"),
         (["--model", "m", "-y", "--resume", "program.hip"], 66, "no run to resume"),
         (["--model", "m", "-y", "missing.hip"], 66, "missing.hip does not exist"),
-        (["--replay-journal", "."], 66, "is no run of"),
+        (["--replay-journal", "."], 66, "is not a run of"),
     ],
 )  # fmt: skip
 def test_a_wrong_request_is_one_error_and_its_exit_code(tmp_path, monkeypatch, options, status, words):

@@ -29,7 +29,7 @@ def why(missing: tuple[str, ...] = (), **after: float) -> str:
 
 
 LESS = {"SQ_WAVE_CYCLES": 700_000.0, "SQ_WAIT_ANY": 500_000.0}
-OVERLAP = "more of them are under way at once"
+OVERLAP = "more of them are in flight at once"
 
 
 def test_the_cycles_add_up():
@@ -48,7 +48,7 @@ def test_the_cycles_add_up():
         ({"SQ_INSTS_VMEM_RD": 500.0, "TCP_TCC_READ_REQ_sum": 2000.0}, "50% fewer .* for 50.0% fewer lines", OVERLAP),
         ({"TCC_EA0_RDREQ_sum": 800.0, "TCC_EA0_RDREQ_LEVEL_sum": 400_000.0}, "20% fewer reads beyond L2", OVERLAP),
         ({"SQ_LDS_BANK_CONFLICT": 0.0}, "100% fewer cycles of LDS bank conflicts", OVERLAP),
-        ({"SQ_INSTS_VMEM_RD": 1100.0}, "the counters do not tell", OVERLAP),
+        ({"SQ_INSTS_VMEM_RD": 1100.0}, "the counters do not show", OVERLAP),
     ],
 )
 def test_less_waiting_has_the_cause_that_the_counters_show(after, said, unsaid):
@@ -59,8 +59,8 @@ def test_less_waiting_has_the_cause_that_the_counters_show(after, said, unsaid):
 
 def test_nothing_is_said_of_what_was_not_collected():
     text = why(("TCC_EA0_RDREQ_LEVEL_sum",), **LESS)
-    assert "either more are under way at once, or each takes less" in text
-    assert "the counters do not tell" in why(("SQ_INSTS_VMEM_RD",), **LESS)
+    assert "either more are in flight at once, or each takes less time" in text
+    assert "the counters do not show" in why(("SQ_INSTS_VMEM_RD",), **LESS)
     assert explanation({}) == explanation({"SQ_INSTS": (10.0, 5.0)}) and "no counter tells" in explanation({})
 
 

@@ -40,7 +40,7 @@ def test_an_accepted_change_is_told_with_its_steps_counters_and_times():
 
 def test_where_nothing_was_accepted_each_reason_is_told():
     said = lines(left=[SkippedTarget("rows(int)", "it has no loop")])
-    assert said[0] == "Left alone: rows(int): it has no loop" and said[-1] == "Nothing accepted: the source stays as it is"
+    assert said[0] == "Left alone: rows(int): it has no loop" and said[-1] == "Nothing accepted: the source is unchanged"
 
 
 def test_a_dry_run_shows_each_change():

@@ -67,8 +67,8 @@ def test_what_the_source_alone_forbids_needs_no_run(gate, old, new, reason):
         (["missing.hip", "program.hip"], 66, "missing.hip"),
         (["program.hip"], 2, "CANDIDATE"),
         (["--check", "'", "program.hip", "program.hip"], 2, "--check"),
-        (["--keep-env", "A=B", "program.hip", "program.hip"], 2, "--keep-env 'A=B' is no name of a variable"),
-        (["--output", "program.hip", "program.hip", "program.hip"], 2, "--output program.hip is a source that is judged"),
+        (["--keep-env", "A=B", "program.hip", "program.hip"], 2, "--keep-env 'A=B' is not the name of a variable"),
+        (["--output", "program.hip", "program.hip", "program.hip"], 2, "--output program.hip is one of the judged sources"),
     ],
 )
 def test_errors_name_the_thing(tmp_path, rocm_perf, arguments, code, told):

@@ -139,7 +139,7 @@ def test_an_edit_of_the_user_during_the_run_is_never_overwritten(folder):
             (folder / "program.hip").write_bytes(b"// mine\n")
             return super().survey(source)
 
-    with pytest.raises(SourceError, match="changed by somebody else"):
+    with pytest.raises(SourceError, match="changed by another program"):
         session(folder, run_folder.new_run(folder / "runs"), Editing()).optimize()
     assert (folder / "program.hip").read_bytes() == b"// mine\n"
 

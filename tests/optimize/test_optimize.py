@@ -52,7 +52,7 @@ def test_the_counters_that_moved_say_why(outcome):
     # Two waves load a number a lane and column; four of a row lie together, so that unrolled they are one load.
     loads = moved["SQ_INSTS_VMEM_RD"]
     assert (loads["before"], loads["after"]) == (2 * 48, 2 * 48 / 4)
-    assert "75% fewer vector loads (SQ_INSTS_VMEM_RD) are waited for, for the same lines from L2" in iteration["why"]
+    assert "75% fewer vector loads (SQ_INSTS_VMEM_RD) cause waits, for the same lines from L2" in iteration["why"]
 
 
 def test_kernels_that_cannot_gain_are_left_alone_and_told_why(outcome):

@@ -79,7 +79,7 @@ def test_make_with_a_folder_below_and_an_archive(project, tmp_path):
 
 
 def test_folders_and_targets_name_builds(project):
-    with pytest.raises(UsageError, match="parts/out, which is not there"):
+    with pytest.raises(UsageError, match="parts/out, which does not exist"):
         build_of(commands_of("make", project), Path("app"))
     (project / "parts" / "out").mkdir()
     assert len(build_of(commands_of("make", project), Path("app")).units) == 2

@@ -62,7 +62,7 @@ def source(tmp_path):
 
 def test_somebody_elses_change_is_never_overwritten(source):
     source.path.write_bytes(b"edited by the user")
-    with pytest.raises(SourceError, match="changed by somebody else"):
+    with pytest.raises(SourceError, match="changed by another program"):
         source.put(ACCEPTED, "faster")
     assert source.path.read_bytes() == b"edited by the user" and source.backup.read_bytes() == ORIGINAL
 

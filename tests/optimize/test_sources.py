@@ -183,7 +183,7 @@ def test_a_unit_that_compiles_the_kernel_otherwise_is_not_judged_by_another(tmp_
     baseline, kernel, symbol = in_two_units(tmp_path, "-DWIDTH=2")
     candidate = baseline.with_text(SHARED.replace("*= 2", "*= 4").encode())
     said = device_differs(baseline, candidate, SourceBuilder("gfx942"), kernel, symbol)
-    assert said == "in two.hip: it is compiled to other machine code there than in one.hip, whose is judged"
+    assert said == "in two.hip: it compiles to different machine code there than in one.hip, which is judged"
 
 
 def test_a_journal_says_how_to_read_the_source_again(project):
@@ -268,7 +268,7 @@ def test_a_kernel_of_the_same_name_elsewhere_is_not_taken_for_it(project, native
     one, two = (find_build_target(("./program",), project / "src" / f"{name}.hip", build).read() for name in ("one", "two"))
     assert unit_of(one, captures[:1], builder) is one and unit_of(two, captures[1:], builder) is two
     for source, wrong in ((one, captures), (two, captures), (one, captures[1:]), (two, captures[:1])):
-        with pytest.raises(NoCaptureError, match="is not, or not alone, what (one|two).hip makes of it"):
+        with pytest.raises(NoCaptureError, match="does not come, or not alone, from (one|two).hip"):
             unit_of(source, wrong, builder)
 
 

@@ -1,4 +1,4 @@
-// Kernels whose address streams a test can write down: what the counters must say follows from those and the caches.
+// Kernels whose address streams a test can write down: from these and the caches follow the expected counter values.
 #include <hip/hip_runtime.h>
 
 #include <cstdio>
@@ -6,13 +6,13 @@
 constexpr int kLanes = 64;
 constexpr int kGroup = 256;
 
-// One load of 4 bytes a lane, `stride` floats apart; 256 groups.
+// One load of 4 bytes per lane, `stride` floats apart; 256 groups.
 __global__ void strided(const float* in, float* out, int stride) {
   const int i = blockIdx.x * kGroup + threadIdx.x;
   out[i] = in[static_cast<size_t>(i) * stride];
 }
 
-// Every group reads the same block four times, a pass at a time; the block fits the L1.
+// Every group reads the same block four times, one pass at a time; the block fits the L1.
 __global__ void reuse(const float* in, float* out, int block) {
   const int i = blockIdx.x * kGroup + threadIdx.x;
   float sum = 0;
@@ -25,7 +25,7 @@ __global__ void reuse(const float* in, float* out, int block) {
   out[i] = sum;
 }
 
-// One LDS read of 4 bytes a lane, `stride` words apart, by one wave.
+// One LDS read of 4 bytes per lane, `stride` words apart, by one wave.
 template <int Stride>
 __global__ void lds_stride(float* out) {
   __shared__ float words[33 * kLanes];
@@ -36,7 +36,7 @@ __global__ void lds_stride(float* out) {
   out[threadIdx.x] = value;
 }
 
-// A branch that half of the lanes take: ten vector instructions in it, written out so that the compiler keeps them.
+// A branch that half of the lanes take, with ten vector instructions, written out so that the compiler keeps them.
 template <int Taken>
 __global__ void half_active(int* out) {
   int x = threadIdx.x;

@@ -1,4 +1,4 @@
-// Kernels that a device cannot finish, and ends of programs: faults <name>. Prints what HIP says.
+// Kernels that a device cannot finish, and ways for a program to end: faults <name>. Prints what HIP reports.
 #include <hip/hip_runtime.h>
 #include <signal.h>
 #include <unistd.h>
@@ -13,7 +13,7 @@
 __global__ void fine(int* out) { out[threadIdx.x] = 1; }
 __global__ void store_behind(int* out, size_t elements) { out[elements + threadIdx.x] = 2; }
 __global__ void load_null(const int* from, int* out) { out[threadIdx.x] = *static_cast<const volatile int*>(from); }
-// The first lanes still hit the allocation, the others the unmapped page behind it.
+// The first lanes still access the allocation, the others the unmapped page after it.
 __global__ void crosses_the_end(int* out, size_t elements) { out[elements - 16 + threadIdx.x] = 2; }
 __global__ void misaligned_store(char* out) { *reinterpret_cast<volatile int*>(out + 4 * threadIdx.x + 1) = 7; }
 __global__ void misaligned_atomic(char* out) { atomicAdd(reinterpret_cast<int*>(out + 2), 1); }
@@ -56,7 +56,7 @@ __global__ void breakpoint(int* out) {
   __builtin_debugtrap();
   out[threadIdx.x] = 1;
 }
-// 256 VGPRs a work-item: two waves a SIMD, eight a CU.
+// 256 VGPRs per work-item: two waves per SIMD, eight per CU.
 __global__ void __launch_bounds__(64) many_registers(int* out) {
   asm volatile("v_mov_b32 v255, 1" ::: "v255");
   out[threadIdx.x] = 1;

@@ -1,4 +1,4 @@
-// Prints what a vector register, a scalar one, LDS and private memory hold that nothing was written to, of three launches.
+// Prints the initial contents of a vector register, a scalar register, LDS and private memory in three launches.
 #include <hip/hip_runtime.h>
 
 #include <cstdio>

@@ -1,5 +1,5 @@
-// Kernels whose instructions are easily got wrong: each prints its results, a number a line, in hexadecimal bits. Built with
-// OCML_BASIC_ROUNDED_OPERATIONS, for HIP to declare __fadd_ru and its like.
+// Kernels with instructions that are easy to get wrong: each prints its results as bits in hexadecimal, one per line. Built
+// with OCML_BASIC_ROUNDED_OPERATIONS, so that HIP declares __fadd_ru and the like.
 #include <hip/hip_runtime.h>
 
 #include <bit>
@@ -24,7 +24,7 @@ __global__ void lds_wrap_by_hand(unsigned* out, const float*, int) {
   asm volatile("ds_read_b32 %0, %1 offset:16\n\ts_waitcnt lgkmcnt(0)" : "=v"(word) : "v"(at) : "memory");
   out[threadIdx.x] = word;
 }
-// What lies beyond the workgroup's LDS reads 0: libraries clear registers so.
+// Reads beyond the workgroup's LDS return 0: libraries clear registers in this way.
 __global__ void lds_beyond(unsigned* out, const float*, int) {
   __shared__ unsigned words[64];
   words[threadIdx.x] = threadIdx.x + 1;
@@ -34,10 +34,10 @@ __global__ void lds_beyond(unsigned* out, const float*, int) {
   asm volatile("ds_read2_b32 %0, %1 offset1:1\n\ts_waitcnt lgkmcnt(0)" : "=v"(pair) : "v"(at) : "memory");
   out[threadIdx.x] = static_cast<unsigned>(pair) ^ static_cast<unsigned>(pair >> 32) ^ words[threadIdx.x];
 }
-// Positions in a rotary embedding are many revolutions.
+// Positions in a rotary embedding amount to many revolutions.
 __global__ void sines(unsigned* out, const float* in, int) { out[threadIdx.x] = std::bit_cast<unsigned>(__sinf(in[threadIdx.x])); }
 __global__ void cosines(unsigned* out, const float* in, int) { out[threadIdx.x] = std::bit_cast<unsigned>(__cosf(in[threadIdx.x])); }
-// Denormals, as the compiler's options have them.
+// Denormals, as the compiler's options treat them.
 __global__ void quarters(unsigned* out, const float* in, int) { out[threadIdx.x] = std::bit_cast<unsigned>(in[threadIdx.x] * 0.25f); }
 __global__ void quotients(unsigned* out, const float* in, int) { out[threadIdx.x] = std::bit_cast<unsigned>(in[threadIdx.x] / 3.0f); }
 __global__ void roots(unsigned* out, const float* in, int) { out[threadIdx.x] = std::bit_cast<unsigned>(sqrtf(in[threadIdx.x])); }
@@ -52,7 +52,7 @@ ROUNDED(sums_toward_zero, __fadd_rz)
 ROUNDED(products_up, __fmul_ru)
 ROUNDED(products_down, __fmul_rd)
 
-// Where each wave is: __smid(), XCC_ID and HW_ID of the first lane of each.
+// The place of each wave: __smid(), XCC_ID and HW_ID, from its first lane.
 __global__ void places(unsigned* out, const float*, int) {
   unsigned xcc, id;
   asm volatile("s_getreg_b32 %0, hwreg(HW_REG_XCC_ID)" : "=s"(xcc));

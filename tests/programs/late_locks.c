@@ -1,4 +1,4 @@
-// Preloaded: whenever another than the main thread locks one of ROCr's static mutexes, it comes 3 ms late.
+// To be preloaded: delays every thread other than the main thread by 3 ms when it locks one of ROCr's static mutexes.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <pthread.h>

@@ -1,5 +1,5 @@
-// launches <count>: launches tiny kernels, synchronising now and then; after a warm-up in which HIP's rings of packets and
-// kernel arguments wrap, prints how many KiB of resident memory and how many bytes of the heap in use <count> more
+// launches <count>: launches tiny kernels, synchronising occasionally. After a warm-up in which HIP's rings of packets and
+// kernel arguments wrap around, prints how many KiB of resident memory and how many bytes of used heap <count> further
 // launches have added. launches <count> unsynchronized: returns from main with all of them in flight.
 #include <hip/hip_runtime.h>
 #include <malloc.h>

@@ -1,5 +1,5 @@
-// Kernels that press against one limit of the hardware each, and families of kernels that differ in one thing.
-//   limits         runs every kernel; its results are not checked, only its times matter
+// Kernels that each reach one limit of the hardware, and families of kernels that differ in one respect.
+//   limits         runs every kernel; the results are not checked, only the times matter
 #include <hip/hip_runtime.h>
 
 #include <cstdio>
@@ -17,7 +17,7 @@
 using half4 = _Float16 __attribute__((ext_vector_type(4)));
 using float4v = float __attribute__((ext_vector_type(4)));
 
-// The LDS address of what is there.
+// The LDS address of an object.
 template <class T>
 __device__ unsigned lds_address(T* place) {
   return static_cast<unsigned>(reinterpret_cast<__UINTPTR_TYPE__>((__attribute__((address_space(3))) T*)place));
@@ -25,7 +25,7 @@ __device__ unsigned lds_address(T* place) {
 
 // ---- limits ----
 
-// 16 chains of multiply-adds a lane, n of each.
+// 16 chains of n multiply-adds per lane.
 __global__ void peak_fma(float* out, int n) {
   float c[16];
   for (int k = 0; k < 16; ++k) c[k] = static_cast<float>(threadIdx.x + k);
@@ -39,7 +39,7 @@ __global__ void peak_fma(float* out, int n) {
   out[blockIdx.x * blockDim.x + threadIdx.x] = sum;
 }
 
-// 4 chains of 32x32x8 products a wave, n of each: 16384 operations an instruction.
+// 4 chains of n 32x32x8 products per wave: 16384 operations per instruction.
 using float16v = float __attribute__((ext_vector_type(16)));
 __global__ void peak_mfma(float* out, int n) {
   half4 a = {1, 2, 3, 4}, b = {static_cast<_Float16>(threadIdx.x % 3), 1, 2, 1};
@@ -64,7 +64,7 @@ __global__ void peak_stream_copy(const float4v* in, float4v* out, size_t n) {
   for (size_t i = blockIdx.x * static_cast<size_t>(blockDim.x) + threadIdx.x; i < n; i += stride) out[i] = in[i];
 }
 
-// n reads of 16 bytes a lane, without conflicts.
+// n reads of 16 bytes per lane, without conflicts.
 __global__ void peak_lds(float* out, int n) {
   __shared__ float4v data[1024];
   for (int i = threadIdx.x; i < 1024; i += blockDim.x) data[i] = float4v{1, 2, 3, 4};
@@ -82,7 +82,7 @@ __global__ void peak_lds(float* out, int n) {
 
 // ---- families ----
 
-// n dependent loads a wave, in more and more waves: the load's latency is paid once for all that are resident.
+// n dependent loads per wave, in more and more waves: all resident waves together pay the load's latency once.
 template <int Waves>
 __global__ void waves(const int* next, int* out, int n) {
   int at = threadIdx.x;
@@ -90,7 +90,7 @@ __global__ void waves(const int* next, int* out, int n) {
   out[blockIdx.x * blockDim.x + threadIdx.x] = at;
 }
 
-// 64 loads a lane, so many of them in flight.
+// 64 loads per lane, InFlight of them at a time.
 template <int InFlight>
 __global__ void in_flight(const float* in, float* out) {
   const int stride = gridDim.x * blockDim.x;
@@ -107,14 +107,14 @@ __global__ void in_flight(const float* in, float* out) {
   out[blockIdx.x * blockDim.x + threadIdx.x] = sum;
 }
 
-// One load a lane, so many floats apart: lines of 32 floats.
+// One load per lane, Stride floats apart; a line has 32 floats.
 template <int Stride>
 __global__ void strided(const float* in, float* out, int n) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   out[i] = in[static_cast<size_t>(i) * Stride % n];
 }
 
-// Lanes go so many different ways, each as long as the others.
+// Lanes take as many different paths as Ways says, all equally long.
 template <int Ways>
 __global__ void ways(float* out, int n) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;

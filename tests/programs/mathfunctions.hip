@@ -3,7 +3,7 @@
 //   mathfunctions
 //
 // Mathematical functions of AMD's device library in fp64 and fp32 are compared with the host's libm (computed in long
-// double for fp64 and in double for fp32) within the bound that stands with each, in units in the last place. fp16
+// double for fp64 and in double for fp32) within the bound listed with each, in units in the last place. fp16
 // arithmetic, integer intrinsics, cross-lane operations, packed fp32 and atomics have exact references.
 //
 // Exit codes and output as in testbed/check.h.
@@ -39,7 +39,7 @@ __global__ void apply(const T* x, const T* y, T* out, Function function) {
   out[i] = function(x[i], y[i]);
 }
 
-// Values in [low, high], the special ones first where `specials` says so.
+// Values in [low, high], preceded by special ones if `specials` is set.
 template <typename T>
 std::vector<T> arguments(double low, double high, bool specials, uint64_t which) {
   constexpr T special[] = {T(0), T(-0.0), T(1), T(-1), std::numeric_limits<T>::infinity(),
@@ -96,12 +96,12 @@ void compare(const char* name, double bound, double low, double high, bool speci
       #name, bound_double, low, high, false, [] __device__(double x, double y) { return name(x, y); },                \
       [](long double x, long double y) { return std::name(x, y); })
 
-// The bounds are this test's own: a few ulp, which a wrong instruction misses by far. Square root, division, fma, fmod
+// The bounds are this test's own: a few ulp, which a wrong instruction exceeds by far. Square root, division, fma, fmod
 // and roundings must be exact.
 static void functions() {
   FUNCTION(sin, 2, 2, -100, 100, true);
   FUNCTION(cos, 2, 2, -100, 100, true);
-  FUNCTION(sin, 2, 2, -1e7, 1e7, false);  // large arguments take another way (Payne and Hanek)
+  FUNCTION(sin, 2, 2, -1e7, 1e7, false);  // large arguments take another path (Payne and Hanek)
   FUNCTION(tan, 3, 2, -100, 100, true);
   FUNCTION(atan, 2, 2, -100, 100, true);
   FUNCTION(tanh, 3, 2, -4, 4, true);
@@ -186,7 +186,7 @@ __global__ void lane_operations(uint64_t* out) {
   put(__builtin_amdgcn_ubfe(value, 5, 9));
   put(__builtin_amdgcn_alignbyte(value, mixed(lane + 5), 3));
   put(__all(value != 0) | __any(value == mixed(5)) << 1);
-  if (lane % 3 == 0) put(__ballot(1));  // of a part of the wave
+  if (lane % 3 == 0) put(__ballot(1));  // with part of the wave
 }
 constexpr int kLaneOperations = 26;
 
@@ -252,7 +252,7 @@ static void lanes() {
     }
 }
 
-// fp16: what HIP's half types compile to, scalar and packed. Small whole numbers and halves: exact.
+// fp16: what HIP's half types compile to, scalar and packed. Exact, since the values are small multiples of one half.
 __global__ void half_operations(float* out) {
   const int lane = threadIdx.x;
   const __half a = __float2half(lane * 0.5f), b = __int2half_rn(3 - lane);
@@ -276,7 +276,7 @@ static void halves() {
   const std::vector<float> got = results<float>(half_operations, 1, kWave, kHalfOperations * kWave);
   for (int lane = 0; lane < kWave; ++lane) {
     const float a = lane * 0.5f, b = static_cast<float>(3 - lane);
-    // Exact in fp16 or rounded once, as the operations themselves do.
+    // Exact in fp16 or rounded once, as in the operations themselves.
     const auto half = [](float value) { return static_cast<float>(static_cast<_Float16>(value)); };
     const float want[kHalfOperations] = {a + b, half(a * b), half(a * b + a), b - a, 2 * a, half(b * b), half(a * a + a),
                                          a > b ? 1.0f : 0.0f, std::sqrt(a * a), half(a * b) * 4};
@@ -285,7 +285,7 @@ static void halves() {
   }
 }
 
-// Packed fp32: clang -O3 makes v_pk_fma_f32, v_pk_mul_f32 and v_pk_add_f32 of these.
+// Packed fp32: clang -O3 turns these into v_pk_fma_f32, v_pk_mul_f32 and v_pk_add_f32.
 using Float2 = float __attribute__((ext_vector_type(2)));
 
 __global__ void packed_operations(Float2* out) {
@@ -303,7 +303,7 @@ static void packed() {
   }
 }
 
-// Atomics of every type, without and with the old value. Whole numbers: the order does not matter to the results.
+// Atomics of every type, without and with the old value. With whole numbers, the order does not affect the results.
 struct Totals {
   int add, minimum, maximum, exclusive, compared;
   unsigned bits_and, bits_or, wrapped;

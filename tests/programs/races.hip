@@ -1,4 +1,4 @@
-// Kernels with and without a race: races <name>. Prints a checksum of nothing that depends on it.
+// Kernels with and without a race: races <name>. Prints a checksum only of results that do not depend on the race.
 #include <hip/hip_runtime.h>
 
 #include <cstdio>
@@ -6,7 +6,7 @@
 
 constexpr int kThreads = 256;
 
-// The neighbour wave's value is read without a barrier.
+// The neighbouring wave's value is read without a barrier.
 __global__ void missing_barrier(int* out) {
   __shared__ int values[kThreads];
   values[threadIdx.x] = threadIdx.x;
@@ -26,7 +26,7 @@ __global__ void unwritten_lds(int* out) {
   out[threadIdx.x] = values[threadIdx.x];
 }
 
-// Takes its barrier only where the waves do not run one after the other.
+// Executes its barrier only if the waves do not run in the usual order.
 __global__ void usual_order_only(int* out) {
   __shared__ int values[kThreads], tickets[4], next;
   const int wave = threadIdx.x / 64;
@@ -41,7 +41,7 @@ __global__ void usual_order_only(int* out) {
   out[blockIdx.x * kThreads + threadIdx.x] = values[threadIdx.x % 64];
 }
 
-// ---- what is not waited for, each with a twin that waits ----
+// ---- missing waits, each with a twin that waits ----
 
 enum class Wait { no, yes };
 
@@ -56,7 +56,7 @@ __device__ void barrier() {
   asm volatile("s_barrier" ::: "memory");
 }
 
-// The write may come after the barrier.
+// The write may take place after the barrier.
 template <Wait wait>
 __global__ void late_write(int* out) {
   __shared__ int values[kThreads];
@@ -65,7 +65,7 @@ __global__ void late_write(int* out) {
   out[blockIdx.x * kThreads + threadIdx.x] = values[(threadIdx.x + 64) % kThreads];
 }
 
-// So may the read, behind another wave's write.
+// So may the read, and even after another wave's write.
 template <Wait wait>
 __global__ void late_read(int* out) {
   __shared__ int values[kThreads];
@@ -85,13 +85,13 @@ __global__ void late_flat_write(int* out) {
   __shared__ int values[kThreads];
   int* generic = values + threadIdx.x;
   asm volatile("flat_store_dword %0, %1" ::"v"(generic), "v"(threadIdx.x) : "memory");
-  // The LDS writes completes after what is waited for here.
+  // The LDS write completes after what is waited for here.
   asm volatile("s_waitcnt vmcnt(0)" ::: "memory");
   barrier<wait>();
   out[blockIdx.x * kThreads + threadIdx.x] = values[(threadIdx.x + 64) % kThreads];
 }
 
-// From memory straight into the LDS: lgkmcnt does not count it, vmcnt does.
+// From memory directly into the LDS: vmcnt counts it, lgkmcnt does not.
 template <Wait wait>
 __global__ void late_transfer(int* out, const int* in) {
   __shared__ int values[kThreads];
@@ -103,7 +103,7 @@ __global__ void late_transfer(int* out, const int* in) {
   out[blockIdx.x * kThreads + threadIdx.x] = values[(threadIdx.x + 64) % kThreads];
 }
 
-// One wait too weak: two loads are under way, and it is for the first.
+// A wait that is too weak: two loads are in flight, and it covers only the first.
 template <Wait wait>
 __global__ void early_vector_use(int* out, const int* in) {
   int first, second;
@@ -123,7 +123,7 @@ __global__ void early_lds_use(int* out) {
   out[blockIdx.x * kThreads + threadIdx.x] = value + 1;
 }
 
-// Scalar loads complete in any order: a wait that leaves one under way says nothing of either.
+// Scalar loads complete in any order: a wait that leaves one in flight guarantees neither.
 template <Wait wait>
 __global__ void early_scalar_use(int* out, const int* in) {
   int first, second;
@@ -134,7 +134,7 @@ __global__ void early_scalar_use(int* out, const int* in) {
   out[blockIdx.x * kThreads + threadIdx.x] = sum + second;
 }
 
-// What is overwritten before it arrives arrives after it.
+// A register that is overwritten while a load is in flight gets the loaded value afterwards.
 template <Wait wait>
 __global__ void early_overwrite(int* out, const int* in) {
   int value;
@@ -145,7 +145,7 @@ __global__ void early_overwrite(int* out, const int* in) {
   out[blockIdx.x * kThreads + threadIdx.x] = value;
 }
 
-// The register of a store is free at once, and loads complete in their order.
+// The register of a store is free at once, and loads complete in order.
 __global__ void free_registers(int* out, const int* in) {
   int value = threadIdx.x;
   asm volatile("global_store_dword %1, %0, off\n v_mov_b32 %0, 5\n global_load_dword %0, %2, off\n"
@@ -154,7 +154,7 @@ __global__ void free_registers(int* out, const int* in) {
   out[blockIdx.x * kThreads + threadIdx.x] = value;
 }
 
-// The last workgroup sums what the others left; who sees the counter must see that, too.
+// The last workgroup sums the others' results: whoever sees the counter must see these, too.
 enum class Publish { relaxed, barrier, fence, release, acq_rel, seq_cst, other_wave, plain_other_wave };
 
 template <Publish how>
@@ -185,8 +185,8 @@ __global__ void publish(int* partial, int* arrived, int* total) {
   *total = sum;
 }
 
-// A release that is not waited for: the counter may come before what is written back, and what comes behind the write-back is
-// not written back.
+// A release that is not waited for: the counter may become visible before the data that is written back, and stores after the
+// write-back are not written back.
 enum class Release { waited_for, under_way, too_early };
 
 template <Release how>
@@ -207,7 +207,7 @@ __global__ void write_back(int* partial, int* arrived, int* total) {
 
 // ---- correct ones ----
 
-// What the workgroup's own store left, read through the scalar cache, which does not see it.
+// The result of the workgroup's own store, read through the scalar cache, which does not see the store.
 template <Wait Invalidated>
 __global__ void stale_scalar(int* out) {
   int* const mine = out + blockIdx.x * kThreads;
@@ -231,7 +231,7 @@ __global__ void atomic_histogram(int* bins, const int* values) {
   atomicAdd(&bins[values[blockIdx.x * kThreads + threadIdx.x] % 16], 1);
 }
 
-// The last workgroup sums what the others left, after fences.
+// The last workgroup sums the others' results, after fences.
 __global__ void last_block_sums(int* partial, unsigned* arrived, int* total) {
   __shared__ bool last;
   if (threadIdx.x == 0) {

@@ -1,5 +1,5 @@
 // Pairs of kernels that do the same work in a better and a worse way. The timing model must rank them.
-//   ranking        runs every kernel once; its results are not checked, only its times matter
+//   ranking        runs every kernel once; the results are not checked, only the times matter
 #include <hip/hip_runtime.h>
 
 #include <cstdio>
@@ -17,7 +17,7 @@
 using half4 = _Float16 __attribute__((ext_vector_type(4)));
 using float4v = float __attribute__((ext_vector_type(4)));
 
-// ---- the same chain of dependent loads, with few and with many waves: time a load must fall ----
+// ---- the same chain of dependent loads, with few and with many waves: the time per load must fall ----
 __device__ void chase(const int* next, int* out, int steps) {
   int at = threadIdx.x;
   for (int i = 0; i < steps; ++i) at = next[at];
@@ -49,7 +49,7 @@ __global__ void loads_unrolled(const float* in, float* out, int n) {
   out[blockIdx.x * blockDim.x + threadIdx.x] = sum;
 }
 
-// ---- n floats, neighbours together or a line apart ----
+// ---- n floats, neighbours adjacent or a line apart ----
 __global__ void copy_contiguous(const float* in, float* out, int n) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   out[i] = in[i % n];
@@ -59,7 +59,7 @@ __global__ void copy_strided(const float* in, float* out, int n) {
   out[i] = in[i * 32ll % n];
 }
 
-// ---- a branch that all lanes take alike, or every second one ----
+// ---- a branch that all lanes take in the same way, or only every second one takes ----
 __device__ float side_a(float x, int n) {
   for (int i = 0; i < n; ++i) x = x * 1.0001f + 0.5f;
   return x;
@@ -79,13 +79,13 @@ __global__ void branch_divergent(float* out, int n) {
   out[i] = threadIdx.x % 2 ? side_a(x, n) : side_b(x, n);
 }
 
-// ---- 16x16x16 products: 8192 operations by one matrix instruction, or by 64 vector ones of 128 each ----
+// ---- 16x16x16 products: 8192 operations by one matrix instruction, or by 64 vector instructions of 128 each ----
 __global__ void products_matrix(float* out, int n) {
   half4 a = {1, 2, 3, 4}, b = {static_cast<_Float16>(threadIdx.x % 3), 1, 2, 1};
   float4v c0 = {}, c1 = {};
   for (int i = 0; i < n; i += 32) {
 #pragma unroll
-    for (int k = 0; k < 16; ++k) {  // of two chains, so that none waits for the one before
+    for (int k = 0; k < 16; ++k) {  // two chains, so that no product waits for the one before
       c0 = __builtin_amdgcn_mfma_f32_16x16x16f16(a, b, c0, 0, 0, 0);
       c1 = __builtin_amdgcn_mfma_f32_16x16x16f16(a, b, c1, 0, 0, 0);
     }

@@ -1,4 +1,4 @@
-// The header's 8-bit floats on the device and on the host: the same bytes for every upper half of a float.
+// The header's 8-bit floats on the device and on the host: both must give the same bytes for every upper half of a float.
 #include <hip/hip_fp8.h>
 #include <hip/hip_runtime.h>
 
@@ -25,13 +25,13 @@ __global__ void convert_all(Results* out, unsigned low) {
   out[i] = convert(i << 16 | low);
 }
 
-// Which NaN comes back is not laid down.
+// Which NaN is returned is not specified.
 bool same_float(unsigned a, unsigned b) {
   const auto nan = [](unsigned bits) { return (bits & 0x7fffffff) > 0x7f800000; };
   return a == b || (nan(a) && nan(b));
 }
 
-// The header's host functions shift a 64-bit word by more than it has bits where a number is smaller.
+// For smaller numbers, the header's host functions shift a 64-bit word by more bits than it has.
 bool host_knows(unsigned bits) { return (bits & 0x7f800000) >= (127 - 60) << 23; }
 
 int main() {

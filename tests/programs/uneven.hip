@@ -1,6 +1,6 @@
-// Kernels in which some workgroups have more to do than the others, and where that is the last thing that happens in them.
+// Kernels in which some workgroups have more to do than the others, and kernels in which that comes last.
 //
-//   uneven    launches of each kind of work: nowhere, in workgroup 0, in workgroup 37; then late() likewise
+//   uneven    launches each kind of extra work: nowhere, in workgroup 0, in workgroup 37; then late() likewise
 #include <hip/hip_runtime.h>
 
 #include <cstdio>
@@ -10,7 +10,7 @@
 
 enum Kind { Loads, Lds, Vector, Matrix, Scalar, Nops, Sleeps, Turns, Loads_and_lds };
 constexpr int kThreads = 512, kGroups = 64;
-constexpr int kLateGroups = 3344, kLateThreads = 64;  // 11 workgroups a CU, two at a time: their LDS fills it
+constexpr int kLateGroups = 3344, kLateThreads = 64;  // 11 workgroups per CU, two at a time: their LDS fills it
 
 __device__ void loads(const float* own_line) {
   asm volatile(".rept 80\n global_load_dword v50, %0, off\n .endr\n s_waitcnt vmcnt(0)" ::"v"(own_line) : "v50");
@@ -56,7 +56,7 @@ __global__ void late(const float* in, float* out, int from, int to) {
 
 template <Kind K>
 void launch(const float* in, float* out) {
-  uneven<K><<<kGroups, kThreads>>>(in, out, -1);  // for the instruction cache
+  uneven<K><<<kGroups, kThreads>>>(in, out, -1);  // warms the instruction cache
   for (const int busy : {-1, 0, 37}) uneven<K><<<kGroups, kThreads>>>(in, out, busy);
 }
 

@@ -1,5 +1,5 @@
-// Workgroups that meet in memory: sums and tickets in the order of arrival, messages from one workgroup to another,
-// grids that synchronise. Prints what the kernels left in memory, byte for byte, as checksums.
+// Workgroups that communicate through memory: sums and tickets in order of arrival, messages from one workgroup to another,
+// grids that synchronise. Prints checksums of the kernels' results in memory, byte for byte.
 //   workgroups order|mailbox|grid BLOCKS|vector
 #include <hip/hip_cooperative_groups.h>
 #include <hip/hip_runtime.h>
@@ -36,7 +36,7 @@ __global__ void tickets_by_call(unsigned* next, unsigned* drawn) {
   if (threadIdx.x % 64 == 0) drawn[i / 64] = draw(next);
 }
 
-// Any order gives the same: these run on all host threads.
+// Any order gives the same result: these run on all host threads.
 __global__ void integer_sums(unsigned* sums) {
   const unsigned i = blockIdx.x * kThreads + threadIdx.x;
   atomicAdd(&sums[i % kCells], i * i);
@@ -50,7 +50,7 @@ __global__ void calls_without_atomics(unsigned* out) {
   out[i] = mixed(i);
 }
 
-// Each workgroup waits for the one behind it, which is on the device at the same time but starts later.
+// Each workgroup waits for the next one, which is on the device at the same time but starts later.
 __global__ void mailbox(unsigned* flags, unsigned* out) {
   const unsigned me = blockIdx.x, last = gridDim.x - 1;
   if (threadIdx.x) return;
@@ -74,7 +74,7 @@ __global__ void rounds(unsigned* data, unsigned* out, unsigned n, int steps) {
 }
 
 typedef unsigned Vector __attribute__((ext_vector_type(16)));
-// A vector indexed by a variable: by one that differs from lane to lane, and by one that does not.
+// A vector indexed by a variable that differs from lane to lane, or by one that does not.
 __global__ void vector_elements(const unsigned* in, unsigned* out, int uniform) {
   const unsigned i = threadIdx.x;
   Vector v;

@@ -1,5 +1,5 @@
-// Kernels that write what is not their program's, one for each word of the command line; and ordinary ones, which may use
-// every kind of memory that a program can be given.
+// Kernels that write memory that is not their program's, one for each word of the command line; and ordinary ones, which may
+// use every kind of memory that a program can be given.
 #include <hip/hip_ext.h>
 #include <hip/hip_runtime.h>
 
@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-static bool looks_away = false;  // from errors
+static bool looks_away = false;  // ignores errors
 
 #define CHECK(call)                                                                          \
   do {                                                                                       \
@@ -31,7 +31,7 @@ __device__ long* completion_signal() {
   return *(long* const __attribute__((address_space(4)))*)(packet + 56);
 }
 
-// What an accepted forgery looked like: times of its own, and the end of the wait.
+// What an accepted forgery would look like: forged times, and the end of the wait.
 __global__ void forges_times(float* out) {
   volatile long* const signal = completion_signal();
   if (threadIdx.x == 0 && signal) signal[kSignalStart] = 1000, signal[kSignalEnd] = 1001, signal[kSignalValue] = 0;
@@ -152,7 +152,7 @@ __global__ void stores_a_flag(volatile long* flag, float* out) {
   out[threadIdx.x] = threadIdx.x;
 }
 
-// The value of a signal that the program has for itself.
+// The value of a signal of the program's own.
 static bool signal_memory() {
   long* flag = nullptr;
   CHECK(hipExtMallocWithFlags(reinterpret_cast<void**>(&flag), sizeof *flag, hipMallocSignalMemory));

@@ -175,7 +175,7 @@ def test_what_was_not_collected_is_said_to_be_unknown(folder, prompt, found, tmp
     rocm_perf_in(tmp_path, "analyze", "bare.db", "-o", "bare")
     text = prompt("--profile", tmp_path / "bare")["text"]
     assert "its place under the roof is not known: no counters were collected" in text.lower() and "| HBM |" not in text
-    assert "Not known of HBM, MALL, L2, L1, LDS: no counters were collected." in text.replace("the ridge, ", "")
+    assert "Not known for HBM, MALL, L2, L1, LDS: no counters were collected." in text.replace("the ridge, ", "")
     assert "could not be judged: no counters were collected" in text and "Not known: no thread trace was made." in text
     assert found["text"].split("## Source")[1] == text.split("## Source")[1]
 

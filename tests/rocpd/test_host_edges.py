@@ -173,7 +173,7 @@ def test_calls_wait_for_what_was_submitted_before_and_ended_in_time(drawn):
         kind = Edges.KINDS[k]
         found[kind].add((s, t))
         assert begins[t] >= (begins[s] if kind == "launch" else ends[s]), "an edge contradicts the times"
-    assert sum(map(len, found.values())) == len(edges), "an edge is there twice"
+    assert sum(map(len, found.values())) == len(edges), "an edge occurs twice"
     assert {t for _, t in found["launch"]} == {v for v in range(n) if work[v][3] >= 0}
     assert all(calls.thread[s - n] == calls.thread[t - n] for s, t in found["program"])
     assert len(found["program"]) == len(calls) - len(set(calls.thread.tolist()))

@@ -1,4 +1,4 @@
-// Which global memory the waves of a dispatch access, for as long as someone watches.
+// Records which global memory the waves of a dispatch access, while a watch is set.
 #pragma once
 
 #include <bit>
@@ -16,7 +16,7 @@ class AccessWatch {
  public:
   void clear() { accessed_.clear(); }
   size_t count() const { return accessed_.size(); }
-  // More than waves touch that do nothing but look whether something has happened.
+  // Holds more than waves access that merely poll.
   bool overflows() const { return accessed_.size() > kMost; }
 
   void note(uint64_t address, uint32_t bytes) {
@@ -26,9 +26,9 @@ class AccessWatch {
     for (uint64_t left = access.mask; left; left &= left - 1) note(access.address[std::countr_zero(left)], access.bytes);
   }
 
-  // What is in all of it now; nothing if some of it is not mapped any more.
+  // The present contents of all memory accessed; nothing if part of it is no longer mapped.
   std::optional<std::vector<uint8_t>> contents(const AddressSpace& memory) const;
-  // Whether that is something else than `before`.
+  // Whether contents() would differ from `before`.
   bool differs(const AddressSpace& memory, const std::vector<uint8_t>& before) const;
 
   const std::set<std::pair<uint64_t, uint32_t>>& accessed() const { return accessed_; }
@@ -38,7 +38,7 @@ class AccessWatch {
   std::set<std::pair<uint64_t, uint32_t>> accessed_;  // address, bytes
 };
 
-// Puts a watch in front of another observer.
+// Passes accesses to a watch and then to another observer.
 class WatchedMemory : public Observer {
  public:
   explicit WatchedMemory(Observer& inner) : inner_(inner) {}

@@ -1,5 +1,5 @@
-// Turns a plain function of values, [](float a, float b) { return a + b; }, into the execution of an
-// instruction on 64 lanes (or on scalars): operand types follow from the function's own.
+// Turns a plain function of values, [](float a, float b) { return a + b; }, into the execution of an instruction on 64 lanes
+// (or on scalars). The operand types follow from the function's parameter types.
 #pragma once
 
 #include <limits>
@@ -29,7 +29,7 @@ struct Signature<R (*)(A...)> {
 template <auto F>
 using SignatureOf = Signature<decltype(+F)>;
 
-// ---- vector: every source a lane array ----
+// ---- vector: each source is an array of lanes ----
 
 template <auto F, class... T>
 void apply_lanes(const Op& op, Wave& wave, const Lanes<T>&... sources) {
@@ -53,7 +53,7 @@ void execute_vector(const Op& op, Wave& wave) {
   run_lanes<F>(op, wave, std::make_index_sequence<SignatureOf<F>::count>());
 }
 
-// ---- the same where MODE does not treat floating point as usual ----
+// ---- the same for modes in which MODE treats floating point in an unusual way ----
 
 template <class T>
 void enter_mode(const FloatMode& mode, Lanes<T>& source) {
@@ -62,7 +62,7 @@ void enter_mode(const FloatMode& mode, Lanes<T>& source) {
   }
 }
 
-// Halves that overflow.
+// Saturates halves that overflow, if the mode says so.
 template <class R, class... T>
 void saturate_results(const Op& op, const FloatMode& mode, R* results, const T*... operands) {
   if constexpr (std::is_same_v<R, Half>) {
@@ -111,7 +111,7 @@ constexpr bool kTakesFloats = false;
 template <class R, class... A>
 constexpr bool kTakesFloats<R (*)(A...)> = is_float<R> || (is_float<std::remove_cvref_t<A>> || ...);
 
-// `in_mode`, for an instruction in which MODE's floating-point bits make a difference.
+// `in_mode` if MODE's floating-point bits can affect the instruction, else null.
 template <auto F>
 constexpr Execute if_of_floats(Execute in_mode) {
   return kTakesFloats<decltype(+F)> ? in_mode : nullptr;
@@ -127,23 +127,23 @@ constexpr Semantics vector(const char* mnemonic) {
   return entry;
 }
 
-// Whatever MODE says about rounding.
+// Rounds to nearest whatever MODE says.
 constexpr Semantics rounds_to_nearest(Semantics entry) {
   entry.rounds_by_mode = false;
   return entry;
 }
-// That, and infinite at 0.
+// Rounds to nearest, and is infinite at 0.
 constexpr Semantics with_poles(Semantics entry) {
   entry.has_poles = true;
   return rounds_to_nearest(entry);
 }
-// Looks at the bits of its operands, denormals among them.
+// Works on the bits of its operands, including those of denormals.
 constexpr Semantics regardless_of_mode(Semantics entry) {
   entry.in_mode = nullptr;
   return entry;
 }
 
-// What signalling NaNs give depends on the mode: minima and maxima.
+// For minima and maxima, whose result for signalling NaNs depends on the mode.
 template <auto WithIeee, auto Without>
 void execute_by_ieee(const Op& op, Wave& wave) {
   if (wave.mode & kModeIeee) execute_vector<WithIeee>(op, wave);
@@ -164,7 +164,7 @@ constexpr Semantics by_ieee(const char* mnemonic) {
   return entry;
 }
 
-// Integer clamp: the exact result, held to the type's range.
+// Integer clamp: the exact result, limited to the type's range.
 template <auto Wrapping, auto Saturating>
 void execute_saturating(const Op& op, Wave& wave) {
   if (op.clamp) execute_vector<Saturating>(op, wave);
@@ -186,7 +186,7 @@ constexpr Semantics saturates(const char* mnemonic) {
   return entry;
 }
 
-// The same of a function that gives the exact value.
+// The same from a function that returns the exact value.
 template <class R, auto Exact, class F = decltype(+Exact)>
 struct Held;
 template <class R, auto Exact, class... A>
@@ -199,13 +199,13 @@ constexpr Semantics held(const char* name) {
   return saturates<Held<R, Exact>::wrapped, Held<R, Exact>::clamped>(name);
 }
 
-// A 16-bit result leaves bits 31:16 of the destination alone (most others clear them: see write_lanes).
+// The 16-bit result leaves bits 31:16 of the destination unchanged (most others clear them: see write_lanes).
 constexpr Semantics keeps_upper_half(Semantics entry) {
   entry.keeps_upper_half = true;
   return entry;
 }
 
-// The destination is read as the last source: v_fmac.
+// The destination is also read, as the last source: v_fmac.
 template <auto F>
 constexpr Semantics accumulate(const char* mnemonic) {
   Semantics entry = vector<F>(mnemonic);
@@ -213,7 +213,7 @@ constexpr Semantics accumulate(const char* mnemonic) {
   return entry;
 }
 
-// ---- vector compare: a bit a lane into a scalar pair; disabled lanes give 0 ----
+// ---- vector compare: one bit per lane into a scalar pair; disabled lanes give 0 ----
 
 template <auto F, bool WritesExec, class... T>
 void apply_compare(const Op& op, Wave& wave, const Lanes<T>&... sources) {

@@ -1,12 +1,13 @@
-// Where the lanes of a buffer access go: the resource descriptor, its range check, its swizzle.
+// The addresses of a buffer access's lanes: the resource descriptor, its range check, its swizzle.
 //
-// A lane's byte offset is offset + stride * index, offset being the instruction's plus the register's (offen). It counts
-// from base + soffset. What lies out of range reads 0 and is not written (CDNA3 ISA, "Buffer addressing"):
-//   raw         stride 0, or no index: the byte offset from num_records - soffset on
-//   structured  with an index and a stride: an index from num_records on, or an offset from the stride on
+// A lane's byte offset is offset + stride * index, where offset is the sum of the instruction's offset and the register's
+// (offen). It is relative to base + soffset. Out-of-range reads return 0, out-of-range writes are dropped (CDNA3 ISA,
+// "Buffer addressing"). Out of range are:
+//   raw         (stride 0, or no index)        byte offsets of num_records - soffset and above
+//   structured  (with an index and a stride)   indices of num_records and above, offsets of the stride and above
 //
-// A swizzled buffer keeps the same dword of as many neighbours as its index stride says (8, 16, 32 or 64) together. Only
-// where an access begins is swizzled; its bytes are consecutive.
+// A swizzled buffer stores the same dword of neighbouring elements together, for as many neighbours as its index stride says
+// (8, 16, 32 or 64). Only the start of an access is swizzled; its bytes are consecutive.
 #pragma once
 
 #include <algorithm>
@@ -21,11 +22,11 @@ namespace rpd {
 struct BufferDescriptor {
   uint64_t base;
   uint32_t stride;        // bytes
-  uint32_t records;       // bytes where raw, else strides
+  uint32_t records;       // in bytes for a raw buffer, else in strides
   uint32_t index_stride;  // neighbours that a swizzle keeps together
-  uint32_t format;        // the last word: what the components are, and where they go
+  uint32_t format;        // the last word: the components' format and destinations
   bool swizzled;
-  bool adds_lane;         // to the index
+  bool adds_lane;         // adds the lane's number to the index
 
   BufferDescriptor(const Wave& wave, const Operand& operand) {
     const uint32_t* word = &wave.scalar[operand.reg];
@@ -36,7 +37,7 @@ struct BufferDescriptor {
     format = word[3];
     index_stride = 8u << (format >> 21 & 3);
     adds_lane = format >> 23 & 1;
-    if (adds_lane) stride |= (format >> 15 & 0xf) << 14;  // the data format's bits are the stride's upper ones then
+    if (adds_lane) stride |= (format >> 15 & 0xf) << 14;  // then the data format's bits are the upper bits of the stride
   }
 
   uint64_t byte_of(uint64_t index, uint64_t offset) const {
@@ -49,7 +50,7 @@ struct BufferDescriptor {
 
 struct BufferLanes {
   uint64_t address[kLanes];
-  uint64_t available[kLanes];  // bytes from there that are in range
+  uint64_t available[kLanes];  // bytes in range, counted from the address
 };
 
 inline void locate(const Op& op, const Wave& wave, const BufferDescriptor& buffer, BufferLanes& out) {
@@ -69,8 +70,8 @@ inline void locate(const Op& op, const Wave& wave, const BufferDescriptor& buffe
   }
 }
 
-// Runs `access(lane, host pointer, bytes in range)` for each enabled lane, and tells the observer. `unit`: the bytes
-// that are in range together or not at all, of the `size` that a lane accesses. The pointer is null where no byte is.
+// Calls `access(lane, host pointer, bytes in range)` for each enabled lane, and informs the observer. A lane accesses `size`
+// bytes, in units of `unit` bytes that are in range as a whole or not at all. The pointer is null if no byte is in range.
 template <class Access>
 void for_each_buffer_lane(const Op& op, Wave& wave, const BufferDescriptor& buffer, AccessKind kind, uint32_t unit,
                           uint32_t size, Access access) {

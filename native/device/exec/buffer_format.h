@@ -1,4 +1,4 @@
-// The formats of buffer elements: how many components, how wide, and what numbers they are (gfx9's encoding).
+// The formats of buffer elements: the number, width and number type of their components (gfx9's encoding).
 #pragma once
 
 #include <array>
@@ -14,13 +14,13 @@ class BufferFormat {
  public:
   BufferFormat(uint32_t data, uint32_t number) : data_(data & 15), number_(static_cast<NumberFormat>(number & 7)) {}
 
-  // A format of no components reads 0 and writes nothing.
+  // A format without components reads 0 and writes nothing.
   uint32_t bytes() const;
   bool exists() const;
   bool is_integer() const { return number_ == NumberFormat::Uint || is_signed_integer(); }
   bool is_signed_integer() const { return number_ == NumberFormat::Sint; }
 
-  // An element in memory and its components as registers have them: single-precision floats or 32-bit integers.
+  // Convert between an element in memory and its components in registers: single-precision floats or 32-bit integers.
   std::array<uint32_t, kComponents> unpack(const uint8_t* element) const;
   void pack(const std::array<uint32_t, kComponents>& components, uint8_t* element) const;
 

@@ -1,5 +1,5 @@
-// Who counts and times what a device executes, from the instruction to the dispatch. They watch; they never change what is
-// computed. `timing/` implements this; execution knows nothing else of it.
+// Interfaces for counting and timing what a device executes, from single instructions to whole dispatches. Observers never
+// change what is computed. `timing/` implements these interfaces; execution knows it only through them.
 #pragma once
 
 #include <cstdint>
@@ -12,38 +12,38 @@
 
 namespace rpd {
 
-// Watches one XCD of a dispatch after another.
+// Watches one XCD, dispatch after dispatch.
 class XcdObserver : public Observer {
  public:
   virtual void begin(const Kernel& kernel, uint32_t resident_groups) = 0;
-  // The workgroup has got its slot. Sets its waves' `timing`, if it keeps something for each.
+  // The workgroup has been given its slot. Sets its waves' `timing` if the observer keeps per-wave state.
   virtual void launched(Workgroup& group) = 0;
-  // The wave has issued these, after what was told before. Meanwhile they are in its log, Wave::issued, which ends with the
-  // instruction that whatever else is told of is by.
+  // The wave has issued `runs`, following those reported before. Until this call they are in its log, Wave::issued; the log's
+  // last instruction is the one that causes whatever other event is reported meanwhile.
   virtual void issued(Wave& wave, std::span<const IssuedRun> runs) = 0;
-  // All waves that the workgroup still has are at the barrier, and go on.
+  // All remaining waves of the workgroup have reached the barrier and continue.
   virtual void meet(Workgroup& group) = 0;
   virtual void ended(const Wave& wave) = 0;
 };
 
-// Watches the XCDs of a slot, where one dispatch runs after another.
+// Watches the XCDs of a slot, in which dispatches run one after another.
 class DispatchObserver {
  public:
   virtual ~DispatchObserver() = default;
   virtual XcdObserver& xcd(uint32_t index) = 0;
   // The dispatch has ended. Fills in duration, counters and timeline, unless the result is an error.
   virtual void end(const Kernel& kernel, DispatchResult& result) = 0;
-  // Nothing is left in the slot's caches.
+  // Empties the slot's caches.
   virtual void forget_caches() = 0;
 };
 
-// Watches a device: what several dispatches at a time leave for those after them.
+// Watches a device: holds the state that concurrent dispatches share and leave to later ones.
 class DeviceObserver {
  public:
   virtual ~DeviceObserver() = default;
-  // Lives no longer than this.
+  // The slot's observer must not outlive this object.
   virtual std::unique_ptr<DispatchObserver> new_slot() = 0;
-  // Nothing is left in the caches that all slots share.
+  // Empties the caches that all slots share.
   virtual void forget_caches() = 0;
   // Something other than a kernel has written to the device's memory.
   virtual void written_elsewhere(uint64_t address, uint64_t bytes) = 0;

@@ -25,76 +25,75 @@ struct DispatchRequest {
   uint64_t queue_address;   // of the amd_queue_t (queue_ptr), 0 if unknown
   uint64_t completion_signal;  // 0 for none
   uint64_t ring_address;       // of the queue's packets ...
-  uint64_t ring_bytes;         // ... and how long it is
+  uint64_t ring_bytes;         // ... and its length
   uint32_t grid[3];         // work-items
   uint16_t workgroup[3];
-  uint32_t group_segment_size;    // bytes a workgroup, static + dynamic
-  uint32_t private_segment_size;  // bytes a work-item
-  bool acquires;  // the packet's acquire fence is agent or system scope: L1 and (system) L2 see fresh memory
+  uint32_t group_segment_size;    // bytes per workgroup, static + dynamic
+  uint32_t private_segment_size;  // bytes per work-item
   bool releases;  // likewise for the release fence: dirty L2 lines are written back
-  std::optional<uint32_t> traced_cu = std::nullopt;  // of the first XCD: a thread trace of it is wanted
+  std::optional<uint32_t> traced_cu = std::nullopt;  // CU of the first XCD to take a thread trace of
 };
 
-// What keeps a dispatch from running to its end.
+// Why a dispatch did not run to completion.
 enum class DispatchError : uint8_t {
   None,
-  InvalidCode,         // no kernel there, or not one for this target
+  InvalidCode,         // no kernel at the address, or none for this target
   InvalidDimension,    // an empty grid or workgroup
   WorkgroupTooLarge,
   TooMuchGroupMemory,
   TooManyRegisters,
   IllegalInstruction,
-  MemoryFault,         // an address that is not mapped: fault_address
-  ApertureViolation,   // outside of LDS or private memory, misaligned atomic
-  Exception,           // s_trap, the instruction limit, a write that is checked, or a failure of the engine itself
+  MemoryFault,         // access to an unmapped address: fault_address
+  ApertureViolation,   // access outside LDS or private memory, or a misaligned atomic
+  Exception,           // s_trap, the instruction limit, a write that write-check rejects, or a failure of the engine itself
 };
 
 struct EngineOptions {
   static constexpr uint64_t kDefaultKernelLimit = 10'000'000'000;
-  uint64_t kernel_limit = kDefaultKernelLimit;  // instructions that a wave may execute: more is an endless kernel
-  std::optional<uint64_t> race_seed;            // look for races, with execution in an order of this seed; 0: the usual
-  uint64_t initial_values = 0;                  // of registers, LDS and private memory: drawn from this seed; 0: zeros
-  uint64_t timed_cu = 0;                        // which of the CUs in use is replayed for the time; XCDs in turn
-  bool flush_l2 = false;                        // after each dispatch
-  uint64_t deadlock_seconds = 30;               // real time after which waiting for ever is an error; 0: never
-  bool write_check = false;                     // a kernel that writes what is not its program's has failed
-  bool lds_check = false;                       // a kernel that accesses LDS beyond its workgroup's has failed
+  uint64_t kernel_limit = kDefaultKernelLimit;  // instructions that a wave may execute before its kernel counts as endless
+  std::optional<uint64_t> race_seed;            // look for races, executing in an order drawn from this seed; 0: the usual
+  uint64_t initial_values = 0;                  // seed of what registers, LDS and private memory hold at first; 0: zeros
+  uint64_t timed_cu = 0;                        // which of the CUs in use is replayed for timing; counts XCDs in turn
+  bool flush_l2 = false;                        // empty the L2s after each dispatch
+  uint64_t deadlock_seconds = 30;               // real time after which an endless wait is an error; 0: never
+  bool write_check = false;                     // a kernel fails if it writes memory that is not its program's
+  bool lds_check = false;                       // a kernel fails if it accesses LDS beyond its workgroup's
 };
 
-// What became of it. `counters` is indexed as rpd_api::counters. `error` is empty, or one line that names
-// kernel, pc and instruction; then nothing else holds.
+// The outcome of a dispatch. `counters` is indexed like rpd_api::counters. `error` is empty, or one line that names
+// kernel, pc and instruction; in that case the other members are meaningless.
 struct DispatchResult {
   std::string error;
   DispatchError error_kind = DispatchError::None;
   uint64_t fault_address = 0;
-  std::string foreign_write;       // one line that names what the kernel wrote, if that was not its program's; else empty
-  std::vector<std::string> races;  // a line each, of those not reported before; only with a race check
+  std::string foreign_write;       // one line that names what the kernel wrote outside its program's memory, or empty
+  std::vector<std::string> races;  // one line for each race not reported before; only with a race check
   std::vector<std::pair<uint64_t, uint64_t>> written;  // global memory, [begin, end) each, ascending; only with a race check
-  const char* fixed_order = nullptr;  // why the XCDs ran in turns on one host thread, if they had to
+  const char* fixed_order = nullptr;  // why the XCDs had to take turns on one host thread; null if they did not
   uint64_t duration_ns = 0;
   std::vector<double> counters;
-  // If asked for; its Ops live until forget_code().
+  // Present if a thread trace was requested. Its Ops live until forget_code().
   std::shared_ptr<const Timeline> timeline = nullptr;
 };
 
 class Execution;
 
-// How far a dispatch has come.
+// The state in which advance() leaves a dispatch.
 enum class Progress : uint8_t {
   Ended,
-  Interrupted,  // the engine is wanted for another one
-  Waits,        // nothing will happen until memory changes that its waves look at
+  Interrupted,  // another dispatch needs the engine
+  Waits,        // makes no progress until memory that its waves poll changes
 };
 
-// Asked again and again while a dispatch executes, with the instructions since advance(): whether to interrupt it.
+// Whether to interrupt the dispatch. Called repeatedly while it executes, with the number of instructions since advance().
 using Interruption = std::function<bool(uint64_t instructions)>;
 
 // Executes dispatches, on up to `host_threads` threads. Results, counters and durations do not depend on the number of
-// threads: kernels for which they could run on one (see ExecutionOrder). Several dispatches can be under way, one at a
-// time advances; the caller serialises.
+// threads: kernels for which they could are run on a single thread (see ExecutionOrder). Several dispatches can be in flight,
+// but only one may advance at a time; serialising them is up to the caller.
 class Engine {
  public:
-  // `observer` counts and times. program_memory: what write_check goes by; null for no such check.
+  // `observer` counts and times. `program_memory` is what write_check consults; null disables the check.
   Engine(AddressSpace& memory, std::unique_ptr<DeviceObserver> observer, unsigned host_threads,
          const EngineOptions& options = {}, const ProgramMemory* program_memory = nullptr);
   ~Engine();
@@ -102,20 +101,20 @@ class Engine {
   // Places the first workgroups. Null if the kernel cannot run; `refused` says why.
   std::shared_ptr<Execution> begin(const DispatchRequest& request, DispatchResult& refused);
   Progress advance(Execution& execution, const Interruption& interruption);
-  // Of one that waits: whether the memory has changed.
+  // Whether the memory that a waiting execution polls has changed.
   bool can_go_on(const Execution& execution) const;
   void go_on(Execution& execution);
-  // Of one that waits: where its waves are and what they look at.
+  // Describes where the waves of a waiting execution are and what they poll.
   std::string whereabouts(const Execution& execution) const;
   uint64_t instructions(const Execution& execution) const;
   uint64_t workgroups(const Execution& execution) const;
-  uint64_t workgroups_done(const Execution& execution) const;  // while it does not advance
-  // Of one that has ended.
+  uint64_t workgroups_done(const Execution& execution) const;  // only while it does not advance
+  // Finishes an execution that has ended, and returns its result.
   DispatchResult end(Execution& execution);
 
-  // Code at [begin, begin+size) may have changed (the memory was freed): forget what was decoded there.
+  // Code at [begin, begin+size) may have changed (the memory was freed): forgets what was decoded there.
   void forget_code(uint64_t begin, uint64_t size);
-  // Nothing is left in the caches that outlive a dispatch.
+  // Empties the caches that outlive a dispatch.
   void forget_caches();
   // Something other than a kernel has written to the device's memory.
   void written_elsewhere(uint64_t address, uint64_t bytes);

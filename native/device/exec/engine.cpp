@@ -11,8 +11,8 @@ namespace rpd {
 namespace {
 
 constexpr uint64_t kWavesWorthAThread = 64;
-constexpr uint64_t kRoundsAtOnce = 64;               // between two questions whether to go on
-constexpr uint64_t kInstructionsAtOnce = 2'500'000;  // the same for an XCD on a thread of its own
+constexpr uint64_t kRoundsAtOnce = 64;               // between two checks for an interruption
+constexpr uint64_t kInstructionsAtOnce = 2'500'000;  // likewise, for an XCD on a thread of its own
 
 DispatchError error_of(FaultKind kind) {
   switch (kind) {
@@ -108,7 +108,7 @@ std::unique_ptr<ExecutionSlot> Engine::State::take_slot() {
   return std::move(slot.mapped());
 }
 
-// Fills in the kernel; the result's error is what makes it impossible to run, if anything.
+// Fills in the kernel. If it cannot run, the result's error says why.
 DispatchResult Engine::State::prepare(const DispatchRequest& request, Execution& execution) {
   Kernel& kernel = execution.kernel;
   kernel.request = request;
@@ -117,7 +117,7 @@ DispatchResult Engine::State::prepare(const DispatchRequest& request, Execution&
   }
   kernel.descriptor = KernelDescriptor::read(memory, request.kernel_object);
   kernel.entry = request.kernel_object + kernel.descriptor.kernel_code_entry_byte_offset;
-  // With preloaded kernel arguments the code begins with 256 bytes that load them by hand, for older firmware.
+  // With preloaded kernel arguments, the code begins with 256 bytes that load them explicitly, for older firmware; skip these.
   constexpr uint64_t preload_prologue = 256;
   if (kernel.descriptor.preload_length() > 0) kernel.entry += preload_prologue;
   if (kernel.descriptor.has(KernelDescriptor::kWavefrontSize32)) {
@@ -178,7 +178,8 @@ uint64_t instructions_of(const Execution& execution) {
   return sum;
 }
 
-// All XCDs make a step in turn, so that workgroups which wait for each other make progress. False when all is done.
+// Lets each XCD make a step in turn, so that workgroups that wait for each other make progress. Returns false when all are
+// done or one has faulted.
 bool round(Execution& execution) {
   bool fault = false;
   std::erase_if(execution.unfinished, [&](Xcd* xcd) {
@@ -200,7 +201,7 @@ Progress Engine::State::advance_in_turns(Execution& execution, const Interruptio
   return Progress::Ended;
 }
 
-// Each thread steps its own XCDs in turn until each has executed its share.
+// Run by each thread: steps its own XCDs in turn until each has executed its share.
 static void run_shares(std::vector<Xcd*> all, unsigned first, unsigned thread_count, std::atomic<bool>& stop) {
   std::vector<std::pair<Xcd*, uint64_t>> mine;
   for (size_t i = first; i < all.size(); i += thread_count)
@@ -296,7 +297,7 @@ DispatchResult Engine::end(Execution& execution) {
   return result;
 }
 
-// What is under way keeps the code that it began with.
+// Executions in flight keep the code that they began with.
 void Engine::forget_code(uint64_t begin, uint64_t size) {
   if (state_->code.use_count() > 1) {
     state_->code = std::make_shared<Code>(state_->memory);
@@ -304,7 +305,7 @@ void Engine::forget_code(uint64_t begin, uint64_t size) {
     state_->code->program.forget(begin, size);
     state_->code->order.forget();
   }
-  // Not the instruction cache: when the host frees memory, in real time, must not decide modelled times.
+  // The instruction cache is kept: modelled times must not depend on the real time at which the host frees memory.
 }
 
 void Engine::written_elsewhere(uint64_t address, uint64_t bytes) { state_->observer->written_elsewhere(address, bytes); }

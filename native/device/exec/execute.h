@@ -1,4 +1,4 @@
-// One instruction, as the MODE register has it.
+// Executes one instruction in the way that the MODE register prescribes.
 #pragma once
 
 #include "exec/float_mode.h"

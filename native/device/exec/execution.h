@@ -1,4 +1,4 @@
-// A dispatch under way. The engine can have several, each in a slot of its own.
+// A dispatch in flight. The engine can have several, each in a slot of its own.
 #pragma once
 
 #include <map>
@@ -17,15 +17,15 @@
 
 namespace rpd {
 
-// Decoded code, and what is known of it.
+// Decoded code, and what has been found out about it.
 struct Code {
   explicit Code(const AddressSpace& memory) : program(memory), order(program, memory) {}
   Program program;
   ExecutionOrder order;
 };
 
-// The XCDs as one dispatch has them. Slot 0 is for whoever is alone on the device, and keeps its caches; a dispatch that
-// begins while others are under way gets another one, with nothing in its caches.
+// The XCDs as one dispatch sees them. Slot 0 serves dispatches that are alone on the device, and keeps its caches; a dispatch
+// that begins while others are in flight gets another slot, with empty caches.
 struct ExecutionSlot {
   ExecutionSlot(uint64_t initial_values, std::unique_ptr<DispatchObserver> its_observer)
       : initial(initial_values), observer(std::move(its_observer)) {}
@@ -41,7 +41,7 @@ using FreeSlots = std::map<uint32_t, std::unique_ptr<ExecutionSlot>>;  // by num
 
 class Execution {
  public:
-  // `slot` is given back at the end of its life.
+  // The destructor returns the slot `at` to `free`.
   Execution(std::shared_ptr<Code> of_code, std::unique_ptr<ExecutionSlot> at, FreeSlots& free)
       : code(std::move(of_code)), slot(std::move(at)), free_(free) {}
   ~Execution() {
@@ -52,13 +52,13 @@ class Execution {
 
   std::vector<std::unique_ptr<Xcd>>& xcds() const { return slot->xcds; }
 
-  std::shared_ptr<Code> code;  // stays, whatever is forgotten meanwhile
+  std::shared_ptr<Code> code;  // stays alive even if the engine forgets code meanwhile
   std::unique_ptr<ExecutionSlot> slot;
   Kernel kernel{};
   std::vector<Xcd*> unfinished;
   unsigned threads = 1;
   const char* order = nullptr;  // why the XCDs must take turns on one thread
-  std::unique_ptr<Standstill> standstill;  // null where the order of execution is not fixed, or is random
+  std::unique_ptr<Standstill> standstill;  // null if the order of execution is not fixed, or is random
 
  private:
   FreeSlots& free_;

@@ -26,7 +26,7 @@ const char* order_dependence_of_atomic(const Op& op, std::set<Update>& updates) 
   return updates.size() > 1 ? "atomics of several kinds, which do not commute" : nullptr;
 }
 
-// What one instruction does that makes the order matter, or null. `updates` collects the kinds of atomics seen.
+// Why one instruction makes the order matter, or null. `updates` collects the kinds of atomics seen.
 const char* order_dependence(const Op& op, std::set<Update>& updates) {
   switch (op.semantics->unit) {
     case Unit::VectorAtomic: return order_dependence_of_atomic(op, updates);
@@ -40,7 +40,7 @@ const char* order_dependence(const Op& op, std::set<Update>& updates) {
   }
 }
 
-// The constants in scalar registers along straight-line code: enough to see where a call goes.
+// Tracks constants in scalar registers along straight-line code, which is enough to find the target of a call.
 class Constants {
  public:
   explicit Constants(const AddressSpace& memory) : memory_(memory) {}
@@ -65,7 +65,7 @@ class Constants {
     if (what == move_32) return set(op.destination.reg, word(op.source[0]));
     if (what == move_64) return move_pair(op);
     if (what == load_64) return load_pair(op);
-    if (op.semantics->unit == Unit::Branch) return forget();  // a call may change them all
+    if (op.semantics->unit == Unit::Branch) return forget();  // a call may change all registers
     overwrite(op.destination);
     overwrite(op.scalar_destination);
   }
@@ -109,7 +109,7 @@ class Constants {
   std::optional<bool> carry_;
 };
 
-// The instructions of one function: those in reach without a call, in the order of addresses.
+// The instructions of one function: those reachable without a call, ordered by address.
 std::map<uint64_t, const Op*> body_of(const Op* entry, std::set<const Op*>& joins) {
   std::map<uint64_t, const Op*> body;
   std::vector<const Op*> todo{entry};

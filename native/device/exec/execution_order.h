@@ -7,15 +7,15 @@
 
 namespace rpd {
 
-// XCDs run on several host threads. Atomics that add integers give the same memory in any order; a floating-point
-// atomic, or one whose old value the kernel reads, does not. Kernels with such instructions in reach must run in one
-// order, or their results, counters and times would depend on how the host schedules its threads.
+// XCDs run on several host threads. Atomics that add integers leave the same memory in any order; a floating-point atomic,
+// or one whose old value the kernel reads, does not. Kernels that can reach such instructions must run in a fixed order, or
+// their results, counters and times would depend on how the host schedules its threads.
 class ExecutionOrder {
  public:
   ExecutionOrder(Program& program, const AddressSpace& memory) : program_(program), memory_(memory) {}
 
-  // Why the order matters for the kernel that begins at `entry`; null if it does not. Follows calls whose targets are
-  // constants in the code; any other computed jump is taken to lead anywhere.
+  // Why the order matters for the kernel that begins at `entry`; null if it does not matter. Follows calls whose targets are
+  // constants in the code; any other computed jump is assumed to lead anywhere.
   const char* why_it_matters(uint64_t entry);
 
   void forget() { known_.clear(); }

@@ -1,7 +1,7 @@
-// What the MODE register says about floating point: rounding, denormals, and halves that overflow.
+// The floating-point part of the MODE register: rounding, denormals, and halves that overflow.
 //
-// Compilers start kernels with rounding to nearest, denormals kept and infinity for overflow; that is what an
-// instruction's usual execution does. In any other mode its `in_mode` runs instead (see execute()): the same function of
+// Compilers start kernels with rounding to nearest, denormals kept and overflow to infinity; an instruction's usual
+// `execute` implements just that. In any other mode its `in_mode` runs instead (see execute_by_mode()): the same function of
 // values, between a pass over its operands and one over its results.
 #pragma once
 
@@ -13,9 +13,9 @@
 
 namespace rpd {
 
-// Bits of MODE, and what the first two fields are usually.
-constexpr uint32_t kModeRounding = 0xf;       // 1:0 of singles, 3:2 of doubles and halves
-constexpr uint32_t kModeDenormals = 0xf0;     // 5:4 and 7:6 likewise; the lower bit keeps operands, the upper one results
+// Bits of MODE.
+constexpr uint32_t kModeRounding = 0xf;       // 1:0 for singles, 3:2 for doubles and halves
+constexpr uint32_t kModeDenormals = 0xf0;     // 5:4 and 7:6 likewise; the lower bit keeps operands', the upper one results'
 constexpr uint32_t kModeFloat = kModeRounding | kModeDenormals | kModeHalfSaturates;
 
 constexpr bool has_unusual_floats(uint32_t mode) { return ((mode ^ kModeDenormals) & kModeFloat) != 0; }
@@ -38,8 +38,8 @@ class FloatMode {
     return mode_ >> (is_wide_or_half<T> ? 7 : 5) & 1;
   }
 
-  // For std::fesetround. The field of doubles and halves counts where any operand or the result is one: conversions between
-  // formats round by it (LLVM, SIModeRegister: V_CVT_F16_F32 and V_CVT_F32_F64 take their mode from there).
+  // For std::fesetround. The field for doubles and halves applies if any operand or the result is one of these: conversions
+  // between formats round by it (LLVM, SIModeRegister: V_CVT_F16_F32 and V_CVT_F32_F64 take their mode from there).
   template <class... T>
   int rounding() const {
     constexpr int host[] = {FE_TONEAREST, FE_UPWARD, FE_DOWNWARD, FE_TOWARDZERO};
@@ -58,7 +58,7 @@ class FloatMode {
   uint32_t mode_;
 };
 
-// Rounds the host's arithmetic in this way as long as it lives.
+// Sets the host's rounding mode for as long as the object lives.
 class HostRounding {
  public:
   explicit HostRounding(int rounding) : changed_(rounding != FE_TONEAREST) {
@@ -74,7 +74,7 @@ class HostRounding {
   bool changed_;
 };
 
-// The values are computed by here: the compiler does not know that rounding changes.
+// Forces the values to be computed before this point: the compiler does not know that the rounding mode changes.
 inline void settle(const void* values) { asm volatile("" : : "r"(values) : "memory"); }
 
 template <class T>
@@ -94,20 +94,20 @@ constexpr bool is_infinite(T v) {
 
 constexpr uint16_t kLargestHalf = 0x7bff;
 
-// An infinite half whose operands do not make it infinite has overflowed: it becomes the largest number.
+// An infinite half has overflowed unless its operands make it truly infinite: it becomes the largest number.
 inline Half saturated_half(Half result, bool truly_infinite) {
   if (truly_infinite || !is_infinite(result)) return result;
   return from_bits<Half>(static_cast<uint16_t>((bits_of(result) & kSignBit<Half>) | kLargestHalf));
 }
 
-// Whether an operand makes the result infinite without an overflow. With poles: of 1/x and the like, where 0 does.
+// Whether an operand makes the result infinite without an overflow. `has_poles`: so does 0, as in 1/x.
 template <class T>
 constexpr bool gives_infinity(T operand, bool has_poles) {
   if constexpr (is_float<T>) return is_infinite(operand) || (has_poles && operand == T(0));
   else return false;
 }
 
-// Output modifiers make +0 of -0, and of denormals: they count only where those are flushed.
+// Output modifiers turn -0 and denormals into +0: they take effect only where denormals are flushed.
 template <class T>
 T modified(T value, T factor) {
   if (is_nan(value)) return value;

@@ -1,4 +1,4 @@
-// Floating point as the hardware does it where C++ leaves room: NaNs, minimum and maximum, denormals.
+// The hardware's floating point where C++ leaves the behaviour open: NaNs, minimum and maximum, denormals.
 #pragma once
 
 #include <bit>
@@ -59,8 +59,8 @@ template <class T>
 constexpr T quiet(T nan) {
   return from_bits<T>(static_cast<BitsOf<T>>(bits_of(nan) | kQuietBit<T>));
 }
-// The NaN of an invalid operation: positive and quiet, as LLVM canonicalises for this target (x86's own is negative).
-// Only V_DIV_FIXUP gives a negative one: its pseudo-code spells out 0xffc00000.
+// The NaN of an invalid operation: positive and quiet, LLVM's canonical NaN for this target (x86's own is negative).
+// Only V_DIV_FIXUP returns a negative one: its pseudo-code spells out 0xffc00000.
 template <class T>
 constexpr T default_nan() {
   constexpr int width = FloatBits<T>::exponent;
@@ -79,7 +79,7 @@ constexpr bool is_signalling(T v) {
   return is_nan(v) && !(bits_of(v) & kQuietBit<T>);
 }
 
-// The NaN rule of an arithmetic result: the first NaN operand, quieted, else the default NaN. Without branches, so that
+// The NaN rule for arithmetic results: the first NaN operand, quieted, else the default NaN. Without branches, so that
 // loops over lanes become vector code.
 template <class T, class... A>
 constexpr T settle_nan(T result, A... operand) {
@@ -94,8 +94,8 @@ constexpr T settle_nan(T result, A... operand) {
   return from_bits<T>(is_nan(result) ? chosen : bits_of(result));
 }
 
-// Rounded once, as the host's rounding mode says: vector code of compilers goes by way of a single, which would round twice.
-// So that is rounded to odd first, where what is exact stays even and what is not never lies half-way between two halves.
+// Rounds once, in the host's rounding mode. Compilers' vector code converts by way of a single, which would round twice;
+// so the single is rounded to odd first: exact values are unchanged, and inexact ones never lie half-way between two halves.
 inline Half to_half(double value) {
   const float nearest = static_cast<float>(value);
   const double back = static_cast<double>(nearest);
@@ -104,7 +104,7 @@ inline Half to_half(double value) {
 }
 
 // Minimum and maximum with -0 < +0; a quiet NaN loses against a number. In IEEE mode (MODE bit 9, which compilers set
-// for kernels) a signalling NaN wins, quieted: compilers quiet operands first where they want it to lose.
+// for kernels) a signalling NaN wins, quieted: compilers quiet operands first if it is to lose.
 template <class T, bool Ieee>
 constexpr T minimum(T a, T b) {
   if (Ieee && is_signalling(a)) return quiet(a);
@@ -140,14 +140,14 @@ constexpr T median3(T a, T b, T c) {
 }
 
 // MODE.FP16_OVFL: a half (or an 8-bit float) that overflows becomes the largest number of its sign, whatever the rounding
-// mode; what is infinite for another reason stays so.
+// mode; results that are infinite for another reason stay infinite.
 constexpr uint32_t kModeHalfSaturates = 1u << 23;
 constexpr bool overflow_saturates(uint32_t mode) { return mode & kModeHalfSaturates; }
 
 // The transcendental unit reads and writes single-precision denormals as zero.
 inline float flush(float v) { return is_denormal(v) ? std::copysign(0.0f, v) : v; }
 
-// mask bits: 0 sNaN, 1 qNaN, 2 -inf, 3 -normal, 4 -denormal, 5 -0, 6 +0, 7 +denormal, 8 +normal, 9 +inf.
+// Bits of the mask: 0 sNaN, 1 qNaN, 2 -inf, 3 -normal, 4 -denormal, 5 -0, 6 +0, 7 +denormal, 8 +normal, 9 +inf.
 template <class T>
 bool in_class(T v, uint32_t mask) {
   const bool negative = bits_of(v) & kSignBit<T>;

@@ -1,4 +1,4 @@
-// What registers, LDS and private memory hold before anything is written there.
+// The initial contents of registers, LDS and private memory.
 #pragma once
 
 #include <cstdint>
@@ -8,19 +8,19 @@
 
 namespace rpd {
 
-// Zeros, or words drawn anew for each dispatch from a seed other than 0. Workgroups begin at different ones of them.
+// Zeros for seed 0; for any other seed, random words drawn anew for each dispatch. Workgroups start at different words.
 class InitialValues {
  public:
   explicit InitialValues(uint64_t seed) : seed_(seed), draw_(seed) {}
 
-  // A dispatch begins.
+  // A dispatch begins: draws its words.
   void begin();
 
   void fill(std::span<uint8_t> bytes, uint64_t group) const;
   void fill(std::span<uint32_t> words, uint64_t group) const;
 
  private:
-  static constexpr uint64_t kWords = 4093;  // a prime, so that no two registers or rows of an array hold the same everywhere
+  static constexpr uint64_t kWords = 4093;  // a prime, so that no two registers or array rows hold the same words throughout
   uint64_t seed_;
   std::mt19937_64 draw_;
   std::vector<uint32_t> words_;

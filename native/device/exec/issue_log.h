@@ -1,7 +1,7 @@
-// What waves issue, kept until those who count and time it are told.
+// The instructions that waves issue, logged until the observer that counts and times them is informed.
 //
-// They look at it before anything that they time, and are told when a slice ends. It has runs of instructions: a call, or
-// even an entry, for each instruction would take about as long as a scalar instruction does.
+// The observer reads the log before it times any event, and is informed when a slice ends. The log holds runs of
+// instructions: a call, or even an entry, for each instruction would cost about as much as executing a scalar instruction.
 #pragma once
 
 #include <array>
@@ -11,34 +11,34 @@
 
 namespace rpd {
 
-// Instructions one behind the other in their Program, not always in memory, each issued once with the same lanes.
+// Instructions that follow each other in their Program (not necessarily in memory), each issued once with the same lanes.
 struct IssuedRun {
   uint32_t first;  // Op::index
-  uint32_t end;    // behind the last
+  uint32_t end;    // one past the last
   uint64_t exec;
 };
 
-// Of an XCD: what the wave whose slice it is has issued.
+// One per XCD: what the wave that is executing its slice has issued.
 class IssueLog {
  public:
-  // False if the instruction does not continue the last run: then it must start one.
+  // Returns false if the instruction does not continue the last run; the caller must then start a new one.
   bool extend(uint32_t index, uint64_t exec) {
     if (index != last_->end || exec != last_->exec) [[unlikely]]
       return false;
     ++last_->end;
     return true;
   }
-  // Not while full.
+  // Must not be called while the log is full.
   void start(uint32_t index, uint64_t exec) { *++last_ = {index, index + 1, exec}; }
   bool is_full() const { return last_ == &runs_.back(); }
-  // The last may still grow. Not empty while the instruction that was issued last executes.
+  // The last run may still grow. Not empty while the most recently issued instruction executes.
   std::span<const IssuedRun> runs() const { return {runs_.data() + 1, last_ + 1}; }
   void clear() { last_ = runs_.data(); }
 
  private:
   static constexpr size_t kRoom = 64;
   static constexpr uint32_t kNoIndex = ~uint32_t{0};
-  std::array<IssuedRun, 1 + kRoom> runs_{IssuedRun{kNoIndex, kNoIndex, 0}};  // the first is none, and never continued
+  std::array<IssuedRun, 1 + kRoom> runs_{IssuedRun{kNoIndex, kNoIndex, 0}};  // the first is a sentinel that is never continued
   IssuedRun* last_ = runs_.data();
 };
 

@@ -10,7 +10,7 @@ namespace rpd {
 
 struct KernelDescriptor {
   uint32_t group_segment_fixed_size;    // bytes
-  uint32_t private_segment_fixed_size;  // bytes a work-item
+  uint32_t private_segment_fixed_size;  // bytes per work-item
   uint32_t kernarg_size;
   uint8_t reserved0[4];
   int64_t kernel_code_entry_byte_offset;

@@ -1,4 +1,4 @@
-// One lane's value of a type in the one or two registers that hold it: [register][lane] words.
+// Access to one lane's value in the one or two registers that hold it: [register][lane] words.
 #pragma once
 
 #include <bit>
@@ -22,7 +22,7 @@ void set_lane(uint32_t* reg, int lane, T value) {
   if constexpr (sizeof(T) == 8) reg[kLanes + lane] = static_cast<uint32_t>(bits >> 32);
 }
 
-// Where a narrow value goes: all 32 bits, or one half (d16) with the other kept.
+// Where a narrow value is placed: in all 32 bits, or in one half (d16), with the other half kept.
 enum class Half16 { Whole, Low, High };
 
 template <Half16 Where>

@@ -1,5 +1,5 @@
-// The hardware's range check of the LDS: what lies beyond the workgroup's allocation reads 0 and is not written, dword by
-// dword. AMD's libraries rely on it (Tensile clears registers by reads out of range; clang merges a read that may be out
+// The hardware's range check of the LDS, applied dword by dword: reads beyond the workgroup's allocation return 0, writes are
+// dropped. AMD's libraries rely on it (Tensile clears registers with out-of-range reads; clang merges a read that may be out
 // of range with one that is not). With the option lds-check such an access is a fault instead.
 #pragma once
 
@@ -12,7 +12,7 @@ namespace rpd {
 
 inline bool in_lds(const Wave& wave, uint64_t at, uint32_t bytes) { return at + bytes <= wave.lds_bytes; }
 
-// False, and a fault, if the option does not let the wave go on.
+// Raises a fault and returns false if lds-check is on.
 inline bool may_leave_lds(Wave& wave, uint64_t at, int lane) {
   if (!wave.lds_check) return true;
   wave.raise("LDS access out of range", at, FaultKind::ApertureViolation, lane);

@@ -1,4 +1,4 @@
-// Loads from memory straight into the LDS: each lane has a dword of its own, in the order of lanes.
+// Loads from memory directly into the LDS: each lane fills one dword, in lane order.
 #pragma once
 
 #include <cstring>

@@ -1,4 +1,4 @@
-// Reading and writing operands, a scalar or 64 lanes at a time.
+// Reads and writes operands, a scalar or 64 lanes at a time.
 #pragma once
 
 #include <bit>
@@ -75,13 +75,13 @@ void apply_sign(const Operand& operand, T* values) {
   }
 }
 
-// The 64 values of a source operand: in place where they are a plain register, else in `temp`.
+// The 64 values of a source operand: in place if it is an unmodified register, else in `temp`.
 template <class T>
 struct Lanes {
   const T* data;
   alignas(64) T temp[kLanes];
 
-  // The values to change: a copy of a register's.
+  // The values in a form that may be changed: those of a register are copied first.
   T* own() {
     if (data != temp) std::memcpy(temp, data, sizeof temp);
     data = temp;
@@ -144,7 +144,7 @@ struct Lanes {
   }
 };
 
-// The lanes that a vector result goes to: exec, less what DPP leaves alone.
+// The lanes that a vector result is written to: exec, without those that DPP leaves unchanged.
 inline uint64_t write_mask(const Op& op, const Wave& wave) {
   const uint64_t exec = wave.exec();
   return op.permutation ? exec & op.permutation->written(exec) : exec;
@@ -158,10 +158,10 @@ inline void write_lanes32(uint32_t* reg, const uint32_t* values, uint64_t mask) 
   for (int l = 0; l < kLanes; ++l) reg[l] = (mask >> l & 1) ? values[l] : reg[l];
 }
 
-// Puts 32-bit results through the SDWA destination selection.
+// Writes 32-bit results as the SDWA destination selection prescribes.
 void write_selected(const Op& op, uint32_t* reg, const uint32_t* values, uint64_t mask);
 
-// Clamp. Output modifiers (mul:2, mul:4, div:2) count in unusual modes only: see FloatMode::modifies_output.
+// Applies clamp. Output modifiers (mul:2, mul:4, div:2) take effect in unusual modes only: see FloatMode::modifies_output.
 template <class R>
 R shape_output(const Op& op, const Wave& wave, R value) {
   if constexpr (std::is_floating_point_v<R> || std::is_same_v<R, Half>) {
@@ -173,8 +173,8 @@ R shape_output(const Op& op, const Wave& wave, R value) {
   return value;
 }
 
-// Writes 64 results where exec (and DPP) allow. 16-bit results clear the upper half of the register, as gfx8's did;
-// gfx9's new ones and those that take op_sel keep it (LLVM: GCNSubtarget::zeroesHigh16BitsOfDest).
+// Writes 64 results where exec (and DPP) allow. 16-bit results clear the upper half of the register, as on gfx8; those of
+// instructions that are new in gfx9 or take op_sel keep it (LLVM: GCNSubtarget::zeroesHigh16BitsOfDest).
 template <class R>
 void write_lanes(const Op& op, Wave& wave, R* values) {
   if (op.clamp) {

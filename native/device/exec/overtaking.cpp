@@ -15,7 +15,7 @@ bool Overtaking::sees(uint32_t reader, const Note& note) const {
   return seen != seen_.end() && seen->second > note.index;
 }
 
-// Another wave's store comes before the atomic only if a barrier lies between them.
+// Another wave's store is ordered before the atomic only if there is a barrier between them.
 const Op* Overtaking::before(const Wave& wave, uint32_t number, uint32_t epoch, uint32_t reader) const {
   const auto found = of_.find(wave);
   if (found == of_.end()) return nullptr;

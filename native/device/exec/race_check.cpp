@@ -73,7 +73,7 @@ const RaceCheck::ShadowCell* RaceCheck::known_global_cell(uint64_t word) const {
 
 std::vector<RaceCheck::ShadowCell>& RaceCheck::lds_cells(const Wave& wave) {
   auto& [group, cells] = lds_[wave.group];
-  if (cells.empty() || group != wave.group->id) {  // another workgroup now runs there
+  if (cells.empty() || group != wave.group->id) {  // the object now holds another workgroup
     group = wave.group->id;
     cells.assign(wave.lds_bytes / kCellBytes + 1, ShadowCell{});
   }
@@ -160,7 +160,7 @@ void RaceCheck::scalar_access(const Wave& wave, uint64_t address, uint32_t bytes
   }
 }
 
-// What tells others that something has been written back must not come before that.
+// An atomic that announces a write-back must not be issued before the written data has been waited for.
 void RaceCheck::look_for_unfinished_release(const Wave& wave, const Op& op) {
   const Op* write_back = under_way(wave).write_back();
   if (!write_back) return;
@@ -171,7 +171,7 @@ void RaceCheck::look_for_unfinished_release(const Wave& wave, const Op& op) {
   });
 }
 
-// The workgroup's stores at a wide scope that may be under way when the atomic is issued.
+// Notes the workgroup's stores at agent or system scope that may be in flight when the atomic is issued.
 void RaceCheck::publish(const Wave& wave, const Op& op, const VectorAccess& access) {
   for (const Wave& other : wave.group->waves) {
     const auto [completed, last] = under_way(other).wide_stores();
@@ -210,7 +210,7 @@ void RaceCheck::touch(ShadowCell& cell, const Access& now, AccessKind kind, Spac
   if (overtaking_.any() && space == Space::Global) look_for_overtaking(cell.write, now, kind, address);
   if (kind == AccessKind::Load) {
     if (space == Space::Lds && (now.bytes & ~cell.written)) note_conflict({{}, now, kind, kind, space, address});
-    // The same wave's earlier read gives way, else the older one of another epoch.
+    // Replaces the same wave's earlier read if there is one, else prefers a read that is ordered before this one.
     Access* slot = &cell.reads[0];
     for (Access& read : cell.reads) {
       if (read.op && read.group == now.group && read.wave == now.wave) slot = &read;
@@ -237,7 +237,7 @@ bool RaceCheck::ordered(const Access& before, const Access& now, Space space) co
 bool RaceCheck::ordered_in_group(const Access& before, const Access& now, Space space) const {
   const UnderWay& wave = group_->under_way[before.wave];
   if (before.wave == now.wave) {
-    // What a vector load writes into the LDS comes when it comes.
+    // The time at which a vector load's data arrives in the LDS is not ordered with LDS accesses.
     const bool from_memory = before.position().queue == CompletionQueue::Vector;
     const bool overtakes = space == Space::Lds && from_memory && now.position().queue == CompletionQueue::Lds;
     return !overtakes || wave.has_completed(before.position());
@@ -269,8 +269,7 @@ void RaceCheck::note_conflict(const Conflict& conflict) {
   note({std::min(first, second), std::max(first, second), sort}, [&] { return describe(conflict); });
 }
 
-// A write-back counts when what it is to write has been waited for; buffer_inv drops what is stale, which is what an acquire
-// does.
+// A write-back counts once the stores before it have been waited for. buffer_inv drops stale lines, as an acquire does.
 void RaceCheck::fence(const Wave& wave, const Op& op) {
   if (!writes_back(op)) clocks_[static_cast<uint32_t>(wave.group->id)].acquired = ++fences_;
 }

@@ -1,23 +1,22 @@
-// Looks for races between the waves of a kernel: conflicting accesses that nothing orders; and for what a wave does not
-// wait for.
+// Finds races between the waves of a kernel (conflicting accesses that nothing orders), and waits that a wave omits.
 //
 // Two accesses to the same byte conflict if they come from different waves, at least one writes, and they are not both
-// atomic. What orders them:
-//  - in one workgroup: a barrier between them (they lie in different epochs of the workgroup). For the LDS, the first must
-//    have completed before its wave came to the barrier, which s_waitcnt says (under_way.h); global accesses of a
+// atomic. They are ordered
+//  - within a workgroup, by a barrier between them (they lie in different epochs of the workgroup). For the LDS, the first
+//    must have completed, as s_waitcnt tells (under_way.h), before its wave reached the barrier; global accesses of a
 //    workgroup go through one L1 in order (LLVM AMDGPUUsage, "Memory Model gfx942").
-//  - across workgroups, in global memory: a release by the first (a write-back, buffer_wbl2, after its access, both
-//    waited for) and then an acquire by the second (buffer_inv) before its own. Which location carries the message is not
-//    asked.
-// An access at agent or system scope (sc1) counts as atomic: so does the compiler write atomic loads and stores. Lanes of one
-// wave run in lockstep and do not race. The scalar cache sees no vector stores: a scalar load of what the dispatch has
-// written may give the old value, whoever wrote it, unless its wave has invalidated that cache (s_dcache_inv). Only the last
-// write and two readers of each cell are remembered: with more, a race can hide behind another one, but none is made up.
+//  - across workgroups, in global memory, by a release after the first (a write-back, buffer_wbl2; its wave has waited for
+//    both) followed by an acquire (buffer_inv) before the second. The location that carries the message is not checked.
+// An access at agent or system scope (sc1) counts as atomic: this is how compilers emit atomic loads and stores. Lanes of
+// one wave run in lockstep and do not race. The scalar cache does not see vector stores: a scalar load of data that the
+// dispatch has written may return the old value, whoever wrote it, unless its wave has invalidated that cache (s_dcache_inv).
+// Only the last write and two readers of each cell are remembered: if there are more, one race can hide another, but there
+// are no false reports.
 //
-// Within a wave, a register must not be used while a load into it is under way; and a store at agent or system scope must
-// not be overtaken by the atomic that tells others of it (overtaking.h).
+// Within a wave, a register must not be used while a load into it is in flight; and a store at agent or system scope must
+// not be overtaken by the atomic that announces it (overtaking.h).
 //
-// Waves and workgroups run in a permuted order that depends on the seed, on one host thread; with seed 0 in the usual one.
+// Waves and workgroups run on one host thread, in an order permuted by the seed; with seed 0 in the usual order.
 #pragma once
 
 #include <array>
@@ -42,10 +41,10 @@ class RaceCheck {
   explicit RaceCheck(uint64_t seed) : seed_(seed) {}
 
   void begin(const Kernel& kernel);
-  // One line for each pair of instructions that raced and was not reported before, and forgets all accesses.
+  // Returns one line for each pair of instructions that raced and was not reported before. Forgets all accesses.
   std::vector<std::string> end();
 
-  // Global memory that has been written since begin(): [begin, end) each, ascending. Before end().
+  // Ranges [begin, end) of global memory written since begin(), ascending. To be called before end().
   std::vector<std::pair<uint64_t, uint64_t>> written() const;
 
   // The order of execution.
@@ -60,7 +59,7 @@ class RaceCheck {
   void wait(const Wave& wave, unsigned vector_left, unsigned scalar_left);
 
  private:
-  // Who touched a cell, and when on its workgroup's own clocks.
+  // Who accessed a cell, and when, on the clocks of its workgroup.
   struct Access {
     const Op* op = nullptr;    // null: nobody
     uint32_t group = 0;
@@ -68,7 +67,7 @@ class RaceCheck {
     uint32_t number = 0;       // in its queue
     uint32_t queue : 2 = 0;
     uint32_t wave : 4 = 0;
-    uint32_t bytes : 4 = 0;    // of the cell, a bit each
+    uint32_t bytes : 4 = 0;    // one bit for each byte of the cell
     uint32_t atomic : 1 = 0;
     uint32_t releases : 21 = 0;  // that the workgroup had begun before
 
@@ -78,15 +77,15 @@ class RaceCheck {
   struct ShadowCell {
     Access write;
     std::array<Access, 2> reads;
-    uint8_t written = 0;     // bytes, ever
+    uint8_t written = 0;     // bytes ever written, one bit each
   };
   static constexpr uint64_t kCellBytes = 4;
   static constexpr uint64_t kPageCells = 1024;
   using Page = std::array<ShadowCell, kPageCells>;
 
   struct GroupClock {
-    std::vector<uint64_t> releases;  // when, in fences of the whole dispatch
-    size_t begun = 0;                // of them and of those that have not been waited for
+    std::vector<uint64_t> releases;  // the time of each, counted in fences of the whole dispatch
+    size_t begun = 0;                // releases, including those not yet waited for
     uint64_t acquired = 0;
   };
   struct Conflict {
@@ -102,7 +101,7 @@ class RaceCheck {
   };
   enum class Sort : uint8_t { LdsRace, GlobalRace, EarlyUse, Overtaking, UnfinishedRelease, StaleScalar };
   struct Key {
-    uint64_t first, second;  // addresses of both instructions
+    uint64_t first, second;  // addresses of the two instructions
     Sort sort;
     auto operator<=>(const Key&) const = default;
   };
@@ -123,7 +122,7 @@ class RaceCheck {
   bool ordered_in_group(const Access& before, const Access& now, Space space) const;
   void compare(const Access& before, AccessKind before_kind, const Access& now, AccessKind kind, Space space, uint64_t address);
   void note_conflict(const Conflict& conflict);
-  // Counts it, and asks `describe` for a Finding if it is the first one.
+  // Counts a finding; calls `describe` for its text if it is the first with this key.
   template <class Describe>
   void note(const Key& key, Describe describe);
   std::string who(const Access& access) const;
@@ -141,14 +140,14 @@ class RaceCheck {
   std::unordered_map<uint32_t, GroupClock> clocks_;
   const Op* issuing_ = nullptr;
   std::set<std::pair<uint32_t, uint32_t>> invalidated_;  // workgroup and wave: those that have invalidated the scalar cache
-  const Workgroup* group_ = nullptr;  // of the access that is looked at
-  bool late_ = false;                 // a wave came to a barrier with accesses of the LDS under way
+  const Workgroup* group_ = nullptr;  // of the access being examined
+  bool late_ = false;                 // a wave has reached a barrier with LDS accesses in flight
   Overtaking overtaking_;
   std::map<Key, Finding> found_;
   std::set<Key> reported_;
 };
 
-// Puts a race check in front of another observer.
+// Passes accesses to a race check and then to another observer.
 class RaceCheckedMemory : public Observer {
  public:
   explicit RaceCheckedMemory(Observer& inner) : inner_(inner) {}

@@ -10,7 +10,7 @@ namespace {
 
 constexpr int kDestinationEnable = 3;
 
-// A destination that is also the last source moves with the destination.
+// A last source that is also the destination is offset with the destination.
 int enable_of(const Semantics& semantics, int source) {
   const auto count =
       std::count_if(semantics.source_types.begin(), semantics.source_types.end(), [](Type type) { return type != Type::None; });

@@ -1,4 +1,4 @@
-// Register indexing mode (s_set_gpr_idx_on): while it is on, M0 moves the vector registers that a VALU instruction names.
+// Register indexing mode (s_set_gpr_idx_on): while it is on, M0 offsets the vector registers that a VALU instruction names.
 #pragma once
 
 #include "exec/wave.h"
@@ -9,10 +9,10 @@ namespace rpd {
 constexpr uint32_t kGprIndexMask = 0xff;
 constexpr unsigned kGprIndexEnables = 12;  // bits 15:12: sources 0, 1, 2, destination
 
-// `op` with the registers that it uses in this mode, or as it is.
+// `op` with the registers that it uses in this mode; unchanged if the mode does not affect it.
 Op with_index(const Op& op, const Wave& wave);
 
-// Executes `op` with its vector registers moved. Raises a fault where a register is then outside of the wave's own.
+// Executes `op` with its vector registers offset. Raises a fault if one of them is then outside the wave's registers.
 void execute_indexed(const Op& op, Wave& wave);
 
 }  // namespace rpd

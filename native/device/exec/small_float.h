@@ -1,4 +1,4 @@
-// The 8-bit floats of gfx942: no infinities and no negative zero, whose bits 0x80 are the one NaN (FNUZ).
+// The 8-bit floats of gfx942: no infinities and no negative zero, whose encoding, 0x80, is the only NaN (FNUZ).
 #pragma once
 
 #include <algorithm>
@@ -15,7 +15,8 @@ class SmallFloat {
  public:
   static float widen(uint8_t bits) { return kWide[bits]; }
 
-  // To nearest even. What is too large becomes the largest number if `saturates`, else NaN, as infinities always do.
+  // Rounds to nearest even. Values that are too large become the largest number if `saturates`, else NaN; infinities always
+  // become NaN.
   static uint8_t narrow(float v, bool saturates) {
     const Parts parts(v);
     const uint32_t below = (1u << (kDropped - 1)) - 1;
@@ -25,8 +26,8 @@ class SmallFloat {
     return assemble(parts, (whole + below + (odd | sticky)) >> kDropped, saturates);
   }
 
-  // Adds the random bits' upper ones below the last bit that is kept, then cuts. Bits that are lost while a denormal
-  // result is aligned do not count (AMD's amd_hip_fp8.h does the same; S1[31:12] and S1[31:11] in the pseudo-code).
+  // Adds the upper random bits below the last bit that is kept, then truncates. Bits lost while a denormal result is aligned
+  // are ignored (as in AMD's amd_hip_fp8.h; S1[31:12] and S1[31:11] in the pseudo-code).
   static uint8_t narrow_stochastically(float v, uint32_t random, bool saturates) {
     const Parts parts(v);
     const uint32_t whole = parts.significand >> parts.alignment;
@@ -43,7 +44,7 @@ class SmallFloat {
     bool finite;
     uint32_t significand;  // with its leading one
     uint32_t exponent;     // biased as in the result, at least 1
-    uint32_t alignment;    // by how much the significand has to move right for that exponent
+    uint32_t alignment;    // right shift of the significand for that exponent
 
     explicit Parts(float v) : sign(bits_of(v) >> 24 & 0x80), finite(biased_exponent(v) != 0xff) {
       const int biased = biased_exponent(v);
@@ -54,7 +55,7 @@ class SmallFloat {
     }
   };
 
-  // `rounded` has the leading one of a normal number, which adds one to the exponent field.
+  // `rounded` includes the leading one of a normal number, which adds one to the exponent field.
   static uint8_t assemble(const Parts& parts, uint32_t rounded, bool saturates) {
     if (!parts.finite) return kNan;
     const uint32_t magnitude = ((parts.exponent - 1) << MantissaBits) + rounded;

@@ -35,7 +35,7 @@ void Standstill::take_positions() {
   });
 }
 
-// Quick where it is not so: the first wave that has moved on decides.
+// Quick if positions differ: the first wave that has moved decides.
 bool Standstill::same_positions() const {
   size_t waves = 0;
   for (const auto& xcd : xcds_)
@@ -103,7 +103,7 @@ bool Standstill::glance() {
   return enter(Phase::FirstPeriod);
 }
 
-// Which memory they access.
+// Finds out which memory the waves access.
 bool Standstill::first_period() {
   if (rounds_ < period_) return false;
   if (watch_.overflows() || !same_positions() || digest() != digest_) return give_up();
@@ -114,7 +114,7 @@ bool Standstill::first_period() {
   return enter(Phase::SecondPeriod);
 }
 
-// Whether it stays what it is, and nothing else is accessed.
+// Checks that this memory stays unchanged, and that nothing else is accessed.
 bool Standstill::second_period() {
   if (rounds_ < period_) return false;
   if (watch_.count() != accessed_ || !same_positions() || digest() != digest_ || is_over()) return give_up();

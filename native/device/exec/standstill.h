@@ -1,12 +1,11 @@
-// Finds out that the waves of a dispatch only wait for memory to change.
+// Detects that the waves of a dispatch do nothing but wait for memory to change.
 //
-// A wave that waits goes round a loop. When all resident waves are where they were some rounds ago, with the same
-// registers, LDS and private memory, and the same again after as many rounds more in which the memory that they access
-// has not changed either, then nothing but a change of that memory from outside can make them do anything else: the
-// engine executes them in a fixed order. Until it changes they need not be executed, and however long that takes,
-// their counters and times are the same.
+// A waiting wave runs in a loop. Suppose that all resident waves are where they were some rounds ago, with the same registers,
+// LDS and private memory, and again after another period of as many rounds, during which the memory that they access has
+// not changed either. The engine executes them in a fixed order, so only an outside change of that memory can make them
+// do anything else. Until then they need not be executed, and their counters and times do not depend on how long that takes.
 //
-// Waves that read a clock, or count how often they have looked, are never found so.
+// Waves that read a clock, or count how often they have polled, are never detected.
 #pragma once
 
 #include <cstdint>
@@ -25,11 +24,11 @@ class Standstill {
 
   Standstill(const Xcds& xcds, const AddressSpace& memory) : xcds_(xcds), memory_(memory) {}
 
-  // After each round of all XCDs: whether nothing can happen any more but by others.
+  // Called after each round of all XCDs: whether the waves can make no progress without a change from outside.
   bool after_round();
-  // Then: whether the memory has changed, so that it is worth going on.
+  // During a standstill: whether the memory has changed, so that execution is worth resuming.
   bool is_over() const { return watch_.differs(memory_, contents_); }
-  // The waves go on: looks again soon.
+  // The waves continue; the next look comes soon.
   void resume();
 
   // "2 waves at pc 0x1000 (entry + 0x10): s_cbranch_scc0 65530; they look at 0x7f0000 (4 bytes)"
@@ -38,7 +37,7 @@ class Standstill {
  private:
   enum class Phase : uint8_t { Rest, Glance, FirstPeriod, SecondPeriod };
 
-  // Where a wave is, and what is quick to compare of it.
+  // Where a wave is, and those parts of its state that are quick to compare.
   struct Position {
     const Wave* wave;
     const Op* pc;
@@ -64,7 +63,7 @@ class Standstill {
   bool give_up();
   bool enter(Phase phase);
 
-  static constexpr uint64_t kFirstRest = 64;       // rounds before a first look, doubled each time in vain ...
+  static constexpr uint64_t kFirstRest = 64;       // rounds before the first look; doubled after each failed one ...
   static constexpr uint64_t kLongestRest = 4096;    // ... up to this
   static constexpr uint64_t kRestAfterWaiting = 4;
   static constexpr uint64_t kLongestPeriod = 64;   // rounds

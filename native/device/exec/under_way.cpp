@@ -7,10 +7,10 @@
 namespace rpd {
 namespace {
 
-// That the counter can count; in a wait: no wait.
+// The largest value of each counter, which in a wait means no wait.
 constexpr std::array<unsigned, kCompletionQueues> kMost = {WaitCounts::kNoVectorWait, WaitCounts::kNoScalarWait, UINT32_MAX};
 
-// A register range, and one that is common to two.
+// A range of registers.
 struct Range {
   Operand::Kind kind;
   unsigned first, end;
@@ -22,7 +22,7 @@ bool is_register(const Operand& operand) {
 }
 bool overlap(const Range& a, const Range& b) { return a.kind == b.kind && a.first < b.end && b.first < a.end; }
 
-// What the text does not show: instructions that go by VCC.
+// The operand of instructions that use VCC although their text does not name it.
 constexpr Operand vcc() {
   Operand operand;
   operand.kind = Operand::Kind::Scalar;
@@ -31,7 +31,7 @@ constexpr Operand vcc() {
   return operand;
 }
 
-// The queue that `op` goes to, if any; that of a flat access depends on its addresses.
+// The queue that `op` goes to, if any; for a flat access it depends on the addresses.
 std::optional<CompletionQueue> queue_of(const Op& op) {
   switch (op.semantics->unit) {
     case Unit::VectorLoad:
@@ -43,7 +43,7 @@ std::optional<CompletionQueue> queue_of(const Op& op) {
   }
 }
 
-// The first register that `op` must not touch while one of `range` is to be written.
+// The first register of `range` that `op` uses but must not while a write to the range is outstanding.
 std::optional<unsigned> touched(const Op& op, const Range& range, bool may_overwrite) {
   const auto check = [&](const Operand& operand) {
     const bool hit = is_register(operand) && overlap(range_of(operand), range);
@@ -131,7 +131,7 @@ bool UnderWay::had_completed(const QueuePosition& position, uint32_t epoch) cons
   return found == late_.end() || found->epoch != epoch || position.number <= found->completed[index(position.queue)];
 }
 
-// Of loads that complete in their order, a later one may overwrite what an earlier one will write.
+// Among loads that complete in order, a later one may overwrite the destination of an earlier one.
 std::optional<UnderWay::Use> UnderWay::take_use(const Op& op) {
   const auto queue = queue_of(op);
   for (size_t i = 0; i < loads_.size(); ++i) {

@@ -16,24 +16,24 @@ class Observer;
 class Program;
 class WriteGuard;
 
-// Bits of the MODE register; float_mode.h has the others of floating point.
+// Bits of the MODE register; float_mode.h has the other floating-point ones.
 constexpr uint32_t kModeDx10Clamp = 1u << 8;  // clamp turns NaN into 0
 constexpr uint32_t kModeIeee = 1u << 9;       // minima and maxima quiet and return signalling NaNs
 constexpr uint32_t kModeGprIndex = 1u << 27;  // register indexing mode is on
 
-// What a wave that cannot go on has run into; decides how the program learns of it.
+// Why a wave cannot continue; decides how the program learns of it.
 enum class FaultKind : uint8_t {
   IllegalInstruction,
-  MemoryFault,        // an address that is not mapped
-  ForeignWrite,       // memory that is not the program's own (write-check)
-  ApertureViolation,  // outside of the LDS or of private memory, or a misaligned atomic
+  MemoryFault,        // access to an unmapped address
+  ForeignWrite,       // write to memory that is not the program's own (write-check)
+  ApertureViolation,  // access outside the LDS or private memory, or a misaligned atomic
   Trap,               // the program's own doing: __builtin_trap, abort or a failed assertion
   LimitReached,       // more instructions than the kernel may execute
 };
 
 enum class WaveState : uint8_t { Running, AtBarrier, Ended, Faulted };
 
-// Hardware registers that are what they are as long as the wave lives.
+// Hardware registers that stay constant for the life of a wave.
 struct HardwareIds {
   uint32_t id = 0;         // HW_ID
   uint32_t xcc = 0;        // XCC_ID
@@ -50,24 +50,24 @@ struct Wave {
   bool scc = false;
   WaveState state = WaveState::Running;
   uint32_t mode = 0;                // the MODE register
-  uint32_t trap_status = 0;         // TRAPSTS: what the kernel wrote there; exceptions are not recorded
-  uint32_t priority = 0;            // by s_setprio
+  uint32_t trap_status = 0;         // TRAPSTS: holds only what the kernel wrote; exceptions are not recorded
+  uint32_t priority = 0;            // set by s_setprio
   HardwareIds hardware;
   uint32_t index_in_group = 0;
 
   Workgroup* group = nullptr;
   uint8_t* lds = nullptr;           // of the workgroup
   uint32_t lds_bytes = 0;
-  bool lds_check = false;           // an access beyond them is a fault
+  bool lds_check = false;           // an access beyond lds_bytes is a fault
   uint8_t* scratch = nullptr;       // [lane][scratch_bytes], private memory
   uint32_t scratch_bytes = 0;
   const AddressSpace* memory = nullptr;
-  const WriteGuard* guard = nullptr;  // if writes are checked
+  const WriteGuard* guard = nullptr;  // null unless writes are checked
   Observer* observer = nullptr;
-  IssueLog* issued = nullptr;       // what it has issued that the observer has not been told of
+  IssueLog* issued = nullptr;       // issued instructions not yet reported to the observer
   WaveTiming* timing = nullptr;     // the observer's own
-  // Ranges found accessible lately: [of one slot per a few instructions][writes]. Instructions mostly stay in an
-  // allocation each.
+  // Ranges recently found accessible: [slot, shared by some instructions][writes]. An instruction mostly stays within one
+  // allocation.
   static constexpr uint32_t kWindowSlots = 4;
   AccessWindow window[kWindowSlots][2];
   uint64_t executed = 0;            // instructions, counted at the end of each slice
@@ -102,7 +102,7 @@ struct Wave {
     fault_address = address;
   }
 
-  // Whether global memory may be accessed there; raises the fault if not.
+  // Whether global memory may be accessed at the address; may_access raises a fault if not.
   bool known_accessible(const Op& op, uint64_t address, uint64_t bytes, bool writes) const {
     return window[op.index % kWindowSlots][writes].holds(address, bytes);
   }

@@ -1,4 +1,4 @@
-// Where on an XCD's compute units workgroups and their waves are: what HW_ID and its like tell a kernel.
+// The places of workgroups and their waves on an XCD's compute units, as HW_ID and similar registers report them to a kernel.
 #pragma once
 
 #include <array>
@@ -13,17 +13,17 @@ class WaveSlots {
  public:
   explicit WaveSlots(uint32_t xcd) : xcd_(xcd), units_(target::kCusPerXcd) {}
 
-  // No workgroup is there.
+  // Frees all slots.
   void clear() { units_.assign(units_.size(), Unit{}); }
   // Finds wave slots for a workgroup on its CU, and writes them into its waves.
   void enter(const Kernel& kernel, Workgroup& group);
   void leave(const Workgroup& group);
 
  private:
-  static constexpr uint32_t kSlots = 16;  // of workgroups on a CU, and of waves on a SIMD, at most
+  static constexpr uint32_t kSlots = 16;  // most workgroups on a CU, and most waves on a SIMD
   struct Unit {
     uint32_t launched = 0;   // waves so far
-    uint16_t groups = 0;     // taken, a bit each
+    uint16_t groups = 0;     // slots taken, one bit each
     std::array<uint16_t, target::kSimdsPerCu> waves{};
   };
 

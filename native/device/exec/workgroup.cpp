@@ -5,7 +5,7 @@
 namespace rpd {
 namespace {
 
-// User SGPRs in the order that AMDGPUUsage ("Initial Kernel Execution State") lists them for architected flat scratch.
+// Sets the user SGPRs, in the order that AMDGPUUsage ("Initial Kernel Execution State") gives for architected flat scratch.
 unsigned set_user_sgprs(const Kernel& kernel, Wave& wave) {
   const KernelDescriptor& descriptor = kernel.descriptor;
   const DispatchRequest& request = kernel.request;
@@ -67,7 +67,7 @@ void Workgroup::start(const Kernel& kernel, uint64_t id, uint32_t cu_index, Obse
   waves.resize(kernel.waves_per_group);
   registers.resize(per_wave * kernel.waves_per_group);
   kernel.initial->fill(registers, id);
-  // What the allocation has beyond what was asked for is there as well, unless that is to be found.
+  // The allocation beyond the requested size is accessible as well, unless such accesses are to be detected.
   const uint32_t asked = kernel.request.group_segment_size;
   lds.resize(kernel.lds_check ? asked : target::allocated_lds(asked));
   kernel.initial->fill(lds, id);
@@ -122,7 +122,7 @@ void Workgroup::release_barrier() {
 uint32_t resident_workgroups(const Kernel& kernel) {
   const auto waves_by_registers =
       std::min<uint32_t>(target::kWavesPerSimd, target::kVgprsPerSimdLane / std::max(8u, kernel.descriptor.total_vgprs()));
-  // A workgroup's waves are spread over the SIMDs; it needs room on each for its share.
+  // A workgroup's waves are spread over the SIMDs; each SIMD needs room for its share.
   const uint32_t waves_per_simd = (kernel.waves_per_group + target::kSimdsPerCu - 1) / target::kSimdsPerCu;
   uint32_t groups = waves_by_registers * target::kSimdsPerCu / kernel.waves_per_group;
   if (waves_per_simd > waves_by_registers) groups = 0;

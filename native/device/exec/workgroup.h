@@ -17,16 +17,16 @@ struct Kernel {
   DispatchRequest request;
   KernelDescriptor descriptor;
   uint64_t entry;               // address of the first instruction
-  uint64_t instruction_limit;   // a wave
+  uint64_t instruction_limit;   // per wave
   bool lds_check;               // accesses beyond the workgroup's LDS are faults
-  const InitialValues* initial;  // what registers, LDS and private memory hold before anything is written there
+  const InitialValues* initial;  // of registers, LDS and private memory
   const Op* entry_op;
   Program* program;
   const AddressSpace* memory;
   const WriteGuard* guard;      // null where writes are not checked
   uint32_t groups[3];           // workgroups along each axis
   uint32_t waves_per_group;
-  uint32_t vgprs;               // registers a lane: architectural ...
+  uint32_t vgprs;               // registers per lane: architectural ...
   uint32_t agprs;               // ... and accumulation
 
   uint64_t group_count() const { return uint64_t{groups[0]} * groups[1] * groups[2]; }
@@ -42,14 +42,14 @@ struct Workgroup {
   uint32_t cu = 0;
   uint32_t cu_slot = 0;               // among the workgroups of the CU
   uint32_t epoch = 0;               // barriers that all its waves have passed
-  uint64_t slot = 0;                // unlike that of any other workgroup on the device at the same time
+  uint64_t slot = 0;                // unique among the workgroups that are on the device at the same time
   uint32_t left = 0;                // waves that have not ended
 
   // Sets up every wave as the dispatcher does: SGPRs, VGPRs, exec. `id` is the linear workgroup number.
   void start(const Kernel& kernel, uint64_t id, uint32_t cu_index, Observer* observer, IssueLog* issued);
   // Whether there are waves left, and all of them wait at the barrier.
   bool has_met() const;
-  // Lets them go on.
+  // Lets the waves at the barrier continue.
   void release_barrier();
 };
 

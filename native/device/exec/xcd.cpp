@@ -8,7 +8,7 @@
 namespace rpd {
 namespace {
 
-constexpr uint32_t kSliceLimit = 4096;  // instructions without a memory access before others get a turn
+constexpr uint32_t kSliceLimit = 4096;  // instructions without a memory access before other waves get a turn
 
 }  // namespace
 
@@ -32,7 +32,7 @@ void Xcd::begin(const Kernel& kernel, uint32_t resident_groups, RaceCheck* race_
     groups_.push_back(std::make_unique<Workgroup>());
     groups_.back()->slot = (groups_.size() - 1) * target::kXcds + index_;
   }
-  // One workgroup to each CU in turn, as the dispatcher does.
+  // Assign one workgroup to each CU in turn, as the dispatcher does.
   for (size_t i = 0; i < room; ++i) {
     if (launch_next(*groups_[i], static_cast<uint32_t>(i % target::kCusPerXcd))) ++active_;
   }
@@ -65,7 +65,7 @@ inline void Xcd::start_run(Wave& wave, const Op& op) {
   issued_.start(op.index, wave.exec());
 }
 
-// Returns how many instructions it was.
+// Returns the number of instructions issued.
 template <bool Checked>
 uint32_t Xcd::issue_slice(Wave& wave) {
   const Op* op = wave.pc;
@@ -101,7 +101,7 @@ void Xcd::stop_at(const Op* op, const Wave& wave) {
   fault_ = {op, wave.fault, wave.fault_kind, wave.fault_lane, wave.index_in_group, wave.group->id, wave.fault_address};
 }
 
-// Lets each wave run a slice; false after a fault.
+// Lets each wave run a slice; returns false after a fault.
 bool Xcd::run_group(Workgroup& group) {
   const size_t count = group.waves.size();
   const size_t first = race_check_ ? race_check_->first_wave(count) : 0;
@@ -135,7 +135,7 @@ bool Xcd::step() {
     if (!run_group(group)) return false;
     if (group.left == 0) wave_slots_.leave(group);
     if (group.left == 0 && !launch_next(group, group.cu)) {
-      // Keep the order of the others: it is part of the result's determinism.
+      // Keep the order of the others: the result depends on it.
       std::rotate(groups_.begin() + i, groups_.begin() + i + 1, groups_.begin() + active_);
       --active_;
     } else {
@@ -151,7 +151,7 @@ void Xcd::watch(AccessWatch* watch) {
     for (Wave& wave : groups_[i]->waves) wave.observer = watch ? static_cast<Observer*>(&watched_memory_) : &observer_;
 }
 
-// Its share is every so-manieth of the grid, taken up in order.
+// The XCD's share is every kXcds-th workgroup of the grid, started in order.
 uint64_t Xcd::workgroups_done() const { return (next_group_ - index_) / target::kXcds - active_; }
 
 }  // namespace rpd

@@ -30,16 +30,16 @@ struct Fault {
 
 class Xcd {
  public:
-  // `observer` lives longer.
+  // `observer` must outlive the Xcd.
   Xcd(uint32_t index, XcdObserver& observer);
 
-  // `race_check`, if there is one, watches all accesses and decides the order of execution.
+  // `race_check`, if not null, watches all accesses and decides the order of execution.
   void begin(const Kernel& kernel, uint32_t resident_groups, RaceCheck* race_check = nullptr);
-  // Lets every resident wave run one slice. False when the dispatch is done here (or has faulted).
+  // Lets every resident wave run one slice. Returns false when the dispatch is done on this XCD (or has faulted).
   bool step();
-  // Those on the device now.
+  // The workgroups that are on the device now.
   std::span<const std::unique_ptr<Workgroup>> resident() const { return {groups_.data(), active_}; }
-  // From now on `watch` sees what the resident waves access, until it is null.
+  // Reports the resident waves' accesses to `watch` from now on; null ends this.
   void watch(AccessWatch* watch);
 
   const Fault& fault() const { return fault_; }

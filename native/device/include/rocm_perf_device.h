@@ -1,7 +1,7 @@
-/* What the software device offers to tools in the same process (the tracer, replay, the tests).
+/* The software device's interface for tools in the same process (the tracer, replay, the tests).
  *
  * A tool finds it with dlopen(getenv("HSA_MODEL_LIB"), RTLD_NOW | RTLD_NOLOAD) and dlsym("rpd_get_api");
- * both fail on real hardware, which is how a tool knows the difference. */
+ * on real hardware both fail, which tells a tool where it runs. */
 #ifndef ROCM_PERF_DEVICE_H
 #define ROCM_PERF_DEVICE_H
 
@@ -19,7 +19,7 @@ typedef struct rpd_counter_info {
   const char* description; /* one sentence, with the unit */
 } rpd_counter_info;
 
-/* When a dispatch ran, in ROCr's system time. Of the device's own record: what a kernel writes does not change it. */
+/* When a dispatch ran, in ROCr's system time. From the device's own record, which no kernel can overwrite. */
 typedef struct rpd_dispatch {
   uint64_t start_ns;
   uint64_t end_ns;
@@ -33,45 +33,46 @@ typedef struct rpd_api {
   uint32_t counter_count;
   const rpd_counter_info* counters; /* [counter_count] */
 
-  /* While enabled, the device keeps a record of every finished dispatch that has a completion signal until
-   * it is taken. Off at start, so that an unprofiled program keeps no history; it stays on until it was
-   * disabled as often as it was enabled. */
+  /* While enabled, the device keeps a record of every finished dispatch that has a completion signal until the
+   * record is taken. Off at start, so that an unprofiled program accumulates no history; once on, it stays on until
+   * it has been disabled as often as it was enabled. */
   void (*record_dispatches)(int enabled);
 
-  /* Whether the dispatch with this completion signal (its handle) has ended and its record was not taken yet. The
-   * signal's value does not say so for sure: kernels can write it. */
+  /* Whether the dispatch with this completion signal (its handle) has ended and its record has not been taken yet. The
+   * signal's value is no proof of that: kernels can write it. */
   int (*has_dispatch)(uint64_t completion_signal);
 
-  /* Takes that record: times into `dispatch`, counters into values[counter_count]; either may be null. It is there
-   * before the device completes the signal. Returns 1, or 0 if there is none. */
+  /* Takes that record: times into `dispatch`, counters into values[counter_count]; either may be null. The record is
+   * available before the device completes the signal. Returns 1, or 0 if there is none. */
   int (*take_dispatch)(uint64_t completion_signal, rpd_dispatch* dispatch, double* values);
 
-  /* Memory of the device has addresses below this. From here on, and below where neither ROCr nor map_memory has put
-   * anything, a device address is the address of the same memory in this process. */
+  /* Device memory lies at addresses below this. At this address and above, and wherever neither ROCr nor map_memory has
+   * put anything below it, a device address equals the address of the same memory in this process. */
   uint64_t (*aperture_size)(void);
 
-  /* Memory at device addresses of the caller's choice, zeroed, below the aperture's size and in whole pages. What
-   * ROCr hands out must not come to lie there later: the caller keeps it from it by reserving the same addresses of
-   * the process before hsa_init. Returns 0 or an errno: EINVAL, EEXIST (something is there), ENOMEM. */
+  /* Maps zeroed memory at device addresses of the caller's choice, below the aperture's size and in whole pages. ROCr
+   * must not hand out the same addresses later: the caller prevents this by reserving them in the process before
+   * hsa_init. Returns 0 or an errno: EINVAL, EEXIST (something is there), ENOMEM. */
   int (*map_memory)(uint64_t address, uint64_t size);
   int (*unmap_memory)(uint64_t address, uint64_t size);
 
-  /* Where the memory behind a device address is in this process. */
+  /* The address in this process of the memory behind a device address. */
   void* (*host_address)(uint64_t address);
 
-  /* The next dispatch finds nothing in the caches, the memory-attached one included. */
+  /* Empties all caches, including the memory-attached one, before the next dispatch. */
   void (*forget_caches)(void);
 
-  /* Device options for the dispatches from now on, as in ROCM_PERF_DEVICE_OPTIONS, in place of the present ones. The
-   * execution engine begins anew with them, as at the start of the process: caches are empty. deadlock-after is not changed.
-   * Returns 0, EBUSY (a dispatch is under way) or EINVAL. */
+  /* Replaces the device options, in the syntax of ROCM_PERF_DEVICE_OPTIONS, for all dispatches from now on. The
+   * execution engine starts anew with them, as at the start of the process: caches are empty. deadlock-after does not
+   * change. Returns 0, EBUSY (a dispatch is in flight) or EINVAL. */
   int (*set_options)(const char* options);
 
-  /* For the option write-check, of memory that a tool has placed itself: it is the program's, to be written by its
-   * kernels; or, with `writable` 0, it is code that lies in such memory. */
+  /* Declares, for the option write-check, memory that the tool itself has placed: it is the program's, and its kernels may
+   * write it; or, with `writable` 0, it is code within such memory. */
   void (*declare_memory)(uint64_t address, uint64_t size, int writable);
 
-  /* What a kernel wrote that is not its program's, one line, the first in this process; null if none did. */
+  /* One line that describes the first write in this process by a kernel to memory that is not its program's; null if there
+   * was none. */
   const char* (*foreign_write)(void);
 } rpd_api;
 

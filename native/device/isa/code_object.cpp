@@ -40,7 +40,7 @@ amd_comgr_status_t take_function(amd_comgr_symbol_t symbol, void* user) {
   return AMD_COMGR_STATUS_SUCCESS;
 }
 
-// A kernel has a descriptor of its name and ".kd".
+// A kernel has a descriptor named like it, with ".kd" appended.
 amd_comgr_status_t mark_kernel(amd_comgr_symbol_t symbol, void* user) {
   std::string name(info<uint64_t>(symbol, AMD_COMGR_SYMBOL_INFO_NAME_LENGTH) + 1, '\0');
   amd_comgr_symbol_get_info(symbol, AMD_COMGR_SYMBOL_INFO_NAME, name.data());
@@ -53,7 +53,7 @@ amd_comgr_status_t mark_kernel(amd_comgr_symbol_t symbol, void* user) {
 
 void take_text(const char* text, void* user) { *static_cast<std::string*>(user) = text ? text : ""; }
 
-// "file:line" of "file:line:column"; empty for a location that is not known ("??:0:0").
+// "file:line" from "file:line:column"; empty for an unknown location ("??:0:0").
 std::string source_location(std::string location) {
   location.resize(std::min(location.size(), location.rfind(':')));
   const size_t colon = location.rfind(':');

@@ -1,4 +1,4 @@
-// A loaded code object seen as a file: its functions, their instructions and where in the source they come from.
+// A loaded code object as an ELF file: its functions, and the source locations of their instructions.
 #pragma once
 
 #include <cstdint>
@@ -19,15 +19,15 @@ struct Function {
 
 class CodeObject {
  public:
-  // `elf` is copied. Throws std::runtime_error if comgr does not take it.
+  // Copies `elf`. Throws std::runtime_error if comgr rejects it.
   explicit CodeObject(std::span<const char> elf);
   ~CodeObject();
   CodeObject(const CodeObject&) = delete;
 
-  // The function that has code at an ELF address.
+  // The function whose code includes the ELF address, or null.
   const Function* function_at(uint64_t address) const;
 
-  // "file:line"; of inlined code the innermost place first, then " -> " and where that was inlined into. Empty if the
+  // "file:line"; for inlined code the innermost location first, then " -> " and the location it was inlined into. Empty if the
   // code object has no line for the address.
   std::string source_of(uint64_t address) const;
 
@@ -37,8 +37,8 @@ class CodeObject {
   std::vector<Function> functions_;  // by address
 };
 
-// Reads "function at file:line:column" and " (inlined by) function at file:line:column" lines, as LLVM's symbolizer
-// prints them.
+// Parses the lines that LLVM's symbolizer prints: "function at file:line:column" and " (inlined by) function at
+// file:line:column".
 std::string source_from_symbolizer(const std::string& text);
 
 }  // namespace rpd

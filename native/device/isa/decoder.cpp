@@ -37,7 +37,7 @@ int source_lane(const InstructionText& text, int lane) {
   if (text.has("row_mirror")) return row | (15 - in_row);
   if (text.has("row_half_mirror")) return (lane & ~7) | (7 - (lane & 7));
   if (const auto n = text.number("row_newbcast")) return row | static_cast<int>(*n);
-  // Broadcasts have no bounds: lanes that nothing is broadcast to read themselves.
+  // Broadcasts have no bounds: lanes that receive no broadcast read themselves.
   if (const auto n = text.number("row_bcast")) {
     if (*n == 15) return row == 0 ? lane : row - 1;  // the last lane of the row before
     return lane < 32 ? lane : 31;
@@ -55,7 +55,7 @@ std::unique_ptr<LanePermutation> permutation_of(const InstructionText& text) {
     const bool written = (rows >> (l / 16) & 1) && (banks >> (l % 16 / 4) & 1);
     out->row_and_bank_mask |= static_cast<uint64_t>(written) << l;
   }
-  out->zero_out_of_bounds = text.has("bound_ctrl");  // printed only where set: as :0 by old LLVMs, as :1 since
+  out->zero_out_of_bounds = text.has("bound_ctrl");  // printed only if set: as :0 by old LLVM versions, as :1 since
   return out;
 }
 
@@ -142,7 +142,7 @@ class OpBuilder {
     op_.wait.scalar = static_cast<uint8_t>(op_.immediate >> 8 & 0xf);
   }
 
-  // "buffer_inv sc0 sc1": flags stand where other instructions have operands. They say which caches are meant.
+  // "buffer_inv sc0 sc1": flags appear where other instructions have operands. They select the caches.
   void cache_flags() {
     for (const auto& operand : text_.operands) {
       if (operand.text == "sc0") op_.sc0 = true;
@@ -151,7 +151,7 @@ class OpBuilder {
     }
   }
 
-  // "[vdata,] vaddr, srsrc, soffset": to sources 0 to 2 the address, to source 3 or the destination the data.
+  // "[vdata,] vaddr, srsrc, soffset": the address becomes sources 0 to 2, the data source 3 or the destination.
   void buffer_operands() {
     op_.indexed = text_.has("idxen");
     op_.offset_in_register = text_.has("offen");
@@ -186,7 +186,7 @@ class OpBuilder {
     if (semantics_.space == Space::None && count != expected) fail("it has another number of operands than expected");
   }
 
-  // glc: past the scalar cache; of an atomic, that it gives its old value.
+  // glc: bypasses the scalar cache; for an atomic, returns the old value.
   void scalar_memory() {
     if (semantics_.unit != Unit::Smem || !text_.has("glc")) return;
     op_.sc1 = true;
@@ -235,7 +235,7 @@ class OpBuilder {
     if (text_.has("op_sel_hi") || text_.has("neg_lo") || text_.has("neg_hi"))
       return fail("packed modifiers are not modelled here");
     if (semantics_.writes_byte) return byte_of_destination(select);
-    // op_sel:[s0,s1,...,d] of a 16-bit instruction.
+    // op_sel:[s0,s1,...,d] on a 16-bit instruction.
     for (size_t i = 0; i < select.size(); ++i) {
       if (!select[i]) continue;
       if (i + 1 == select.size()) {
@@ -247,7 +247,7 @@ class OpBuilder {
       }
     }
   }
-  // op_sel[3:2]; the other bytes stay.
+  // op_sel[3:2] selects the byte; the other bytes are kept.
   void byte_of_destination(const std::vector<int>& select) {
     const int byte = select.size() == 4 ? select[2] + 2 * select[3] : 0;
     op_.destination_select = static_cast<Select>(static_cast<int>(Select::Byte0) + byte);
@@ -255,7 +255,7 @@ class OpBuilder {
   }
   static bool is_half(Type type) { return type == Type::B16 || type == Type::F16; }
 
-  // What an instruction does with modifiers that it does not take is not documented.
+  // The effect of modifiers on an instruction that does not take them is not documented.
   void matrix_modifiers() {
     if (semantics_.unit != Unit::Matrix) return;
     const MatrixModifiers takes = semantics_.matrix_modifiers;

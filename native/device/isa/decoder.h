@@ -1,4 +1,4 @@
-// From text and raw bits of an instruction to an Op.
+// Decodes an instruction from its text and raw bits into an Op.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ namespace rpd {
 
 struct Decoded {
   Op op;                                          // next and target not linked yet
-  std::unique_ptr<LanePermutation> permutation;   // what op.permutation points to
+  std::unique_ptr<LanePermutation> permutation;   // owns what op.permutation points to
   uint64_t target = 0;                            // address of a direct branch's target, or 0
   std::string problem;                            // why it cannot run, empty if it can
 };

@@ -9,12 +9,12 @@ namespace rpd {
 
 struct DisassembledInstruction {
   std::string text;    // as LLVM prints it
-  uint32_t size = 0;   // bytes; 0 if the bytes are no instruction of this target
+  uint32_t size = 0;   // bytes; 0 if this is not an instruction of the target
 };
 
 class Disassembler {
  public:
-  // `isa_name` such as "amdgcn-amd-amdhsa--gfx942". Throws std::runtime_error if comgr does not know it.
+  // `isa_name`: such as "amdgcn-amd-amdhsa--gfx942". Throws std::runtime_error if comgr does not know it.
   explicit Disassembler(const std::string& isa_name);
   ~Disassembler();
 

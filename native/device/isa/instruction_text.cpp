@@ -49,7 +49,7 @@ OperandText parse_operand(std::string_view text) {
   }
   if (strip_wrapper(text, "|", "|") || strip_wrapper(text, "abs(", ")")) operand.absolute = true;
   if (strip_wrapper(text, "sext(", ")")) operand.sign_extend = true;
-  strip_wrapper(text, "lit(", ")");  // a literal that an inline constant could have said: only the encoding differs
+  strip_wrapper(text, "lit(", ")");  // a literal for which there is an inline constant: only the encoding differs
   operand.text = text;
   return operand;
 }

@@ -1,4 +1,4 @@
-// One line of AMDGPU assembly, taken apart. Knows the grammar that LLVM prints, not what it means.
+// Parses one line of AMDGPU assembly. Knows the grammar of LLVM's output, but not what it means.
 #pragma once
 
 #include <map>
@@ -24,7 +24,7 @@ struct InstructionText {
   std::map<std::string, std::string, std::less<>> modifiers;  // "offset" -> "16", "sc0" -> ""
 
   bool has(std::string_view modifier) const { return modifiers.find(modifier) != modifiers.end(); }
-  // The modifier's number (decimal or 0x), or nothing if it is absent or no number.
+  // The modifier's number (decimal or 0x); nothing if it is absent or not a number.
   std::optional<long> number(std::string_view modifier) const;
   // The numbers of a list modifier such as op_sel:[0,1], empty if absent.
   std::vector<int> numbers(std::string_view modifier) const;

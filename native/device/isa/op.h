@@ -1,4 +1,4 @@
-// A decoded instruction: everything resolved that can be before it runs.
+// A decoded instruction, with everything resolved that can be resolved before it runs.
 #pragma once
 
 #include <array>
@@ -16,7 +16,7 @@ using Execute = void (*)(const Op&, Wave&);
 
 constexpr int kMaxSources = 4;
 
-// Scalar register numbers, as the encoding has them.
+// Scalar register numbers, as in the encoding.
 enum ScalarRegister : uint16_t {
   kFlatScratch = 102,
   kXnackMask = 104,
@@ -35,10 +35,10 @@ struct Operand {
   Kind kind = Kind::None;
   uint8_t dwords = 1;       // as written: v[0:3] is 4
   uint16_t reg = 0;
-  bool negate = false;      // of a 32/64-bit float; of both halves when packed
+  bool negate = false;      // for a 32/64-bit float, or both halves of a packed one
   bool absolute = false;
   bool sign_extend = false;
-  bool dpp = false;         // lanes come through the op's DPP control
+  bool dpp = false;         // lanes are permuted by the op's DPP control
   bool high_half = false;   // op_sel: a 16-bit operand is in bits 31:16
   Select select = Select::Dword;
   uint64_t constant = 0;    // bits, in the width of the operand's type
@@ -61,7 +61,7 @@ struct LanePermutation {
   }
 };
 
-// CBSZ, ABID and BLGP of a matrix instruction; what they mean is in exec/semantics/matrix.cpp.
+// CBSZ, ABID and BLGP of a matrix instruction; exec/semantics/matrix.cpp explains their meaning.
 struct MatrixControl {
   uint8_t broadcast_size = 0, broadcast_block = 0, lane_pattern = 0;
 };
@@ -70,8 +70,8 @@ enum class OutputModifier : uint8_t { None, Twice, FourTimes, Half };
 
 enum class DestinationUnused : uint8_t { Pad, SignExtend, Preserve };
 
-// How many accesses may still be outstanding when a wave goes on: vector memory, and scalar memory with the LDS. As many as
-// a counter can count is no wait.
+// How many accesses may still be outstanding when a wave proceeds: to vector memory, and to scalar memory and the LDS. The
+// largest value of a counter means no wait.
 struct WaitCounts {
   static constexpr uint8_t kNoVectorWait = 0x3f, kNoScalarWait = 0xf;
   uint8_t vector = kNoVectorWait, scalar = kNoScalarWait;
@@ -79,7 +79,7 @@ struct WaitCounts {
 
 struct Op {
   Execute execute = nullptr;
-  const Op* next = nullptr;    // the instruction behind it, once decoded
+  const Op* next = nullptr;    // the instruction after it, once decoded
   const Op* target = nullptr;  // of a direct branch
   uint64_t address = 0;        // device address
   const Semantics* semantics = nullptr;
@@ -90,20 +90,20 @@ struct Op {
   Operand scalar_destination;  // second one: carry-out, div_scale's flag
   std::array<Operand, kMaxSources> source;
 
-  uint32_t index = 0;          // in its Program: what others know of it stands in tables
+  uint32_t index = 0;          // in its Program; other parts keep tables about Ops by this index
   int32_t offset = 0;          // of a memory access; offset0 of a paired one
   int32_t offset1 = 0;
   uint32_t immediate = 0;      // simm16 of SOPP/SOPK, or a 32-bit literal of s_setreg_imm32
-  uint16_t vector_registers = 0;  // that it takes a wave to have: the highest named, plus one
+  uint16_t vector_registers = 0;  // number that the wave must have: the highest one named, plus one
   uint16_t accumulators = 0;
   uint16_t size = 4;           // bytes of code
-  uint8_t packed_low = 0;      // op_sel: which half feeds the low result, a bit a source
+  uint8_t packed_low = 0;      // op_sel: which half feeds the low result, one bit per source
   uint8_t packed_high = 7;     // op_sel_hi
   uint8_t negate_low = 0;      // neg_lo
   uint8_t negate_high = 0;     // neg_hi
   bool clamp = false;
   OutputModifier output_modifier = OutputModifier::None;
-  bool returns = false;        // an atomic that gives the old value
+  bool returns = false;        // an atomic that returns the old value
   bool sc0 = false;            // scope of a memory access or cache operation: sc0 workgroup, sc1 agent, both system
   bool sc1 = false;
   bool indexed = false;        // buffer access: the vector address begins with an index (idxen) ...

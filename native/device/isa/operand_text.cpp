@@ -39,7 +39,7 @@ std::optional<int> to_int(std::string_view text) {
   return value;
 }
 
-// "3" or "[2:3]" behind a register letter.
+// "3" or "[2:3]" after a register letter.
 bool parse_range(std::string_view text, uint16_t first_number, Operand& out) {
   int first, last;
   if (const auto single = to_int(text)) {
@@ -91,7 +91,7 @@ bool parse_state(std::string_view text, Operand& out) {
 
 bool is_wide(Type type) { return type == Type::B64 || type == Type::I64 || type == Type::F64; }
 
-// Apertures are read as 64-bit values only; what a 32-bit read gives is not documented.
+// Apertures can be read as 64-bit values only; the result of a 32-bit read is not documented.
 bool parse_aperture(std::string_view text, Type type, Operand& out) {
   if (!is_wide(type)) return false;
   if (text == "src_shared_base") out.constant = kSharedAperture;

@@ -1,4 +1,4 @@
-// From the text of an operand to a resolved Operand.
+// Resolves the text of an operand into an Operand.
 #pragma once
 
 #include <optional>
@@ -8,7 +8,7 @@
 
 namespace rpd {
 
-// Nothing if the text is no operand that the device knows. "off" gives Kind::None.
+// Returns nothing if the text is not an operand that the device knows. "off" gives Kind::None.
 std::optional<Operand> resolve_operand(const OperandText& text, Type type);
 
 }  // namespace rpd

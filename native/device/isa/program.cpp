@@ -58,7 +58,7 @@ void Program::decode_from(uint64_t address) {
     todo.pop_back();
     find_or_decode(next, todo);
   }
-  // Link in a second pass: every address that an Op names is decoded by now.
+  // Link in a second pass, when every address that an Op names has been decoded.
   for (size_t i = first_new; i < ops_.size(); ++i) {
     Op& op = ops_[i];
     if (!op.semantics) continue;

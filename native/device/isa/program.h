@@ -15,19 +15,19 @@
 
 namespace rpd {
 
-// Decodes on demand, everything reachable from an address at once. Ops stay where they are until forget().
+// Decodes on demand: everything reachable from an address at once. Ops stay where they are until forget().
 class Program {
  public:
   explicit Program(const AddressSpace& memory);
 
-  // The Op at `address`; never null: what cannot be decoded becomes an Op that raises a fault when it runs.
+  // The Op at `address`; never null: an instruction that cannot be decoded becomes an Op that raises a fault when it runs.
   // Safe to call from several threads.
   const Op* at(uint64_t address);
 
-  // Forgets everything if any decoded code lies in [begin, begin + size). Only while nothing executes.
+  // Forgets everything if any decoded code lies in [begin, begin + size). To be called only while nothing executes.
   void forget(uint64_t begin, uint64_t size);
 
-  // Unlike that of any other time at which an Op's index meant something else, in whatever Program.
+  // Identifies the meaning of Op indices: it is never reused, in this or any other Program, for a different meaning.
   uint64_t revision() const {
     const std::lock_guard lock(mutex_);
     return revision_;
@@ -37,7 +37,7 @@ class Program {
     return ops_.size();
   }
   const Op& op(size_t index) const { return ops_[index]; }
-  // f(op) for each from that index on, whoever decodes meanwhile.
+  // Calls f(op) for each Op from index `first` on; safe while other threads decode.
   template <class F>
   void for_each_op(size_t first, F f) const {
     const std::lock_guard lock(mutex_);

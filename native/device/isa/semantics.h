@@ -1,4 +1,4 @@
-// The one table: mnemonic -> what the instruction does.
+// The table that maps mnemonics to what the instructions do.
 #pragma once
 
 #include <array>
@@ -13,7 +13,7 @@ namespace rpd {
 // How an operand's bits are read; decides what an inline constant such as 1.0 means.
 enum class Type : uint8_t { None, B16, F16, B32, I32, F32, B64, I64, F64, PackedF16, Lane };
 
-// Who executes it: what the SQ counts it as, and which latency rules hold.
+// The unit that executes an instruction: decides how the SQ counts it and which latency rules apply.
 enum class Unit : uint8_t {
   Valu,
   Matrix,
@@ -35,27 +35,28 @@ enum class Unit : uint8_t {
 // Where a vector memory instruction's addresses point.
 enum class Space : uint8_t { None, Flat, Global, Scratch, Buffer, Lds };
 
-// What a matrix instruction takes: CBSZ and ABID (that a block of A is used for several, or which indices a sparse one
-// has), BLGP (that lanes get other lanes' B), neg.
+// The modifiers that a matrix instruction takes: CBSZ and ABID (which broadcast a block of A to several, or select the
+// indices of a sparse instruction), BLGP (which gives lanes other lanes' B), neg.
 enum class MatrixModifiers : uint8_t { None, Pattern, BroadcastAndPattern, Indices, Negation };
 
-// What arithmetic it is, as the counters of instructions tell it apart. Of integers, recorded vecCopy kernels show what counts:
-// v_add_u32, v_cmp_*_i32, v_ashrrev_i32 and the carry adds do, v_mov_b32 and v_lshlrev_b64 do not: the type suffix decides.
+// The kind of arithmetic, as the instruction counters distinguish it. Recorded vecCopy kernels show what counts as integer
+// arithmetic: v_add_u32, v_cmp_*_i32, v_ashrrev_i32 and the carry adds do, v_mov_b32 and v_lshlrev_b64 do not, so the type
+// suffix decides.
 enum class Arithmetic : uint8_t { None, Add, Multiply, MultiplyAdd, Transcendental, Conversion, Integer32, Integer64 };
 
-// Of arithmetic: what it computes with. 8-bit floats are all alike.
+// The number type of arithmetic. All 8-bit float formats count as one.
 enum class Precision : uint8_t { None, I8, F8, F16, BF16, F32, XF32, F64 };
 
-// How much arithmetic a matrix instruction is: M x N x K of a number of blocks; all 0 if it is none.
+// The amount of arithmetic in a matrix instruction: M x N x K for a number of blocks; all 0 for other instructions.
 struct MatrixShape {
   int m = 0, n = 0, k = 0, blocks = 0;
   bool sparse = false;
 
-  // Multiplications and additions of one execution: of a sparse one those that take place, half of all.
+  // Multiplications and additions of one execution. A sparse instruction performs half of them, and only those count.
   constexpr double operations() const { return 2.0 * m * n * k * blocks / (sparse ? 2 : 1); }
 };
 
-// What an atomic does to memory: those of one kind commute. Subtracting is adding.
+// What an atomic does to memory. Atomics of one kind commute; subtraction counts as Add.
 enum class Update : uint8_t {
   None,
   Add,
@@ -72,7 +73,7 @@ enum class Update : uint8_t {
   Float,
 };
 
-// Which caches an instruction is for, and what it does to vector caches. A write-back is half of a release, an invalidation
+// Which caches an instruction acts on, and what it does to vector caches. A write-back is half of a release, an invalidation
 // half of an acquire.
 enum class CacheControl : uint8_t { None, InvalidateScalar, OtherScalar, WriteBack, Invalidate, InvalidateL2 };
 
@@ -80,7 +81,7 @@ constexpr bool is_for_scalar_caches(CacheControl control) {
   return control == CacheControl::InvalidateScalar || control == CacheControl::OtherScalar;
 }
 
-// What a wave asks for that wants to stand still.
+// How an instruction makes a wave idle.
 enum class Idle : uint8_t { None, WaitStates, Sleep };
 
 struct Semantics {
@@ -96,15 +97,15 @@ struct Semantics {
   bool keeps_upper_half = false;       // of a 16-bit result
   bool writes_byte = false;            // of the destination, which op_sel picks
   bool saturates = false;              // takes clamp although its result is an integer
-  bool needs_immediate = false;        // simm16 is part of the meaning
+  bool needs_immediate = false;        // uses simm16
   bool needs_format = false;           // a buffer element's format is part of the instruction
   Space space = Space::None;
-  uint8_t bytes = 0;                   // a lane, of a memory access
+  uint8_t bytes = 0;                   // per lane, of a memory access
   MatrixModifiers matrix_modifiers = MatrixModifiers::None;
-  const char* (*refusal)(const Op&) = nullptr;  // why that one cannot run, or null
-  // Instead of `execute` where MODE does not treat floating point as usual (float_mode.h); null where it makes no difference.
+  const char* (*refusal)(const Op&) = nullptr;  // returns why the Op cannot run, or null if it can
+  // Replaces `execute` if MODE treats floating point in an unusual way (float_mode.h); null if that makes no difference.
   Execute in_mode = nullptr;
-  bool rounds_by_mode = true;  // else to nearest, as the transcendental unit does
+  bool rounds_by_mode = true;  // if false: to nearest, as the transcendental unit does
   bool has_poles = false;  // an operand of 0 gives infinity
 
   Arithmetic arithmetic = Arithmetic::None;
@@ -114,9 +115,9 @@ struct Semantics {
   CacheControl cache_control = CacheControl::None;
   Idle idle = Idle::None;
   bool stores = false;  // to the LDS, or through the scalar cache: no load and no atomic
-  bool leaves = false;  // never goes on with the instruction behind it
-  bool reads_vcc = false;  // although its text does not say so
-  bool offset_in_bits = false;  // the text has something else for the offset
+  bool leaves = false;  // never continues with the instruction after it
+  bool reads_vcc = false;  // although the text does not name it
+  bool offset_in_bits = false;  // the offset must be taken from the bits: the text shows something else
 
   constexpr Semantics as(Arithmetic kind, Precision of) const {
     Semantics entry = *this;
@@ -124,7 +125,7 @@ struct Semantics {
     entry.precision = of;
     return entry;
   }
-  // Of the precision of its result.
+  // With the precision of the result.
   constexpr Semantics as(Arithmetic kind) const {
     switch (destination_type) {
       case Type::F16:
@@ -142,12 +143,12 @@ const Semantics* find_semantics(std::string_view mnemonic);
 // All entries, family by family.
 std::span<const std::span<const Semantics>> semantics_families();
 
-// What an Op does where an instruction stands that the device cannot execute (op.text ends with the reason), or where
-// there is no memory to fetch one from.
+// What an Op does in place of an instruction that the device cannot execute (op.text ends with the reason), or at an address
+// without memory to fetch from.
 void refuse_instruction(const Op& op, Wave& wave);
 void refuse_fetch(const Op& op, Wave& wave);
 
-// The families; each is one file below exec/semantics/.
+// The families, each in one file in exec/semantics/.
 std::span<const Semantics> scalar_alu_semantics();
 std::span<const Semantics> control_semantics();
 std::span<const Semantics> scalar_memory_semantics();

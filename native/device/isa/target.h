@@ -1,4 +1,4 @@
-// The GPU that the device is: a gfx942 with the dimensions of an MI300X, as the parameter table has them.
+// The GPU that the device models: a gfx942 with the dimensions of an MI300X, as given in the parameter table.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 
 namespace rpd {
 
-constexpr int kLanes = 64;  // of a wave
+constexpr int kLanes = 64;  // per wave
 
 namespace target {
 

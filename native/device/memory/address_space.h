@@ -1,4 +1,4 @@
-// Device addresses and where they are in this process.
+// Device addresses and their places in this process.
 #pragma once
 
 #include <algorithm>
@@ -13,13 +13,13 @@ constexpr uint64_t kSharedAperture = 0x4000000000000000ull;
 constexpr uint64_t kPrivateAperture = 0x5000000000000000ull;
 constexpr uint64_t kApertureMask = 0xffffffff00000000ull;
 
-// The thunk puts device memory into an aperture in the host process: what has the device address a lies at base + a.
-// Whatever it hands out lies in a range of addresses that it has reserved in the process as well. So nothing of the host
-// is in that range, and all that is not in it is a host address: also that of a program which is linked to a low
+// The thunk puts device memory into an aperture in the host process: device address a lies at base + a. The device addresses
+// that it hands out come from a range that it has reserved among the process's own addresses as well. So nothing of the host
+// lies in that range, and every address outside it is a host address, even those of a program that is linked to a low
 // address, and of its heap.
 class AddressSpace {
  public:
-  // Without a map, everything in the aperture is the device's and may be accessed, and nothing else.
+  // Without a map, the aperture is the device's and may be accessed; nothing else may.
   explicit AddressSpace(const AllocationMap* map = nullptr) : map_(map) {}
 
   void set_aperture(char* base, uint64_t size) {
@@ -27,7 +27,7 @@ class AddressSpace {
     aperture_size_ = size;
     if (!map_) span_ = size;
   }
-  // From now on these addresses, and all between them and others of the device, are the device's.
+  // Extends the device's range of addresses to these, including any gap in between.
   void cover(uint64_t begin, uint64_t size) {
     const uint64_t end = span_ == 0 ? begin + size : std::max(begin + size, begin_ + span_);
     begin_ = span_ == 0 ? begin : std::min(begin, begin_);
@@ -42,7 +42,7 @@ class AddressSpace {
 
   uint64_t aperture_size() const { return aperture_size_; }
 
-  // The range around `address` in which every access is legal; empty if none at `address` is.
+  // The range around `address` in which every access is legal; empty if none is legal at `address`.
   AccessWindow window(uint64_t address, bool writes) const {
     if (!map_) return is_device(address) ? AccessWindow{begin_, span_} : AccessWindow{};
     return is_device(address) ? map_->device_window(address) : map_->host_window(address, writes);

@@ -109,7 +109,7 @@ AccessWindow AllocationMap::host_window(uint64_t address, bool writes) const {
   const std::lock_guard lock(mutex_);
   const AccessWindow known = find_host(address, writes);
   if (known.size) return known;
-  read_host_ranges();  // the process may have mapped more since
+  read_host_ranges();  // the process may have mapped more since the last time
   return find_host(address, writes);
 }
 

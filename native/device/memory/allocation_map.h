@@ -1,4 +1,4 @@
-// Which addresses a kernel may access: what the device has allocated, and what of the host process is mapped.
+// The addresses that a kernel may access: the device's allocations and the host process's mappings.
 #pragma once
 
 #include <cstdint>
@@ -8,14 +8,14 @@
 
 namespace rpd {
 
-// A range within which accesses need no further look. Empty if there is none.
+// A range within which accesses need no further checks. Empty if there is none.
 struct AccessWindow {
   uint64_t begin = 0;
   uint64_t size = 0;
   bool holds(uint64_t address, uint64_t bytes) const { return bytes <= size && address - begin <= size - bytes; }
 };
 
-// Addresses that are all in device memory, or all not.
+// A range of addresses that is either entirely in device memory or entirely outside it.
 struct Placement {
   uint64_t begin = 0;
   uint64_t size = 0;
@@ -25,15 +25,15 @@ struct Placement {
 
 class AllocationMap {
  public:
-  // Memory as the kernel driver hands it out, in whole pages. This alone decides what may be accessed.
+  // Memory as the kernel driver hands it out, in whole pages. Only this decides what may be accessed.
   void add(uint64_t begin, uint64_t size, bool local);
   void remove(uint64_t begin);
   bool is_local(uint64_t address) const;
   bool overlaps(uint64_t begin, uint64_t size) const;
-  // The allocation around `address`, if it is device memory, or the gap or host allocation around it, if it is not.
+  // The allocation around `address` if that is device memory, otherwise the gap or host allocation around it.
   Placement placement(uint64_t address) const;
 
-  // Allocations as the program asked for them, several of which may share pages. For messages only.
+  // Allocations as the program requested them, several of which may share a page. Used in messages only.
   void name(uint64_t begin, uint64_t size);
   void forget_name(uint64_t begin);
 
@@ -42,14 +42,14 @@ class AllocationMap {
 
   // The mapped device range around `address`, neighbours joined; empty if it is not mapped.
   AccessWindow device_window(uint64_t address) const;
-  // The same for an address of the host process, from /proc/self/maps. A range that the process itself cannot
-  // write is no window for `writes`.
+  // The same for an address of the host process, from /proc/self/maps. If `writes`, ranges that the process itself cannot
+  // write are left out.
   AccessWindow host_window(uint64_t address, bool writes) const;
 
-  // What the process has reserved without rights around an address; empty if nothing.
+  // The range around an address that the process has reserved without access rights; empty if there is none.
   AccessWindow reservation(uint64_t address) const;
 
-  // "4 bytes behind an allocation of 4096 bytes at 0x1000", or what else is known of the address.
+  // "4 bytes behind an allocation of 4096 bytes at 0x1000", or whatever else is known about the address.
   std::string describe(uint64_t address) const;
 
  private:

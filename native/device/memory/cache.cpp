@@ -82,7 +82,7 @@ Cache::Line& Cache::allocate(uint64_t line_number, Line& evicted) {
   return lines_[last_ = victim];
 }
 
-// The first way of the set that is free, else the one that was not used for longest.
+// The first free way of the set, else the least recently used one.
 size_t Cache::victim_of(size_t first) const {
   size_t victim = first;
   for (size_t at = first; at < first + ways_; ++at) {

@@ -9,7 +9,7 @@ namespace rpd {
 
 constexpr uint32_t kLineBytes = 128;
 
-// Bytes of a line, a bit each.
+// Bytes of a line, one bit each.
 struct ByteMask {
   uint64_t low = 0, high = 0;
   bool covers(const ByteMask& other) const { return !(other.low & ~low) && !(other.high & ~high); }
@@ -23,7 +23,7 @@ struct ByteMask {
   static ByteMask range(uint32_t begin, uint32_t bytes);  // within the line
 };
 
-// How many requests writing these bytes takes: a half line of which both 32-byte sectors are touched goes as one
+// The number of requests that it takes to write these bytes: a half line with both 32-byte sectors touched goes as one
 // 64-byte request, a single sector as one of 32 bytes.
 struct WriteRequests {
   uint32_t bytes64 = 0, bytes32 = 0;
@@ -43,7 +43,7 @@ class Cache {
 
   // The line, or null.
   Line* find(uint64_t line_number);
-  // Makes room for the line; `evicted` receives what was there, if it was.
+  // Makes room for the line; `evicted` receives the line that was there before, if any.
   Line& allocate(uint64_t line_number, Line& evicted);
   // Drops all lines in constant time.
   void invalidate();
@@ -77,8 +77,8 @@ class Cache {
   // Where the line is, or -1.
   int64_t index_of(uint64_t line_number) const;
   size_t victim_of(size_t first) const;
-  // Whose line a way holds: its number and the epoch, which ends when all is dropped. Host and device addresses have
-  // fewer than 57 bits, so line numbers fewer than 50.
+  // Identifies the line that a way holds: its number and the epoch. A new epoch begins when all lines are dropped. Host and
+  // device addresses have fewer than 57 bits, so line numbers have fewer than 50.
   static constexpr int kNumberBits = 50;
   uint64_t key_of(uint64_t line_number) const { return epoch_ << kNumberBits | line_number; }
 
@@ -87,7 +87,7 @@ class Cache {
   uint64_t epoch_ = 1;
   uint64_t now_ = 0;
   size_t last_ = 0;              // the way found last
-  std::vector<uint64_t> keys_;   // [set][way]: apart from the lines, since a search reads nothing else
+  std::vector<uint64_t> keys_;   // [set][way]: kept apart from the lines because a search reads nothing else
   std::vector<uint64_t> used_;   // [set][way]: time of last use
   std::vector<Line> lines_;      // [set][way]
   std::vector<uint32_t> dirty_;  // lines that became dirty since the last write-back; may repeat

@@ -1,4 +1,4 @@
-// The distinct lines that something touched, in the order of first touch.
+// The distinct lines accessed, in the order of their first access.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ class LineLog {
   }
 
  private:
-  // Open addressing; a slot holds line + 1, 0 is free.
+  // Open addressing: a slot holds line + 1, or 0 if it is free.
   size_t find(uint64_t line) const {
     size_t at = line * 0x9e3779b97f4a7c15ull >> shift_;
     while (slots_[at] != 0 && slots_[at] != line + 1) at = (at + 1) & (slots_.size() - 1);

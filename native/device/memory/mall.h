@@ -1,7 +1,7 @@
-// The memory-attached last level (Infinity Cache): which lines are in it, from dispatch to dispatch.
+// The memory-attached last level (Infinity Cache): which lines it holds, from dispatch to dispatch.
 //
-// All XCDs share it, but they execute side by side on host threads; so that the outcome does not depend on those, it
-// is asked once a dispatch, with each XCD's distinct lines taken in turn.
+// All XCDs share it, but they execute in parallel on host threads. To keep the outcome independent of thread scheduling, it
+// is consulted once per dispatch, taking each XCD's distinct lines in turn.
 #pragma once
 
 #include <cstdint>
@@ -13,15 +13,15 @@ class Mall {
  public:
   Mall(uint64_t bytes, uint32_t ways);
 
-  // Whether the line is there. Changes nothing.
+  // Returns whether the line is there. Changes nothing.
   bool holds(uint64_t line) const;
-  // True if the line was there. It is now.
+  // Returns whether the line was there, and enters it.
   bool touch(uint64_t line);
   void clear() { entries_.clear(); }
 
  private:
   struct Entry {
-    uint32_t tag = 0;   // line / sets + 1; 0 is free
+    uint32_t tag = 0;   // line / sets + 1, or 0 if free
     uint32_t used = 0;  // time of last use
   };
   size_t first_of(uint64_t line) const { return (line ^ line / sets_) % sets_ * ways_; }

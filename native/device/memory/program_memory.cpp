@@ -34,7 +34,7 @@ AccessWindow without(AccessWindow window, uint64_t address, uint64_t begin, uint
 void ProgramMemory::add(uint64_t begin, uint64_t size) {
   if (size == 0) return;
   const std::lock_guard lock(mutex_);
-  // Advice on a part of an allocation comes as if it were one.
+  // Advice on part of an allocation looks like an allocation.
   const auto around = entry_around(own_, begin, size_of);
   if (around != own_.end() && size <= around->second - (begin - around->first)) return;
   own_[begin] = size;
@@ -82,7 +82,7 @@ AccessWindow ProgramMemory::window(uint64_t address) const {
   for (auto next = std::next(found); next != own_.end() && next->first <= window.begin + window.size; ++next) {
     window.size = std::max(window.size, next->first + next->second - window.begin);
   }
-  // What is barred does not overlap: the two around the address are all that can cut the window.
+  // Barred ranges do not overlap: only the two around the address can cut the window.
   auto above = barred_.upper_bound(address);
   if (above != barred_.end()) window = without(window, address, above->first, above->second.size);
   if (above != barred_.begin()) {

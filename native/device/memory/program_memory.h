@@ -1,6 +1,6 @@
-// What of the memory is the program's own, so that its kernels may write it, and what a kernel may not write although
-// it can: packets, queues, signals, kernel arguments and code are the runtime's, and a kernel that writes them can make
-// its dispatch look like another one. What nobody has declared is the runtime's.
+// Which memory is the program's own, so that its kernels may write it, and which must not be written although it is
+// accessible: packets, queues, signals, kernel arguments and code belong to the runtime, and a kernel that writes them can
+// make its dispatch look like another one. Undeclared memory counts as the runtime's.
 #pragma once
 
 #include <cstdint>
@@ -16,15 +16,16 @@ namespace rpd {
 
 class ProgramMemory {
  public:
-  // Given to the program, by whoever allocates, registers, maps or loads memory for it.
+  // Memory that is given to the program: allocated, registered, mapped or loaded for it.
   void add(uint64_t begin, uint64_t size);
   void remove(uint64_t begin);
-  // Not to be written, whatever it lies in. what: how a message names it; its text outlives this.
+  // Memory that must not be written, even if it lies in the program's. `what` names it in messages; the text must outlive this
+  // object.
   void bar(uint64_t begin, uint64_t size, const char* what);
   void unbar(uint64_t begin);
 
-  // A signal of the program's own making (its handle): kernels may write its value, as a host call does, unless a packet
-  // completes it. Its mailbox is the word that wakes who waits for it.
+  // A signal (by handle) that the program itself has created: kernels may write its value, as a host call does, unless a
+  // packet completes it. Its mailbox is the word that wakes whoever waits for it.
   void add_signal(uint64_t signal, uint64_t mailbox);
   void remove_signal(uint64_t signal);
   void completes(uint64_t signal);
@@ -51,7 +52,7 @@ class ProgramMemory {
   std::set<uint64_t> mailboxes_;          // of signals that a kernel may raise
 };
 
-// The part of `window` around `address` that lies outside of [begin, begin + size); empty if `address` is in it.
+// The part of `window` around `address` that lies outside [begin, begin + size); empty if `address` is inside that range.
 AccessWindow without(AccessWindow window, uint64_t address, uint64_t begin, uint64_t size);
 
 }  // namespace rpd

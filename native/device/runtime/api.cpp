@@ -1,4 +1,4 @@
-// rpd_get_api: what the device offers to tools in the same process.
+// rpd_get_api: the device's interface for tools in the same process.
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -40,7 +40,7 @@ uint64_t aperture_size() {
   return list.empty() ? 0 : list.front()->memory().aperture_size();
 }
 
-// All devices see the same pages, as all of a program's GPUs do.
+// All devices see the same pages, like all GPUs of a program.
 int map_memory(uint64_t address, uint64_t size) {
   const int file = memfd_create("rocm-perf-exact", MFD_CLOEXEC);
   if (file < 0) return errno;

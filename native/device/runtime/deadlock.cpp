@@ -24,7 +24,7 @@ bool Deadlock::is_there() {
   looked_ = now;
   const State before = state_;
   state_ = look();
-  // Nobody has looked for long: the process was stopped, or all was well.
+  // A long pause since the last look: the process was stopped, or all was well.
   if (!state_.stuck || state_ != before || pause > 10 * kInterval) since_ = now;
   return now - since_ >= patience_;
 }

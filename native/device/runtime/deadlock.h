@@ -1,8 +1,8 @@
-// Notices that the device and the host wait for each other for ever.
+// Detects that the device and the host are waiting for each other forever.
 //
-// That is so when every dispatch under way waits for memory to change, no queue has anything else to do, and a host
-// thread waits for the device. Other host threads could still change that memory; so it must have been
-// so for a while in which none of them has used any processor time.
+// This is the case when every dispatch in flight waits for memory to change, no queue has anything else to do, and a host
+// thread waits for the device. Other host threads could still change that memory, so the state must persist for a
+// while during which none of them uses any processor time.
 #pragma once
 
 #include <chrono>
@@ -17,12 +17,12 @@ class Deadlock {
  public:
   Deadlock(Device& device, std::chrono::seconds patience) : device_(device), patience_(patience) {}
 
-  // Asked again and again by those who wait.
+  // Whether there is a deadlock. Called repeatedly by waiting threads.
   bool is_there();
 
  private:
   using Clock = std::chrono::steady_clock;
-  // What must not change in the meantime.
+  // What must not change between two looks.
   struct State {
     bool stuck = false;
     uint64_t changes = 0;
@@ -32,7 +32,7 @@ class Deadlock {
   State look() const;
 
   Device& device_;
-  const std::chrono::seconds patience_;  // 0: for ever
+  const std::chrono::seconds patience_;  // 0: unlimited
   std::mutex mutex_;
   State state_;
   Clock::time_point since_ = Clock::now();

@@ -31,7 +31,7 @@ DeviceList& device_list() {
   return *list;
 }
 
-// ROCM_PERF_DEVICE_THREADS, or every core.
+// ROCM_PERF_DEVICE_THREADS, or the number of cores.
 unsigned host_threads() {
   const unsigned cores = std::max(1u, std::thread::hardware_concurrency());
   const char* text = std::getenv("ROCM_PERF_DEVICE_THREADS");
@@ -65,7 +65,7 @@ std::unique_ptr<Engine> Device::new_engine(const EngineOptions& options) {
 
 void Device::set_aperture(void* base, uint64_t size) { memory_.set_aperture(static_cast<char*>(base), size); }
 
-// The thunk maps what it has allocated only after this.
+// Called before the thunk maps what it has allocated.
 void Device::cover(uint64_t address, uint64_t size) {
   if (memory_.is_device(address) && memory_.is_device(address + size - 1)) return;
   memory_.cover(address, size);
@@ -82,7 +82,7 @@ void Device::memory_allocated(uint64_t address, uint64_t size, uint32_t flags) {
 
 void Device::memory_freed(uint64_t address, uint64_t size) {
   allocations_.remove(address);
-  // Not forgotten here: this thread holds a lock of the thunk and must not wait for a running kernel.
+  // The code is not forgotten here: this thread holds a lock of the thunk and must not wait for a running kernel.
   std::lock_guard lock(stale_mutex_);
   stale_code_.emplace_back(address, size);
 }
@@ -149,7 +149,7 @@ void Device::complete(uint64_t signal_address, uint64_t start, uint64_t end) {
   if (signal_address == 0) return;
   auto* signal = memory_.at<amd_signal_t>(signal_address);
   set_times(*signal, start, end);
-  // The signal may be gone once its value is seen: read everything else before.
+  // The signal may be gone once its value has been seen: read everything else first.
   const uint64_t mailbox = signal->event_mailbox_ptr;
   const uint32_t event = signal->event_id;
   __atomic_fetch_sub(&signal->value, 1, __ATOMIC_ACQ_REL);

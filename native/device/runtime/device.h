@@ -26,7 +26,7 @@ class AqlQueue;
 class Device {
  public:
   Device();
-  ~Device();  // of a device whose queues are stopped
+  ~Device();  // all queues must have been stopped
 
   // Called by the thunk.
   void set_aperture(void* base, uint64_t size);
@@ -34,8 +34,8 @@ class Device {
   void memory_freed(uint64_t address, uint64_t size);
   Queue* create_queue(const model::QueueInfo& info);
   void destroy_queue(Queue* queue);
-  // Stops every queue, waiting at most `patience` for each; whether all did stop. Otherwise a long kernel still
-  // runs and the device must not be destroyed.
+  // Stops every queue, waiting at most `patience` for each. Returns whether all of them have stopped; if not, a long kernel
+  // is still running and the device must not be destroyed.
   bool stop_queues(std::chrono::milliseconds patience);
 
   // Called by tools, see rocm_perf_device.h.
@@ -44,40 +44,40 @@ class Device {
   void forget_caches();
   // Called by copy engines.
   void copied_to(uint64_t address, uint64_t bytes);
-  // False if a dispatch is under way.
+  // Returns false if a dispatch is in flight.
   bool set_options(const EngineOptions& options);
 
   // Called by queues.
   const AddressSpace& memory() const { return memory_; }
   AllocationMap& allocations() { return allocations_; }
-  // Of a dispatch that starts at the virtual time `start`. Without a meaning if the queue is being stopped.
+  // Runs a dispatch that starts at virtual time `start`. The result is meaningless if the queue is being stopped.
   DispatchResult run(const DispatchRequest& request, uint64_t start, AqlQueue& queue, uint64_t submitted);
-  // Cached code may be stale anywhere: what a real device's instruction cache invalidation is for.
+  // Any decoded code may be stale: corresponds to a real device's instruction cache invalidation.
   void invalidate_code();
-  // The packet that `signal_address` belongs to ended: writes its virtual times, then decrements the signal and
+  // The packet that `signal_address` belongs to has ended: writes its virtual times, then decrements the signal and
   // wakes whoever waits for it. Does nothing for address 0.
   void complete(uint64_t signal_address, uint64_t start, uint64_t end);
 
   EventWakeups& wakeups() { return wakeups_; }
   void wake_queues();
-  // Whether any queue has packets that it is not waiting to process.
+  // Whether any queue can make progress (see Queue::progresses).
   bool progresses();
   const Turns& turns() const { return turns_; }
 
  private:
-  // A dispatch under way.
+  // A dispatch in flight.
   struct Flight {
     AqlQueue& queue;
     uint64_t kernel_object;
     uint64_t start;
     std::shared_ptr<Execution> execution;
     uint64_t number;  // from 1
-    uint64_t least_duration = 0;  // of one that waited for another one, without ...
-    uint64_t instructions_before_release = 0;  // ... what it does after that
+    uint64_t least_duration = 0;  // for a dispatch that waited for another one: the time up to its release ...
+    uint64_t instructions_before_release = 0;  // ... and the instructions that it had executed by then
   };
 
   std::unique_ptr<Engine> new_engine(const EngineOptions& options);
-  // Runs `task` while no dispatch has the engine.
+  // Runs `task` while no dispatch holds the engine.
   void with_engine(const std::function<void()>& task);
   void cover(uint64_t address, uint64_t size);
   void forget_what_is_stale();
@@ -94,12 +94,12 @@ class Device {
   AddressSpace memory_{&allocations_};
   EventWakeups wakeups_;
 
-  Turns turns_{[this](const Turns::Seat& seat) { return is_first(seat); }};  // on the engine, and on what follows
+  Turns turns_{[this](const Turns::Seat& seat) { return is_first(seat); }};  // guard the engine and the members below
   std::unique_ptr<Engine> engine_;
   std::list<Flight> flights_;
   uint64_t begun_ = 0;       // dispatches
   uint64_t ended_ = 0;
-  uint64_t latest_end_ = 0;  // virtual time at which the last of them ended
+  uint64_t latest_end_ = 0;  // virtual time at which the last of these ended
   std::atomic<bool> deadlocked_{false};
   std::string deadlock_story_;
   Deadlock deadlock_;

@@ -1,4 +1,4 @@
-// The dispatches under way on a device: each on its queue's thread, in turns on the engine.
+// The dispatches in flight on a device: each runs on its queue's thread, taking turns on the engine.
 #include <algorithm>
 #include <chrono>
 #include <exception>
@@ -20,7 +20,7 @@ namespace {
 using namespace std::chrono_literals;
 using Clock = std::chrono::steady_clock;
 
-// What changes memory without a word is found by looking: at once at first, for much is a matter of microseconds.
+// Changes of memory that nobody announces are found by polling: without a pause at first, since many take only microseconds.
 void pause(Clock::duration waited, uint32_t seen) {
   if (waited < 1ms) return std::this_thread::yield();
   signal_changes().wait(seen, waited < 100ms ? 50us : 1ms);
@@ -46,7 +46,7 @@ void Device::forget_what_is_stale() {
   for (const auto& [begin, size] : data) engine_->written_elsewhere(begin, size);
 }
 
-// Blocks until it is this queue's turn; false if the queue is being stopped before.
+// Blocks until it is this queue's turn; returns false if the queue is stopped first.
 bool Device::await_engine(AqlQueue& queue) {
   const auto since = Clock::now();
   for (;;) {
@@ -58,7 +58,7 @@ bool Device::await_engine(AqlQueue& queue) {
   }
 }
 
-// A queue's thread can be late to take up a packet.
+// Waits for queues with an earlier packet, since a queue's thread can be late to serve one; but only for a limited time.
 bool Device::is_first(const Turns::Seat& seat) {
   constexpr auto kPatience = 50ms;
   if (Clock::now() - seat.queued > kPatience) return true;
@@ -76,7 +76,7 @@ DispatchResult Device::run(const DispatchRequest& request, uint64_t start, AqlQu
   } catch (const std::exception& problem) {
     result = failure(*problem.what() ? problem.what() : "the execution engine failed");
   }
-  // A queue that is being stopped has not got the engine back, and only who has it may end a flight.
+  // A queue that is being stopped does not get the engine back, and only the queue that has it may end a flight.
   if (queue.seat().state == Turns::Seat::State::Running) {
     flights_.remove_if([&](const Flight& flight) { return &flight.queue == &queue; });
     if (flights_.empty()) deadlocked_ = false, deadlock_story_.clear();
@@ -132,7 +132,8 @@ bool Device::wait(Flight& flight) {
   return true;
 }
 
-// What another dispatch has released does the rest of its work after that one's end, or if it has not ended, its start.
+// A dispatch that another one has released does the rest of its work after the end of that one, or, if that has not ended,
+// after its start.
 void Device::note_release(Flight& flight, uint64_t ended_before) {
   uint64_t released = 0;
   if (ended_ != ended_before) {
@@ -165,7 +166,7 @@ DispatchResult Device::finish(const DispatchRequest& request, Flight& flight) {
   return result;
 }
 
-// Told once of all kernels that are part of it, and then to the queue of each.
+// The message is made once, for all kernels involved, and then reported to the queue of each.
 DispatchResult Device::deadlocked() {
   if (deadlock_story_.empty()) {
     for (const Flight& flight : flights_) {

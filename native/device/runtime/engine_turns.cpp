@@ -7,8 +7,8 @@
 namespace rpd {
 namespace {
 
-// After so many another dispatch may begin, and from then on they take turns: long enough that a dispatch which only
-// computes has mostly ended, and short enough for those that wait for another one in ways that nobody can tell.
+// After kLongInstructions another dispatch may begin, and from then on they take turns. This is long enough for most
+// dispatches that only compute to end, and short enough for those that wait for another one in ways that cannot be detected.
 constexpr uint64_t kLongInstructions = 20'000'000;
 constexpr uint64_t kSliceInstructions = 20'000;
 

@@ -1,8 +1,8 @@
-// Who may use the engine: dispatches of several queues take turns.
+// Schedules the engine: dispatches of several queues take turns on it.
 //
-// A dispatch that has begun keeps the engine to its end, unless it waits for memory to change, or another one that has
-// begun can go on, or it has taken long and another one waits to begin. What decides is what the dispatches have
-// executed and the order in which they came; how fast the host is decides nothing.
+// A dispatch that has begun keeps the engine to its end, unless it waits for memory to change, another dispatch that has
+// begun can continue, or it has run for long while another one waits to begin. The schedule depends only on what the
+// dispatches have executed and on the order in which they were submitted, not on the speed of the host.
 #pragma once
 
 #include <atomic>
@@ -17,7 +17,7 @@ namespace rpd {
 
 class Turns {
  public:
-  // Of one dispatch.
+  // The place of one dispatch in the schedule.
   struct Seat {
     enum class State : uint8_t { Absent, Queued, Parked, Running };
     std::atomic<State> state = State::Absent;
@@ -27,26 +27,27 @@ class Turns {
     std::function<bool()> can_go_on;  // while parked
   };
 
-  // may_begin: whether no dispatch that was submitted earlier is still on its way into the line.
+  // `may_begin` tells whether a seat may begin: no dispatch submitted earlier is still on its way into the line.
   explicit Turns(std::function<bool(const Seat&)> may_begin) : may_begin_(std::move(may_begin)) {}
 
-  // To get in line, in the order of submission among those that have not begun, and out of it or off the engine.
+  // queue() puts a seat in line for the engine, ordered by submission among the seats that have not begun; leave() takes it
+  // out of the line, or off the engine.
   void queue(Seat& seat, uint64_t submitted);
   void leave(Seat& seat);
-  // Of a seat that has the engine: to the end of the line, or aside until `can_go_on`.
+  // Called for the seat that has the engine: pass() moves it to the end of the line, park() sets it aside until `can_go_on`.
   void pass(Seat& seat);
   void park(Seat& seat, std::function<bool()> can_go_on);
-  // Whether the seat has the engine now. To be asked again and again: whoever asks gives the engine on if it is free.
+  // Whether the seat has the engine now. Must be called repeatedly: each call hands a free engine on to the next seat.
   bool has_engine(Seat& seat);
 
-  // Whether the one that has the engine should pass it on after so many instructions.
+  // Whether the seat that has the engine should pass it on, after this many instructions.
   bool should_pass(uint64_t instructions);
 
-  // Whether somebody is on the engine or in line for it.
+  // Whether any seat has the engine or is in line for it.
   bool any_active() const;
-  // Whether somebody is aside.
+  // Whether any seat is parked.
   bool any_parked() const;
-  // Of every change of who has the engine.
+  // The number of times that the engine has changed hands.
   uint64_t changes() const;
 
  private:
@@ -57,7 +58,7 @@ class Turns {
   const std::function<bool(const Seat&)> may_begin_;
   mutable std::mutex mutex_;
   std::list<Seat*> line_;
-  std::list<Seat*> parked_;  // in the order in which they came
+  std::list<Seat*> parked_;  // in order of arrival
   Seat* running_ = nullptr;
   uint64_t changes_ = 0;
 };

@@ -1,7 +1,7 @@
 // The interface between ROCr's thunk (libhsakmt) and a software GPU model, version 0.4.
 //
 // The thunk loads $HSA_MODEL_LIB, calls get_hsakmt_model_functions() and then drives the model through the
-// table below. Layout and meaning as in ROCr's hsakmtmodeliface.h; no header of it is installed.
+// table below. Layout and meaning follow ROCr's hsakmtmodeliface.h, a header that is not installed.
 #pragma once
 
 #include <cstdint>
@@ -21,14 +21,14 @@ struct QueueInfo {
   uint32_t queue_type;
 };
 
-// Values of QueueInfo::queue_type that the thunk lets through.
+// The values of QueueInfo::queue_type that the thunk passes on.
 enum QueueType : uint32_t { kSdmaQueue = 1, kComputeAqlQueue = 2 };
 
 // Bits of alloced_memory's flags (KFD's own).
 enum AllocationFlag : uint32_t { kLocalMemory = 1u << 0 };
 
-// Wakes the threads that wait for an event. It sets the event and broadcasts without holding the mutex that
-// waiters check under, so a wake-up can be lost; and it aborts the process if the event was destroyed.
+// Wakes the threads that wait for an event. It sets the event and broadcasts without holding the mutex under which
+// waiters check, so a wake-up can be lost; and it aborts the process if the event has been destroyed.
 using SetEvent = void (*)(void* data, unsigned event_id);
 
 struct Functions {

@@ -7,15 +7,15 @@
 
 namespace rpd {
 
-//   initial-values=SEED  registers, LDS and private memory begin with words drawn from this seed; 0: with zeros
-//   kernel-limit=N     a wave that executes more than N instructions belongs to an endless kernel
-//   deadlock-after=N   a kernel that has waited for N seconds for what nobody can do has failed; 0: it never has
-//   flush-l2           the L2s are empty when a dispatch begins, as where a profiler collects counters
-//   lds-check          a kernel that accesses LDS beyond its workgroup's has failed
-//   race-check[=SEED]  look for races, executing in an order of this seed (default 1); 0: in the usual order
-//   write-check        a kernel that writes memory which is not its program's has failed
-// Throws std::runtime_error that names an option which is none of these or whose value cannot be.
+//   initial-values=SEED  registers, LDS and private memory start with words drawn from this seed; 0: with zeros
+//   kernel-limit=N     a kernel counts as endless if one of its waves executes more than N instructions
+//   deadlock-after=N   a kernel fails after it has waited for N seconds for something that cannot happen; 0: never
+//   flush-l2           the L2s are empty when a dispatch begins, as when a profiler collects counters
+//   lds-check          a kernel fails if it accesses LDS beyond its workgroup's
+//   race-check[=SEED]  look for races, executing in an order drawn from this seed (default 1); 0: in the usual order
+//   write-check        a kernel fails if it writes memory that is not its program's
+// Throws a std::runtime_error that names any unknown option or invalid value.
 EngineOptions engine_options(std::string_view text);
-EngineOptions engine_options();  // of the environment
+EngineOptions engine_options();  // from the environment
 
 }  // namespace rpd

@@ -8,9 +8,9 @@
 namespace rpd {
 namespace {
 
-constexpr size_t kTurn = 64;  // lines of one XCD before the next one's
+constexpr size_t kTurn = 64;  // lines taken from one XCD before moving on to the next
 
-// How often a kind of request was found there.
+// Requests of one kind, and how many were found in the Infinity Cache.
 struct Asked {
   uint64_t requests = 0;
   uint64_t distinct = 0;
@@ -22,7 +22,7 @@ struct Asked {
       hits += mall.touch(lines[i]);
     }
   }
-  // A line asked for again by the same XCD is still there as far as what this dispatch brings fits.
+  // `kept` is the share of this dispatch's new lines that fit: a line that the same XCD requests again hits with that share.
   double answered(double kept) const {
     const uint64_t again = requests > distinct ? requests - distinct : 0;
     return static_cast<double>(hits) + kept * static_cast<double>(again);

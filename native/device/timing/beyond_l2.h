@@ -1,4 +1,4 @@
-// What became of the requests that left the L2s during a dispatch: how many the Infinity Cache answered.
+// The fate of the requests that left the L2s during a dispatch: how many the Infinity Cache answered.
 #pragma once
 
 #include <vector>
@@ -14,7 +14,7 @@ struct MallHits {
   double writes;
 };
 
-// The share of the requests that `mall` answered; updates it.
+// The share of the requests that `mall` answered. Updates `mall`.
 MallHits mall_hits(Mall& mall, const std::vector<XcdWork>& xcds);
 
 }  // namespace rpd

@@ -39,7 +39,7 @@ double operations512(const Op& op, Precision precision) {
   return is_matrix(op, precision) ? op.semantics->shape.operations() / 512 : 0;
 }
 
-// ---- what each counter is: a weight of every executed instruction, or a value of the dispatch ----
+// ---- counter definitions: a weight for every executed instruction, or a value of the dispatch ----
 
 struct Dispatch {
   const MemoryCounts& memory;
@@ -208,8 +208,8 @@ static_assert(std::size(kDefinitions) == kCounterCount, "counters.toml and the d
 
 size_t place_of(const Definition& definition) { return static_cast<size_t>(definition.counter); }
 
-// Which instruction counters one execution of an instruction feeds. All that the definitions look at is the same for
-// all instructions with the same semantics, and there are few of those; most counters are 0 for most of them.
+// The instruction counters to which one execution of an instruction adds. The definitions depend only on an instruction's
+// semantics, of which there are few, and most counters are 0 for most of them.
 using Weights = std::vector<std::pair<size_t, double>>;
 
 Weights weights_of(const Op& op) {

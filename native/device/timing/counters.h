@@ -14,7 +14,7 @@ namespace rpd {
 // In the order of DispatchResult::counters.
 const std::vector<rpd_counter_info>& counter_table();
 
-// The counters of one dispatch. `executed[i]` says how often the program's Op i ran (waves).
+// The counters of one dispatch. `executed[i]` is the number of times that waves executed the program's Op i.
 std::vector<double> counter_values(const Program& program, const std::vector<uint64_t>& executed, const MemoryCounts& memory,
                                    const WaveCounts& waves, const WorkDone& work);
 

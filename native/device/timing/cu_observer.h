@@ -1,4 +1,4 @@
-// Who watches the replay of a CU.
+// The interface for watching the replay of a CU.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ class CuObserver {
  public:
   virtual ~CuObserver() = default;
   virtual void launched(uint32_t wave, uint32_t simd, uint64_t time) = 0;
-  // `op` was next in order from `arrived` on, began to issue at `issued`, and the wave went on at `done`.
+  // `op` was next in order from `arrived` on and began to issue at `issued`; the wave proceeded at `done`.
   virtual void executed(uint32_t wave, const Op& op, uint64_t arrived, uint64_t issued, uint64_t done) = 0;
   virtual void ended(uint32_t wave, uint64_t time) = 0;
 };

@@ -17,14 +17,14 @@ constexpr uint64_t kSlot = parameter::issue_cycles;  // between two turns of a S
 constexpr uint64_t kHostLatencyCycles = parameter::host_latency_ns * parameter::clock_mhz / 1000;
 constexpr uint64_t kInstructionLineBytes = 64;
 
-// When outstanding accesses of one kind complete, in the order of their issue: none before an earlier one.
+// When outstanding accesses of one kind complete: in the order of issue, none before an earlier one.
 class Outstanding {
  public:
   void issue(uint64_t done) {
     last_ = std::max(last_, done);
     done_[count_++ % kMost] = last_;
   }
-  // When at most `left` of them are still outstanding.
+  // The time from which at most `left` of them are still outstanding.
   uint64_t until(unsigned left) const { return count_ > left && left < kMost ? done_[(count_ - 1 - left) % kMost] : 0; }
 
  private:
@@ -34,7 +34,7 @@ class Outstanding {
   unsigned count_ = 0;
 };
 
-// When lines that are on their way to a cache will be there.
+// When lines that are being fetched will arrive in a cache.
 class Fills {
  public:
   void expect(uint64_t line, uint64_t when) { there_[line] = when; }
@@ -47,7 +47,7 @@ class Fills {
   std::unordered_map<uint64_t, uint64_t> there_;
 };
 
-// Registers that a matrix instruction will have written.
+// Registers that a matrix instruction will write, and when they will be ready.
 struct PendingResult {
   Operand::Kind kind;
   uint16_t first, last;
@@ -64,9 +64,9 @@ struct ReplayedWave {
   size_t position = 0;
   uint64_t started = 0;
   uint64_t arrived = 0;     // when its next instruction became next
-  uint64_t issued = 0;      // the one at the barrier
-  uint64_t ready = 0;       // when its next instruction could issue, but for units
-  uint64_t code_line = 0;   // that its instructions came from last
+  uint64_t issued = 0;      // when its latest instruction issued; needed at a barrier
+  uint64_t ready = 0;       // when its next instruction could issue if its unit were free
+  uint64_t code_line = 0;   // the line that its last instructions came from
   Outstanding vector;
   Outstanding scalar;       // scalar memory and LDS
   std::vector<PendingResult> results;
@@ -96,7 +96,7 @@ class Replay {
       : trace_(trace), around_(surroundings), costs_(costs), instructions_(instructions), observer_(observer) {}
 
   CuOutcome run() {
-    // The dispatcher serves the CUs in turn, this one last.
+    // The dispatcher serves the CUs in turn, with this one last.
     if (!trace_.groups().empty())
       dispatcher_free_ = (around_.sharers_of_dispatcher - 1) * launch_cycles(trace_.groups().front());
     for (uint32_t i = 0; i < around_.resident_groups; ++i) launch_next(0);
@@ -113,7 +113,7 @@ class Replay {
   struct Turn {
     uint64_t time;
     ReplayedWave* wave;
-    // The earliest first; of those, the wave that was launched first.
+    // Earliest time first; among equals, the wave that was launched first.
     bool operator<(const Turn& other) const { return time != other.time ? time > other.time : wave->age > other.wave->age; }
   };
 
@@ -141,7 +141,7 @@ class Replay {
 
   static uint64_t launch_cycles(const CuTrace::Group& group) { return group.size() * parameter::wave_launch_cycles; }
 
-  // Issues the wave's next instruction at `time` or finds out when that can be.
+  // Issues the wave's next instruction at `time`, or determines when that is possible.
   void advance(ReplayedWave& wave, uint64_t time) {
     if (wave.position == wave.entries->size()) return finish(wave, time);  // the recording ends here
     const TraceEntry& entry = (*wave.entries)[wave.position];
@@ -161,7 +161,7 @@ class Replay {
 
   static uint64_t slot(uint64_t time, uint32_t simd) { return (time + kSlot - 1 - simd) / kSlot * kSlot + simd; }
 
-  // When the instruction is there. Straight code is fetched ahead; what a wave starts with or jumps to may not be.
+  // When the instruction is available. Straight-line code is prefetched; a wave's first line and jump targets may not be.
   uint64_t fetched(ReplayedWave& wave, const Op& op, uint64_t time) {
     const uint64_t line = op.address / kInstructionLineBytes;
     if (line == wave.code_line) return 0;
@@ -261,12 +261,12 @@ class Replay {
     wave.arrived = time;
   }
 
-  // Whether the wave, which has just issued `op`, goes on elsewhere than behind it.
+  // Whether the wave, which has just issued `op`, continues elsewhere than at the instruction after it.
   static bool jumps(const ReplayedWave& wave, const Op& op) {
     return wave.position < wave.entries->size() && (*wave.entries)[wave.position].op->address != op.address + op.size;
   }
 
-  // Returns when a scalar load is complete. A hit on a line that another wave has asked for waits for that.
+  // Returns when a scalar load is complete. A hit on a line that another wave has requested waits for that line.
   uint64_t scalar_access(const AccessCost& cost, uint64_t time) {
     if (cost.l2_reads) {
       const double latency = cost.host_reads     ? static_cast<double>(kHostLatencyCycles)
@@ -288,7 +288,8 @@ class Replay {
       l2_free_ = std::max(l2_free_, static_cast<double>(address_free_)) + l2_cycles;
       done = l2_free_ + parameter::l2_latency_cycles;
     }
-    // What a store leaves dirty in the L2 goes to memory later, but on the same channels, unless the end is soon enough.
+    // Data that a store leaves dirty in the L2 goes to memory later but on the same channels, except for the share that stays
+    // in the L2 until the end of the dispatch.
     const double memory_cycles = 128.0 * cost.memory_reads / around_.memory_read_bytes_per_cycle +
                                  64.0 * cost.l2_writes * around_.early_write_share / around_.memory_write_bytes_per_cycle;
     if (memory_cycles > 0) {

@@ -1,9 +1,8 @@
-// One compute unit, replayed from a recording: when each instruction of each wave would issue.
+// Replays one compute unit from a recording: computes when each instruction of each wave would issue.
 //
-// In order within a wave; the four SIMDs take turns, each issuing in every fourth cycle at most one instruction a
-// wave and one a kind of unit. A wave waits for a busy unit, at s_waitcnt for what it has outstanding, at s_barrier
-// for its workgroup, for the result of a matrix instruction that it reads too early, and for instructions that are not in
-// the instruction cache.
+// Waves issue in order. The four SIMDs take turns; every fourth cycle, each issues at most one instruction per wave and one
+// per kind of unit. A wave waits for a busy unit, at s_waitcnt for its outstanding accesses, at s_barrier for its workgroup,
+// for the result of a matrix instruction that it reads too early, and for instructions that are not in the instruction cache.
 #pragma once
 
 #include <cstdint>
@@ -15,30 +14,30 @@
 
 namespace rpd {
 
-// What the CU finds around it. Bandwidths are its fair share of what all CUs at work draw on.
+// The conditions that the CU works under. Bandwidths are its fair share of what all active CUs draw on.
 struct CuSurroundings {
-  uint32_t resident_groups;          // at a time
+  uint32_t resident_groups;          // most workgroups at a time
   double l2_read_bytes_per_cycle;
   double l2_write_bytes_per_cycle;
   double memory_read_bytes_per_cycle;
   double memory_write_bytes_per_cycle;
   double memory_latency_cycles;      // load to use, beyond the L2
-  double early_write_share;          // of what is written: goes to memory while waves run, because the L2 is full
+  double early_write_share;          // share of the writes that reach memory while waves run, because the L2 is full
   double host_bytes_per_cycle;
-  uint32_t sharers_of_dispatcher;    // CUs at work that get their workgroups from the same shader engine
+  uint32_t sharers_of_dispatcher;    // active CUs that get their workgroups from the same shader engine
 };
 
 struct CuOutcome {
   uint64_t cycles = 0;               // from the first wave's start to the last one's end
   uint64_t instructions = 0;
   uint64_t wave_cycles = 0;          // sum over waves of their time on the CU
-  uint64_t wait_cycles = 0;          // of it, at s_waitcnt, s_barrier, or for a matrix result
-  uint64_t issue_wait_cycles = 0;    // of it, ready but for a busy unit
+  uint64_t wait_cycles = 0;          // part of wave_cycles: at s_waitcnt, s_barrier, or for a matrix result
+  uint64_t issue_wait_cycles = 0;    // part of wave_cycles: held up only by a busy unit
   uint64_t memory_reads = 0;         // of 128 bytes, beyond the L2
-  double memory_read_cycles = 0;     // sum over them of the time from the L2 and back
+  double memory_read_cycles = 0;     // sum over memory_reads of the time from the L2 to memory and back
 };
 
-// `instructions` is what the instruction cache holds; kept from dispatch to dispatch. `observer` may be null.
+// `instructions` is the instruction cache, kept from dispatch to dispatch. `observer` may be null.
 CuOutcome simulate_cu(const CuTrace& trace, const CuSurroundings& surroundings, const IssueCosts& costs, Cache& instructions,
                       CuObserver* observer = nullptr);
 

@@ -13,10 +13,10 @@ namespace {
 class DispatchTiming;
 using Slots = std::vector<DispatchTiming*>;
 
-// Adds up what the XCDs of one slot did.
+// Sums up the work of the XCDs of one slot.
 class DispatchTiming final : public DispatchObserver {
  public:
-  // `slots`: all of the device, this one too once it is made.
+  // `slots`: all slots of the device; this one enters itself.
   DispatchTiming(const TimingOptions& options, WarmCaches& warm, Slots& slots) : options_(options), warm_(warm), slots_(slots) {
     for (uint32_t i = 0; i < target::kXcds; ++i) xcds_.push_back(std::make_unique<XcdTiming>(i, options.timed_cu, warm.mall));
     slots_.push_back(this);

@@ -13,7 +13,8 @@ namespace {
 
 double per_cycle(double gbps) { return gbps * 1000.0 / parameter::clock_mhz; }
 
-// Of the Infinity Cache at `gbps` and the HBM behind it, when the former answers `hits` of the requests.
+// The bandwidth of the Infinity Cache, which has `gbps`, and the HBM behind it, if the former answers the share `hits` of the
+// requests.
 double memory_bytes_per_cycle(double gbps, double hits) {
   const double hbm = per_cycle(parameter::hbm_gbps * parameter::hbm_efficiency);
   return hits >= 1 ? per_cycle(gbps) : std::min(per_cycle(gbps), hbm / (1 - hits));
@@ -62,8 +63,8 @@ double over(uint64_t mine, uint64_t other) {
 }
 double beyond(uint64_t mine, double other) { return std::max(0.0, static_cast<double>(mine) - other); }
 
-// How often `mine` has done all of what `other` did: `longer` times at most, and at least once. What passes between L1 and
-// L2 depends on what hits, and is not asked.
+// How many times `mine` has done all of the work of `other`: at least 1, at most `longer`. Traffic between L1 and L2 is left
+// out, since it depends on cache hits.
 double times_done(const CuWork& mine, const CuWork& other, double longer) {
   double times = std::min(longer, over(mine.instructions, other.instructions));
   const CuUnits::Cycles my_units = mine.units.cycles(), its_units = other.units.cycles();
@@ -73,38 +74,38 @@ double times_done(const CuWork& mine, const CuWork& other, double longer) {
   return std::max(1.0, times);
 }
 
-// What `mine` asks of the units beyond `times` what `other` does. It may come when nothing else is to be done, and of one
-// unit after the other.
+// The unit cycles that `mine` needs beyond `times` those of `other`. They are added up because they may occur when nothing
+// else is to be done, and on one unit after the other.
 double more_of_units(const CuWork& mine, const CuWork& other, double times) {
   const CuUnits::Cycles my_units = mine.units.cycles(), its_units = other.units.cycles();
   std::array<double, CuUnits::kKinds> more;
   for (size_t i = 0; i < more.size(); ++i) more[i] = beyond(my_units[i], times * static_cast<double>(its_units[i]));
-  // But what passes between L1 and L2 has been looked up for that.
+  // Except that traffic between L1 and L2 overlaps with the look-ups that cause it.
   const double vector_memory = std::max(more[CuUnits::kAddress], more[CuUnits::kTraffic]);
   return more[CuUnits::kVector] + more[CuUnits::kMatrix] + more[CuUnits::kScalar] + more[CuUnits::kLds] + vector_memory;
 }
 
-// The cycles that `mine` takes, by those that `other` does. `longer`: how much longer its waves take when each is alone on
-// the device.
+// The cycles that `mine` takes, estimated from the `cycles` of `other`. `longer`: the ratio of their waves' times, with each
+// wave alone on the device.
 double cycles_by(double cycles, const CuWork& mine, const CuWork& other, double longer) {
   return cycles * std::max(1.0, longer) + more_of_units(mine, other, times_done(mine, other, longer));
 }
 
-// What the longest wave of `mine` takes beyond that of `other`, as far as no other is there to run beside it: it may be the
-// last.
+// By how much the longest wave of `mine` exceeds that of `other`, counting only the part during which no other wave runs
+// beside it: it may be the last one.
 double tail(const CuWork& mine, const CuWork& other, uint32_t resident_groups) {
   return beyond(mine.longest_wave, static_cast<double>(other.longest_wave)) * (1 - 1.0 / std::max(1u, resident_groups));
 }
 
-// Of the whole CU that was recorded.
+// The cycles of the recorded CU with all of its work.
 double cycles_of_sampled(const Sample& sample, const CuOutcome& outcome) {
   const CuWork &all = sample.done, &recorded = sample.recorded;
   const double longer = std::max(over(all.instructions, outcome.instructions), over(all.wave_cycles, recorded.wave_cycles));
   return cycles_by(static_cast<double>(outcome.cycles), all, recorded, longer) + tail(all, recorded, sample.resident_groups);
 }
 
-// Up to what is resident, waves run side by side and the longest counts; beyond, they run one after another and their sum
-// does, and how much longer the last one may be.
+// If all workgroups are resident at once, waves run side by side and the longest one counts. Otherwise they run one after
+// another, and their sum counts, plus the excess length of a possible last wave.
 double cycles_of_cu(const CuWork& cu, const Sample& sample, double cycles_of_sampled, bool side_by_side) {
   const CuWork& sampled = sample.done;
   if (side_by_side) return cycles_by(cycles_of_sampled, cu, sampled, over(cu.longest_wave, sampled.longest_wave));
@@ -112,7 +113,7 @@ double cycles_of_cu(const CuWork& cu, const Sample& sample, double cycles_of_sam
   return cycles_by(cycles_of_sampled, cu, sampled, longer) + tail(cu, sampled, sample.resident_groups);
 }
 
-// Of the CU that takes longest.
+// The cycles of the CU that takes longest.
 uint64_t cycles_of_busiest(const std::vector<XcdWork>& xcds, const Sample& sample, const CuOutcome& outcome) {
   const bool side_by_side = sample.trace.groups().size() <= sample.resident_groups;
   const double of_sampled = cycles_of_sampled(sample, outcome);
@@ -127,7 +128,7 @@ uint64_t cycles_for(uint64_t bytes, double bytes_per_cycle) {
   return static_cast<uint64_t>(std::ceil(static_cast<double>(bytes) / bytes_per_cycle));
 }
 
-// Reads and writes have paths of their own, but the HBM's channels are the same.
+// The least time for all traffic beyond the L2s. Reads and writes share the fabric and the HBM's channels.
 uint64_t memory_cycles(const MemoryCounts& device, const MallHits& hits) {
   const uint64_t reads = device.memory_read_bytes(), writes = device.memory_write_bytes() - device.release_bytes;
   const double to_hbm = static_cast<double>(reads) * (1 - hits.reads) + static_cast<double>(writes) * (1 - hits.writes);
@@ -137,8 +138,8 @@ uint64_t memory_cycles(const MemoryCounts& device, const MallHits& hits) {
   return std::max(fabric, static_cast<uint64_t>(std::ceil(to_hbm / hbm)));
 }
 
-// No dispatch is faster than its traffic at full bandwidth, or any unit of a CU. The waves' own clocks are no such limit: they
-// know only in part what the Infinity Cache answers.
+// No dispatch is faster than its traffic at full bandwidth, or the busiest unit of any CU. The waves' own clocks are no such
+// limit: they know only in part what the Infinity Cache answers.
 uint64_t least_cycles(const std::vector<XcdWork>& xcds, const MallHits& hits) {
   const MemoryCounts device = counts_of(xcds);
   uint64_t least = cycles_for(device.host_bytes(), per_cycle(parameter::host_link_gbps));
@@ -150,7 +151,7 @@ uint64_t least_cycles(const std::vector<XcdWork>& xcds, const MallHits& hits) {
   return std::max(least, memory_cycles(device, hits));
 }
 
-// Of all reads beyond the L2s: what the replayed ones took on average, and the latency alone for those of other kinds.
+// Total cycles of all reads beyond the L2s: the replayed average for reads of the same kind, the bare latency for others.
 double memory_read_cycles(const std::vector<XcdWork>& xcds, const CuOutcome& outcome, const MallHits& hits) {
   const MemoryCounts device = counts_of(xcds);
   const double alone = memory_latency_cycles(hits.reads) - parameter::l2_latency_cycles;

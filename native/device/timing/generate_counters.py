@@ -1,4 +1,4 @@
-"""Turns the counter table (TOML) into a C++ header: what the device offers. Usage: generate_counters.py TABLE HEADER"""
+"""Turns the table of the device's counters (TOML) into a C++ header. Usage: generate_counters.py TABLE HEADER"""
 
 import json
 import sys

@@ -11,7 +11,7 @@ except ModuleNotFoundError:  # Python 3.10
 
 
 def parameters_hash(table: dict) -> str:
-    """First 16 hex digits of the SHA-256 of all names and values; words about them do not count."""
+    """First 16 hex digits of the SHA-256 of all names and values; descriptions are not included."""
     text = "".join(f"{name}={table[name]['value']!r}\n" for name in sorted(table))
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 

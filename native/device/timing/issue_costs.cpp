@@ -8,7 +8,7 @@
 namespace rpd {
 namespace {
 
-// Operations a cycle and CU. With several blocks, 64-bit, 16-bit and 8-bit types do not reach the rate of one block.
+// Operations per cycle and CU. With several blocks, 64-bit, 16-bit and 8-bit types do not reach the rate of a single block.
 long matrix_rate(Precision precision, bool several_blocks) {
   switch (precision) {
     case Precision::XF32: return parameter::matrix_xf32_per_cycle;
@@ -20,14 +20,14 @@ long matrix_rate(Precision precision, bool several_blocks) {
   }
 }
 
-// Operations over the rate of one SIMD's matrix unit for that type.
+// Operations divided by the rate of one SIMD's matrix unit for the type.
 long matrix_cycles(const Semantics& semantics) {
   const MatrixShape& shape = semantics.shape;
   const long rate = matrix_rate(semantics.precision, shape.blocks > 1);
   return std::max(4l, static_cast<long>(shape.operations()) * parameter::simds_per_cu / rate);
 }
 
-// The SIMD sends 64 lanes' data to the LDS before its wave can go on; addresses alone need no more than the issue.
+// The SIMD sends the data of 64 lanes to the LDS before its wave can proceed; addresses alone take no longer than the issue.
 long lds_store_cycles(const Semantics& semantics) {
   const long bytes_a_lane = std::max(4l, static_cast<long>(semantics.bytes));
   return parameter::issue_cycles + 64 * bytes_a_lane / parameter::lds_store_bytes_per_cycle;
@@ -41,8 +41,8 @@ long busy_cycles(const Semantics& semantics) {
   return semantics.arithmetic == Arithmetic::Transcendental ? parameter::transcendental_cycles : parameter::valu_cycles;
 }
 
-// A wave that asks for it stands still: for wait states of four cycles (recorded MI300X thread trace: s_nop 1 takes 8), or
-// for 64 cycles each [AMD CDNA 3 ISA].
+// Cycles for which an instruction makes its wave idle: wait states of four cycles (recorded MI300X thread trace: s_nop 1
+// takes 8), or sleep in units of 64 cycles [AMD CDNA 3 ISA].
 long idle_cycles(const Op& op) {
   switch (op.semantics->idle) {
     case Idle::WaitStates: return parameter::issue_cycles * (1 + op.immediate % 16);

@@ -8,7 +8,7 @@ namespace {
 
 constexpr uint32_t kBanks = 32;  // of 4 bytes
 
-// What one pass asks of the banks. Lanes that access the same word share it; atomics on the same word take turns.
+// The demands of one pass on the banks. Lanes that access the same word share it; atomics on the same word take turns.
 class Pass {
  public:
   void add(uint32_t word) {
@@ -33,7 +33,7 @@ class Pass {
 
 }  // namespace
 
-// 32 lanes of up to 4 bytes a pass, fewer when wider.
+// A pass handles 32 lanes of up to 4 bytes each, fewer if the access is wider.
 LdsPasses lds_passes(const VectorAccess& access) {
   const uint32_t words = std::max(1u, access.bytes / 4);
   const uint32_t lanes = std::max(1u, kBanks / words);

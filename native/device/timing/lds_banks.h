@@ -1,4 +1,4 @@
-// How long the LDS's banks are busy with an access.
+// How long an access keeps the banks of the LDS busy.
 #pragma once
 
 #include <cstdint>
@@ -8,9 +8,9 @@
 namespace rpd {
 
 struct LdsPasses {
-  uint64_t passes = 0;          // that any lane takes part in
-  uint64_t cycles = 0;          // of them all
-  uint64_t bank_conflicts = 0;  // of the cycles, those for further words of one bank
+  uint64_t passes = 0;          // in which any lane takes part
+  uint64_t cycles = 0;          // of all passes
+  uint64_t bank_conflicts = 0;  // cycles spent on further words of the same bank
 };
 
 LdsPasses lds_passes(const VectorAccess& access);

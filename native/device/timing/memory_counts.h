@@ -1,4 +1,4 @@
-// What the memory system of one XCD did during a dispatch.
+// The activity of one XCD's memory system during a dispatch.
 #pragma once
 
 #include <algorithm>
@@ -29,10 +29,10 @@ struct MemoryCounts {
   uint64_t memory_writes64 = 0;
   uint64_t memory_writes32 = 0;
   uint64_t l2_evictions = 0;        // lines that made room for another
-  uint64_t l2_eviction_writebacks = 0;  // of them, dirty
-  uint64_t release_bytes = 0;           // dirty ones that the release at the end wrote to the device's memory
+  uint64_t l2_eviction_writebacks = 0;  // evicted lines that were dirty
+  uint64_t release_bytes = 0;           // dirty bytes that the final release wrote to the device's memory
   uint64_t memory_reads64 = 0;
-  uint64_t host_reads64 = 0;        // of them, those from the host's memory
+  uint64_t host_reads64 = 0;        // those of memory_reads64 that went to the host's memory
   uint64_t host_write_bytes = 0;
   // SQC: scalar data cache, shared by two CUs
   uint64_t scalar_requests = 0;     // lines looked up
@@ -45,7 +45,7 @@ struct MemoryCounts {
   uint64_t lds_atomic_return_cycles = 0;
 
   void add(const MemoryCounts& other) {
-    // All members are uint64_t: one loop instead of a list that someone forgets to extend.
+    // All members are uint64_t. A loop cannot miss a new member, as a list could.
     static_assert(sizeof(MemoryCounts) % sizeof(uint64_t) == 0);
     auto* mine = reinterpret_cast<uint64_t*>(this);
     const auto* theirs = reinterpret_cast<const uint64_t*>(&other);
@@ -53,16 +53,16 @@ struct MemoryCounts {
   }
   // Lines' worth of requests: two half lines written count as one.
   uint64_t memory_requests() const { return memory_reads128 + l2_writebacks; }
-  // Of lines that were written: the share that had to leave the L2 while waves were still running.
+  // The share of the written-back lines that had to leave the L2 while waves were still running.
   double early_write_share() const {
     return l2_writebacks ? static_cast<double>(l2_eviction_writebacks) / static_cast<double>(l2_writebacks) : 0;
   }
-  // Of the device's own memory.
+  // Bytes moved from and to the device's own memory.
   uint64_t memory_read_bytes() const { return 128 * memory_reads128 + 64 * (memory_reads64 - host_reads64); }
   uint64_t memory_write_bytes() const { return 64 * memory_writes64 + 32 * memory_writes32 - host_write_bytes; }
   uint64_t l2_read_bytes() const { return 128 * l1_read_requests + 64 * scalar_misses; }
   uint64_t l2_write_bytes() const { return 64 * (l2_writes + l2_atomics); }
-  // Across the link to the host, which carries both directions at a time: the busier one.
+  // Bytes across the link to the host in the busier direction; the link carries both at the same time.
   uint64_t host_bytes() const { return std::max(64 * host_reads64, host_write_bytes); }
 };
 

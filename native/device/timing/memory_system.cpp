@@ -16,22 +16,22 @@ constexpr uint64_t kHostLatencyCycles = parameter::host_latency_ns * parameter::
 constexpr uint32_t kRequestBytes = 64;  // a write or atomic request from the L1
 constexpr uint32_t kScalarLineBytes = 64;
 
-// Two of an XCD's 40 CUs are disabled. The recorded 160 scalar caches (20 an XCD) say that they are not neighbours:
+// Two of an XCD's 40 CUs are disabled. The recorded 160 scalar caches (20 per XCD) show that they are not neighbours:
 // 18 caches serve two CUs, two serve one.
 constexpr uint32_t kScalarCaches = 20;
 static_assert(target::kCusPerXcd == 38);
 uint32_t scalar_cache_of(uint32_t cu) { return cu < 36 ? cu / 2 : cu - 18; }
 
-// Private memory has no device addresses here; its traffic needs some that nothing else uses, within the 56 bits that
-// the Infinity Cache keeps tags for.
+// Private memory has no device addresses here. Its traffic needs addresses that nothing else uses, within the 56 bits for
+// which the Infinity Cache keeps tags.
 constexpr uint64_t kScratchRegion = uint64_t{1} << 55;
 constexpr uint64_t kMostWavesInGroup = 16;
 
-// Lanes that the address unit takes in one cycle. 8 bytes a lane and more: four (recorded: vecCopy on MI300X has 16
+// Lanes that the address unit takes in one cycle. For 8 or more bytes per lane: four (recorded: vecCopy on MI300X has 16
 // look-ups for 64 lanes); narrower accesses coalesce 16 lanes into 64 bytes.
 uint32_t lanes_per_look_up(uint32_t bytes) { return bytes >= 8 ? 4 : 16; }
 
-// The distinct line numbers of one instruction, in the order of first use.
+// The distinct line numbers of one instruction, in order of first use.
 class LineSet {
  public:
   bool insert(uint64_t line) {
@@ -53,10 +53,10 @@ void for_each_lane(uint64_t mask, F f) {
   for (; mask; mask &= mask - 1) f(std::countr_zero(mask));
 }
 
-// Bytes written to one 64-byte request's worth of memory by one instruction.
+// The bytes that one instruction writes to one 64-byte block, which make one request.
 struct WriteRequest {
   uint64_t block;  // address / 64
-  uint64_t bytes;  // a bit a byte
+  uint64_t bytes;  // one bit per byte
 };
 
 uint64_t ones(uint64_t count) { return count >= 64 ? ~uint64_t{0} : (uint64_t{1} << count) - 1; }
@@ -71,7 +71,7 @@ void coalesce_consecutive(const VectorAccess& access, F emit) {
   }
 }
 
-// Groups what the lanes write into requests; lanes that write the same block share one.
+// Groups the lanes' writes into requests; lanes that write the same block share one.
 template <class F>
 void coalesce(const VectorAccess& access, F emit) {
   if (access.consecutive()) return coalesce_consecutive(access, emit);
@@ -100,7 +100,7 @@ ByteMask in_line(const WriteRequest& request) {
   return request.block % 2 == 0 ? ByteMask{request.bytes, 0} : ByteMask{0, request.bytes};
 }
 
-// Look-ups of the L1 that a store takes: one for each line in which lanes of a group begin.
+// L1 look-ups of a store: one for each line in which an access of the group's lanes begins.
 uint64_t store_look_ups(const VectorAccess& access) {
   const uint32_t group = lanes_per_look_up(access.bytes);
   uint64_t look_ups = 0;
@@ -139,7 +139,7 @@ void add(T& to, uint64_t what) {
   to = static_cast<T>(std::min<uint64_t>(std::numeric_limits<T>::max(), to + what));
 }
 
-// Adds what happens to the counts during its life to a wave's cost and to what it asks of its CU's units.
+// Adds the changes of the counts during its life to a wave's recorded cost and to its demands on its CU's units.
 class CostOf {
  public:
   CostOf(const MemoryCounts& counts, WaveTiming& wave)
@@ -165,7 +165,7 @@ class CostOf {
  private:
   uint64_t writes() const { return counts_.l1_write_requests + counts_.l2_atomics; }
 
-  // For as long as in a replay.
+  // For as long as the replay does.
   void keep_units_busy() {
     units_.address += std::max<uint64_t>(parameter::issue_cycles, counts_.l1_accesses - look_ups_);
     units_.traffic_bytes += 128 * (counts_.l1_read_requests - reads_) + 64 * (writes() - writes_);
@@ -203,7 +203,7 @@ void MemorySystem::forget() {
   l2_.invalidate();
 }
 
-// Whatever is shorter: the log, or the cache.
+// Goes through the log or the cache, whichever is shorter.
 void MemorySystem::written_elsewhere(const LineLog& lines) {
   if (lines.lines().size() < l2_.capacity()) {
     for (const uint64_t line : lines.lines()) l2_.make_stale(line);
@@ -225,8 +225,8 @@ void MemorySystem::written_elsewhere(uint64_t address, uint64_t bytes) {
   }
 }
 
-// By what the Infinity Cache held before the dispatch, and what this XCD has read during it. What other XCDs bring meanwhile is
-// known only afterwards, see mall_hits().
+// Based on the contents of the Infinity Cache before the dispatch, and on the lines that this XCD has read during it. What the
+// other XCDs read meanwhile is known only afterwards, see mall_hits().
 uint64_t MemorySystem::latency_beyond_l2(uint64_t line) const {
   const bool near = (mall_ && mall_->holds(line)) || lines_read_.contains(line);
   return near ? parameter::mall_latency_cycles : parameter::hbm_latency_cycles;
@@ -239,7 +239,7 @@ void MemorySystem::end(bool releases) {
   counts_.release_bytes += counts_.memory_write_bytes() - before;
 }
 
-// Allocations are at least a page, so a line is in one memory or the other.
+// Allocations are at least a page, so a line lies entirely in one memory or the other.
 bool MemorySystem::in_host_memory(uint64_t line) {
   const uint64_t address = line * kLineBytes;
   if (!map_ || address >= kScratchRegion) return false;
@@ -249,7 +249,7 @@ bool MemorySystem::in_host_memory(uint64_t line) {
   return !known.local;
 }
 
-// The host's memory is not cached in the L2: the recorded scalar caches each fetched their kernel arguments from there.
+// The host's memory is not cached in the L2: in recordings, each scalar cache fetched its kernel arguments from the host.
 void MemorySystem::read_from_host(uint32_t requests) {
   ++counts_.l2_reads;
   ++counts_.l2_misses;
@@ -325,7 +325,7 @@ uint64_t MemorySystem::read_line(uint32_t cu, uint64_t line) {
   return l2_read(line);
 }
 
-// Lanes that follow each other need a look-up for each line of each group.
+// Consecutive lanes need one look-up for each line of each group.
 uint64_t MemorySystem::load_consecutive(uint32_t cu, const VectorAccess& access) {
   uint64_t latency = 0;
   const uint32_t group = lanes_per_look_up(access.bytes);
@@ -420,7 +420,7 @@ uint64_t MemorySystem::global(uint32_t cu, const Op& op, const VectorAccess& acc
 }
 
 // Private memory is interleaved: dword i of lane l is at 256 * i + 4 * l of the wave's share, so that lanes at the
-// same offset are contiguous (LLVM AMDGPUUsage, "Scratch memory swizzling"). Each dword of a wide access is one of its own.
+// same offset are contiguous (LLVM AMDGPUUsage, "Scratch memory swizzling"). A wide access is one access per dword.
 uint64_t MemorySystem::scratch(const Wave& wave, const Op& op, const VectorAccess& access) {
   constexpr uint64_t dword_row = 4 * kLanes;
   const uint64_t share = (wave.scratch_bytes + 3) / 4 * dword_row;
@@ -446,7 +446,7 @@ void MemorySystem::vector_access(const Wave& wave, const Op& op, const VectorAcc
   complete_vector(timing, access.space == Space::Scratch ? scratch(wave, op, access) : global(timing.cu, op, access));
 }
 
-// A miss of the scalar cache asks the L2 for 64 bytes, and that, if need be, memory. Returns the latency.
+// On a miss, the scalar cache requests 64 bytes from the L2, and that, if need be, from memory. Returns the latency.
 uint64_t MemorySystem::scalar_read(uint64_t scalar_line) {
   const uint64_t address = scalar_line * kScalarLineBytes;
   const ByteMask bytes = ByteMask::range(address % kLineBytes, kScalarLineBytes);
@@ -490,12 +490,13 @@ void MemorySystem::scalar_access(WaveTiming& wave, uint64_t address, uint32_t by
 
 void MemorySystem::wait(WaveTiming& wave, unsigned vector_left, unsigned scalar_left) {
   uint64_t until = wave.clock;
-  // Waiting for all but n is waiting for the n-th youngest. (Beyond so many outstanding the oldest are long done.)
+  // Waiting until n are left means waiting for the access before the youngest n. (If more are outstanding than there is room
+  // for, the oldest are long done.)
   constexpr uint32_t room = WaveTiming::kOutstanding;
   if (wave.vector_issued > vector_left && vector_left < room) {
     until = std::max(until, (*wave.vector_done)[(wave.vector_issued - 1 - vector_left) % room]);
   }
-  // Scalar loads and LDS come back in any order: only waiting for all of them says when (lower bound otherwise).
+  // Scalar loads and LDS accesses complete in any order: only a wait for all of them has a known end (else a lower bound).
   if (scalar_left == 0) until = std::max(until, wave.scalar_done);
   wave.clock = until;
 }

@@ -1,5 +1,5 @@
-// The memory system of one XCD: a vector L1 for each CU, a scalar cache for two, the L2 behind them, and the latency that
-// each access would have had.
+// The memory system of one XCD: a vector L1 for each CU, a scalar cache for every two, the L2 behind them, and the latency
+// that each access would have.
 #pragma once
 
 #include <array>
@@ -18,10 +18,10 @@ class MemorySystem {
  public:
   MemorySystem();
 
-  // By the instruction that the wave issued last. The wave's clock is at its issue.
+  // An access by the wave's most recently issued instruction. The wave's clock is at the time of issue.
   void vector_access(const Wave& wave, const Op& op, const VectorAccess& access);
   void scalar_access(WaveTiming& wave, uint64_t address, uint32_t bytes);
-  // Until at most so many are outstanding.
+  // Waits until at most this many accesses are outstanding.
   static void wait(WaveTiming& wave, unsigned vector_left, unsigned scalar_left);
 
   // A dispatch begins: what the L1s hold is stale. The L2 keeps its lines: on gfx942 those of the device's own memory are
@@ -30,14 +30,14 @@ class MemorySystem {
   void begin(const AllocationMap* map, const Mall& mall);
   // It ends: with a release, dirty L2 lines go to memory.
   void end(bool releases);
-  // Between dispatches: nothing is cached any more.
+  // Between dispatches: empties all caches.
   void forget();
   // Between dispatches: another XCD, or a copy, has written these lines.
   void written_elsewhere(const LineLog& lines);
   void written_elsewhere(uint64_t address, uint64_t bytes);
 
   const MemoryCounts& counts() const { return counts_; }
-  // The distinct lines that the L2 read from memory, and that it wrote there.
+  // The distinct lines that the L2 read from memory, and those that it wrote there.
   const std::vector<uint64_t>& lines_read() const { return lines_read_.lines(); }
   const LineLog& lines_written() const { return lines_written_; }
 
@@ -61,7 +61,7 @@ class MemorySystem {
   void write_to_memory(const Cache::Line& line);
 
   std::vector<Cache> l1_;      // [cu]
-  std::vector<Cache> scalar_;  // [two CUs, or one where the other is disabled]
+  std::vector<Cache> scalar_;  // [pair of CUs, or a single CU whose partner is disabled]
   Cache l2_;
   MemoryCounts counts_;
   LineLog lines_read_;

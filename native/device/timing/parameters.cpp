@@ -10,7 +10,7 @@ const char* timing_parameters_hash() { return parameter::hash; }
 
 uint64_t copy_duration_ns(uint64_t bytes, bool crosses_host_link) {
   const uint64_t gbps = crosses_host_link ? parameter::host_link_gbps : parameter::device_copy_gbps;
-  return parameter::copy_overhead_ns + bytes / gbps;  // GB/s are bytes a nanosecond
+  return parameter::copy_overhead_ns + bytes / gbps;  // GB/s are bytes per nanosecond
 }
 
 }  // namespace rpd

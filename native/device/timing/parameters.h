@@ -1,4 +1,4 @@
-// The parameters behind every modelled time, as far as other parts of the device need them.
+// Those parameters behind the modelled times that other parts of the device need.
 #pragma once
 
 #include <cstdint>
@@ -7,9 +7,9 @@ namespace rpd {
 
 // From the moment a dispatch may start to its first wave.
 uint64_t launch_overhead_ns();
-// What submitting one kernel or copy costs the host thread.
+// The host thread's cost of submitting one kernel or copy.
 uint64_t submit_cost_ns();
-// Nanoseconds for moving `bytes` by a copy engine; across the link between host and device, or within the device's memory.
+// Nanoseconds that a copy engine takes to move `bytes` across the link between host and device or within device memory.
 uint64_t copy_duration_ns(uint64_t bytes, bool crosses_host_link);
 // Identifies the set of parameters; a constant of the build.
 const char* timing_parameters_hash();

@@ -1,4 +1,4 @@
-// For how many cycles waves keep the units of a CU busy, whatever else happens at the same time.
+// How many cycles waves keep the units of a CU busy, regardless of what else happens at the same time.
 #pragma once
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 
 namespace rpd {
 
-// Of one wave. It counts while the wave executes.
+// Busy time caused by one wave, counted while it executes.
 struct WaveUnits {
   uint64_t vector_quads = 0;  // of its SIMD: quad-cycles of the vector unit ...
   uint64_t matrix = 0;        // ... and cycles of the matrix unit
@@ -17,18 +17,19 @@ struct WaveUnits {
   uint64_t lds = 0;
 };
 
-// Of all waves of a CU. Whatever a wave issues that is not for the vector unit is taken for work of its SIMD's scalar unit.
+// Busy time caused by all waves of a CU. Everything that a wave issues to units other than the vector unit is counted as work
+// of its SIMD's scalar unit.
 class CuUnits {
  public:
   static constexpr size_t kSimds = 4;
   enum Kind : size_t { kVector, kMatrix, kScalar, kAddress, kLds, kTraffic, kKinds };
   using Cycles = std::array<uint64_t, kKinds>;
 
-  // `instructions`: of the wave. `share`: how much of it counts.
+  // `instructions`: the number that the wave issued. `share`: the fraction of the wave's work that counts.
   void add(const WaveUnits& wave, uint32_t simd, uint64_t instructions, double share = 1);
-  // Of each kind of unit, the busiest.
+  // The busy time of the busiest unit of each kind.
   Cycles cycles() const;
-  // The longest that any unit is busy for sure: the scalar units are only estimated.
+  // The longest time that any unit is certain to be busy. Leaves out the scalar units, which are only estimated.
   uint64_t longest() const;
 
  private:

@@ -1,4 +1,4 @@
-// What the waves of a dispatch were and how many of their lanes worked.
+// The sizes of a dispatch's waves, and how many of their lanes were active.
 #pragma once
 
 #include <bit>

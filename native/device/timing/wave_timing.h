@@ -1,4 +1,4 @@
-// What is counted and timed of one wave while it executes.
+// The counts and times kept for one wave while it executes.
 #pragma once
 
 #include <array>
@@ -18,13 +18,13 @@ struct WaveTiming {
   uint32_t cu = 0;
   uint32_t simd = 0;                   // of the CU
   WaveUnits units = {};
-  WaveTrace* trace = nullptr;          // where this wave is recorded, if it is
-  // When what is outstanding will be done.
+  WaveTrace* trace = nullptr;          // where this wave is recorded; null if it is not
+  // When the outstanding accesses will be done.
   uint64_t scalar_done = 0;            // scalar and LDS accesses
   uint32_t vector_issued = 0;          // vector memory instructions so far
-  Completions* vector_done = nullptr;  // [issued % kOutstanding]; apart, for not all waves have any
+  Completions* vector_done = nullptr;  // [issued % kOutstanding]; kept apart because not all waves need it
 
-  // Where to record what the instruction that was issued last asks of memory; null if nowhere.
+  // Where to record the memory demands of the most recently issued instruction; null if the wave is not recorded.
   AccessCost* cost() const { return trace ? &trace->cost_of_last() : nullptr; }
 };
 

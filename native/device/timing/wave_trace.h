@@ -1,4 +1,4 @@
-// What the waves of one CU executed, in the order each wave did: the input of the CU simulator.
+// What the waves of one CU executed, each in its own order: the input of the CU simulator.
 #pragma once
 
 #include <algorithm>
@@ -11,16 +11,16 @@
 
 namespace rpd {
 
-// What a memory instruction asked of each level.
+// The demands of a memory instruction on each level.
 struct AccessCost {
   uint8_t look_ups = 0;      // vector L1 tags
   uint8_t l2_reads = 0;      // 128-byte requests that missed the L1
   uint8_t l2_writes = 0;     // 64-byte requests, atomics included
-  uint8_t memory_reads = 0;  // of the reads and atomics, those that missed the L2
-  uint8_t host_reads = 0;    // of the reads, those that went to the host's memory
+  uint8_t memory_reads = 0;  // reads and atomics that missed the L2
+  uint8_t host_reads = 0;    // reads that went to the host's memory
   union {
     uint16_t lds_cycles = 0;
-    uint16_t scalar_line;    // of a scalar load: low bits of the number of the last line it touched
+    uint16_t scalar_line;    // for a scalar load: low bits of the number of the last line it accessed
   };
 };
 
@@ -35,10 +35,10 @@ class WaveTrace {
  public:
   explicit WaveTrace(CuTrace& owner) : owner_(owner) {}
   void add(const Op& op);
-  // Of the instruction that was added last, for whoever finds out.
+  // The cost of the instruction added last, to be filled in when it is known.
   AccessCost& cost_of_last() { return *last_; }
   const std::vector<TraceEntry>& entries() const { return entries_; }
-  uint64_t lost() const { return lost_; }  // for want of room
+  uint64_t lost() const { return lost_; }  // instructions for which there was no room
 
  private:
   CuTrace& owner_;
@@ -48,19 +48,19 @@ class WaveTrace {
   AccessCost* last_ = &not_recorded_;
 };
 
-// A sample: the first workgroups that the CU ran, and of them as many instructions as there is room for.
+// A sample: the first workgroups that the CU ran, with as many of their instructions as there is room for.
 class CuTrace {
  public:
   using Group = std::vector<std::unique_ptr<WaveTrace>>;
 
-  // A dispatch begins, with so many workgroups at a time on the CU.
+  // A dispatch begins, with `resident_groups` workgroups at a time on the CU.
   void begin(uint32_t resident_groups) {
-    // Three times what is resident shows how the CU fills, runs full, and drains.
+    // Three times the resident workgroups show how the CU fills, runs full, and drains.
     most_groups_ = std::max(8u, 3 * resident_groups);
     entries_ = 0;
     groups_.clear();
   }
-  // Something to record a starting workgroup's waves into; null if there are enough already.
+  // The traces in which to record a starting workgroup's waves; null if enough have been recorded.
   const Group* record(size_t waves) {
     if (groups_.size() >= most_groups_ || entries_ >= kMostEntries) return nullptr;
     Group& traces = groups_.emplace_back();

@@ -7,7 +7,7 @@
 
 namespace rpd {
 
-// Workgroups go to the XCDs in turn, and within one to its CUs: see Xcd::begin().
+// Workgroups are assigned to the XCDs in turn, and within an XCD to its CUs in turn: see Xcd::begin().
 TimedCu timed_cu(const Kernel& kernel, uint64_t choice) {
   const uint64_t groups = kernel.group_count();
   const auto xcd = static_cast<uint32_t>(choice % std::min<uint64_t>(groups, target::kXcds));
@@ -51,14 +51,14 @@ void XcdTiming::launched(Workgroup& group) {
   }
 }
 
-// Code that is only found by jumping there is decoded while waves run.
+// Code that is reached only by computed jumps is decoded while waves run.
 void XcdTiming::follow_program() {
   costs_.follow(*program_);
   known_end_ = static_cast<uint32_t>(costs_.count());
   executed_.resize(known_end_ + 1, 0);
 }
 
-// The wave's clock, and its recording, go past these instructions.
+// Advances the wave's clock, and its recording, past these instructions.
 inline void XcdTiming::pass(WaveTiming& wave, uint32_t first, uint32_t end) {
   if (end > known_end_) [[unlikely]]
     follow_program();
@@ -74,7 +74,7 @@ void XcdTiming::pass_all_but_last(WaveTiming& wave, std::span<const IssuedRun> r
   for (const IssuedRun& run : runs.first(runs.size() - 1).subspan(begun)) pass(wave, run.first, run.end);
 }
 
-// Mostly there is only one, and often the clock has been within it before.
+// Mostly there is only one run, and often the clock has already reached it.
 inline void XcdTiming::pass(WaveTiming& wave, std::span<const IssuedRun> runs) {
   const IssuedRun& last = runs.back();
   if (&last != passed_) {
@@ -86,7 +86,7 @@ inline void XcdTiming::pass(WaveTiming& wave, std::span<const IssuedRun> runs) {
   passed_end_ = last.end;
 }
 
-// What nobody asks for while the wave runs is counted here.
+// Counts everything that is not needed while the wave runs.
 void XcdTiming::issued(Wave& wave, std::span<const IssuedRun> runs) {
   WaveTiming& timing = *wave.timing;
   pass(timing, runs);
@@ -109,7 +109,7 @@ void XcdTiming::add_executed(std::vector<uint64_t>& to) const {
   }
 }
 
-// To the instruction that was issued last, before something that it does.
+// Advances to the most recently issued instruction, before an event that it causes.
 inline WaveTiming& XcdTiming::catch_up(Wave& wave) {
   pass(*wave.timing, wave.issued->runs());
   return *wave.timing;
@@ -149,7 +149,7 @@ void XcdTiming::ended(const Wave& wave) {
   if (timing.trace && is_timed(timing.cu)) retire_recorded(timing, wave.executed);
 }
 
-// A recording may have had no room for all that the wave did.
+// The recording may not have had room for everything that the wave did.
 void XcdTiming::retire_recorded(const WaveTiming& wave, uint64_t executed) {
   const uint64_t entries = wave.trace->entries().size();
   const double share = static_cast<double>(entries) / static_cast<double>(entries + wave.trace->lost());

@@ -1,5 +1,5 @@
-// Counts and times what one XCD executes, wave by wave as if each were alone on the device; and records the CU that is
-// replayed for the time of the dispatch.
+// Counts and times what one XCD executes, wave by wave as if each were alone on the device; and records the CU whose replay
+// gives the time of the dispatch.
 #pragma once
 
 #include <cstdint>
@@ -17,11 +17,11 @@
 
 namespace rpd {
 
-// The CU whose time is that of the dispatch.
+// The CU whose time determines that of the dispatch.
 struct TimedCu {
   uint32_t xcd, cu;
 };
-// The `choice`-th of those that the kernel uses, XCDs in turn.
+// The `choice`-th of the CUs that the kernel uses, counting XCDs in turn.
 TimedCu timed_cu(const Kernel& kernel, uint64_t choice);
 
 class XcdTiming final : public XcdObserver {
@@ -44,21 +44,21 @@ class XcdTiming final : public XcdObserver {
   void forget_caches() { memory_.forget(); }
   MemorySystem& memory_system() { return memory_; }
 
-  // Adds to each how often that instruction was executed. [Op index]
+  // Adds to each element the number of times that instruction was executed. [Op index]
   void add_executed(std::vector<uint64_t>& to) const;
   const WaveCounts& waves() const { return waves_; }
   const MemoryCounts& memory() const { return memory_.counts(); }
   XcdWork work() const { return {&work_, &memory_.counts(), &memory_.lines_read(), &memory_.lines_written().lines()}; }
   // Of the timed CU, if it is on this XCD.
   Sample sample() {
-    follow_program();  // another XCD may have had more of it decoded
+    follow_program();  // another XCD may have caused more of it to be decoded
     return {trace_, costs_, recorded_, work_[timed_.cu], resident_groups_};
   }
-  // Of the CU whose thread trace is wanted, if it is on this XCD.
+  // The recording of the CU whose thread trace is wanted, if that is on this XCD.
   const CuTrace& thread_trace() const { return is_timed(*traced_cu_) ? trace_ : thread_trace_; }
 
  private:
-  // Of a workgroup on the XCD, by wave. Storage is kept from one workgroup to the next.
+  // The waves of a workgroup on the XCD. The storage is reused for the next workgroup.
   struct GroupTiming {
     std::vector<WaveTiming> waves;
     std::vector<WaveTiming::Completions> vector_done;
@@ -80,17 +80,17 @@ class XcdTiming final : public XcdObserver {
   uint32_t resident_groups_ = 0;
   const Program* program_ = nullptr;
   IssueCosts costs_;
-  uint32_t known_end_ = 0;            // behind the last Op index that costs_ has
-  const IssuedRun* passed_ = nullptr; // of those in the log, the last one in which the clock is, ...
-  uint32_t passed_end_ = 0;           // ... at this Op index
-  std::vector<uint64_t> executed_;    // [Op index]: how much more often than the one before it
+  uint32_t known_end_ = 0;            // one past the last Op index that costs_ has
+  const IssuedRun* passed_ = nullptr; // the run in the log that the clock has reached, ...
+  uint32_t passed_end_ = 0;           // ... up to this Op index
+  std::vector<uint64_t> executed_;    // [Op index]: executions in excess of those of the preceding Op
   std::vector<CuWork> work_;          // [cu]
-  CuWork recorded_;                   // of the timed CU: what the recording has
+  CuWork recorded_;                   // the recorded part of the timed CU's work
   WaveCounts waves_;
   MemorySystem memory_;
   std::vector<GroupTiming> groups_;   // [workgroup's slot among this XCD's]
   CuTrace trace_;                     // of the timed CU
-  CuTrace thread_trace_;              // of the CU whose thread trace is wanted, if it is another
+  CuTrace thread_trace_;              // of the CU whose thread trace is wanted, unless that is the timed CU
 };
 
 }  // namespace rpd

@@ -1,4 +1,4 @@
-// The software device, where the process runs on it.
+// Access to the software device, if the process runs on it.
 #pragma once
 
 #include "rocm_perf_device.h"

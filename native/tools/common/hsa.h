@@ -1,5 +1,5 @@
-// The HSA functions that lie below a tools library: the API table as it was before OnLoad put the wrappers in.
-// The library calls ROCr only through it, so that it never sees itself.
+// The HSA functions below a tools library: the API table as it was before OnLoad installed the wrappers. The library calls
+// ROCr only through this table, so that its wrappers never see its own calls.
 #pragma once
 
 #ifndef AMD_INTERNAL_BUILD
@@ -16,14 +16,14 @@ namespace rpd {
 struct Hsa {
   CoreApiTable core;
   AmdExtTable amd;
-  ImageExtTable image;  // only where the tool copies it
+  ImageExtTable image;  // set only if the tool copies it
   hsa_ven_amd_loader_1_03_pfn_t loader;
 };
 
 inline Hsa hsa;  // plain data: outlives every static destructor
 
-// The signal's own memory, laid out by the HSA ABI (amd_hsa_signal.h). Read directly where the API would have side
-// effects: a tool's glance at a signal must not count as the application's.
+// The signal's own memory, laid out by the HSA ABI (amd_hsa_signal.h). Read directly because the API would have side
+// effects: a tool's read of a signal must not count as the application's.
 inline amd_signal_t* memory_of(hsa_signal_t signal) { return reinterpret_cast<amd_signal_t*>(signal.handle); }
 
 inline bool completed(hsa_signal_t signal) { return __atomic_load_n(&memory_of(signal)->value, __ATOMIC_ACQUIRE) <= 0; }

@@ -1,4 +1,4 @@
-// What ROCr's loader says of code objects and their symbols.
+// Attributes of code objects and their symbols, from ROCr's loader.
 #pragma once
 
 #include <string>

@@ -1,9 +1,9 @@
-// How many packets may stand in an intercepting queue's ring.
+// Limits the number of packets in an intercept queue's ring.
 //
-// Whoever rings the doorbell has ROCr hand all packets that are there to the interceptors. Where they lie on both sides
-// of the ring's end, ROCr 7.2 first copies them to a buffer of 256 packets, however many they are: more of them write
-// over whatever lies behind it in the heap. More gather when threads go on submitting while one of them still waits
-// for room on the device. So no packet may be reserved that lies further behind the first packet not yet handed over.
+// When a thread rings the doorbell, ROCr hands all packets in the ring to the interceptors. If they wrap around the end of
+// the ring, ROCr 7.2 first copies them to a buffer of 256 packets, however many there are: any more overwrite whatever
+// follows it in the heap. More than that accumulate if threads keep submitting while one of them still waits for room on
+// the device. So no packet may be reserved that lies further than that beyond the first packet not yet handed over.
 #pragma once
 
 #include <atomic>
@@ -19,7 +19,7 @@ class RingThrottle {
   RingThrottle(const RingThrottle&) = delete;
   RingThrottle& operator=(const RingThrottle&) = delete;
 
-  // The write index was at the result and is `count` higher now.
+  // Advances the write index by `count`; returns its former value.
   uint64_t reserve(uint64_t count);
   // Returns when the write index may become `end`.
   void await(uint64_t end);
@@ -30,8 +30,8 @@ class RingThrottle {
   bool fits(uint64_t end) const;
 
   const hsa_queue_t* const queue_;
-  // A program that writes no packet before it has reserved more than kMaxPackets waits for itself. It gets them: its
-  // packets do harm only where they also lie on both sides of the ring's end.
+  // A program that reserves more than kMaxPackets before it writes any would wait for itself. Its reservation is granted:
+  // its packets do harm only if they also wrap around the end of the ring.
   std::atomic<uint64_t> given_up_at_{~uint64_t{0}};  // read index
 };
 

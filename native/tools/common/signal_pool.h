@@ -1,5 +1,5 @@
-// Completion signals of a tool's own, reused. A signal that a thread will sleep on can raise an interrupt; one
-// that is only looked at (a dispatch nobody asked to be told of) is created without, which costs the device nothing.
+// A pool of a tool's own completion signals, for reuse. A signal on which a thread may sleep can raise an interrupt; one that
+// is only polled (for a dispatch whose completion nobody waits for) is created without, which costs the device nothing.
 #pragma once
 
 #include <mutex>
@@ -13,7 +13,7 @@ class SignalPool {
  public:
   explicit SignalPool(uint64_t attributes) : attributes_(attributes) {}
 
-  // A signal of value 1, or handle 0 if ROCr has no more.
+  // A signal with value 1, or handle 0 if ROCr has no more.
   hsa_signal_t take() {
     {
       std::lock_guard lock(mutex_);

@@ -8,11 +8,11 @@ namespace {
 
 struct Noted {
   std::mutex mutex;
-  std::set<uint64_t> addresses;  // as many as the pools have room for: they are used again and again
+  std::set<uint64_t> addresses;  // no more than the pools have room for, since these are reused
 };
 
 Noted& noted() {
-  static Noted& noted = *new Noted;  // lives as long as the process: packets may pass while it ends
+  static Noted& noted = *new Noted;  // lives as long as the process: packets may still pass while that ends
   return noted;
 }
 

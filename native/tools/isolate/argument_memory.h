@@ -1,5 +1,5 @@
-// Where the program's dispatches had their arguments. A runtime copies them into pools of its own, together with whatever its
-// host memory held between them: of such an allocation it means nothing that two runs hold other bytes in it.
+// Records where the arguments of the program's dispatches were. A runtime copies them into pools of its own, along with
+// whatever its host memory held between them, so it means nothing if such an allocation differs between two runs.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@ namespace rpd::isolate {
 
 void note_arguments(const void* kernarg);
 
-// The addresses of the allocations that held the arguments of any dispatch so far.
+// The addresses of the allocations that have held the arguments of any dispatch so far.
 std::vector<uint64_t> argument_allocations(const std::vector<capture::Region>& regions);
 
 }  // namespace rpd::isolate

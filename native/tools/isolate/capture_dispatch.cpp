@@ -25,7 +25,7 @@
 namespace rpd::isolate {
 namespace {
 
-// For a dispatch that has the GPU to itself. Kernels on the software device can be slow.
+// For a dispatch that runs alone on the GPU. Kernels on the software device can be slow.
 constexpr int kPatienceSeconds = 600;
 
 double seconds() {
@@ -54,7 +54,7 @@ std::string runtime_version() {
   return std::to_string(major) + "." + std::to_string(minor);
 }
 
-// As ROCm's packages note it; empty where ROCm is not installed so.
+// The version that ROCm's packages record; empty if ROCm was not installed from these.
 std::string rocm_version() {
   const char* root = std::getenv("ROCM_PATH");
   std::ifstream file(std::string(root != nullptr && *root != '\0' ? root : "/opt/rocm") + "/.info/version");
@@ -126,13 +126,13 @@ std::string place_of(uint64_t address) {
   return text;
 }
 
-// Memory of `size` bytes at `address`, from wherever it is. Throws if it is in no region.
+// The `size` bytes of memory at `address`, wherever it is. Throws if it is in no region.
 std::vector<unsigned char> bytes_at(MemoryAccess& access, const std::vector<Source>& sources, uint64_t address, uint64_t size,
                                     const char* what) {
   if (size == 0) return {};
   for (const Source& source : sources) {
     if (!source.region.contains(address, size)) continue;
-    Source pages = source;  // no more than needed of what may be gigabytes
+    Source pages = source;  // only the pages needed, since a region may have gigabytes
     const uint64_t first = address & ~(capture::kPage - 1);
     pages.region.base = first;
     pages.region.bytes = ((address + size + capture::kPage - 1) & ~(capture::kPage - 1)) - first;
@@ -146,7 +146,7 @@ std::vector<unsigned char> bytes_at(MemoryAccess& access, const std::vector<Sour
   throw std::runtime_error(std::string(what) + " at " + place_of(address) + " is in no memory that was seen being allocated");
 }
 
-// Memory that the program has unmapped without telling ROCr is named and left out.
+// Leaves out memory that the program has unmapped without informing ROCr, and adds it to not_captured.
 std::vector<Source> readable(std::vector<Source> sources, std::vector<std::string>& not_captured) {
   std::erase_if(sources, [&](const Source& source) {
     const bool may_be_gone = source.region.kind == capture::Kind::registered || source.region.kind == capture::Kind::managed;
@@ -159,7 +159,7 @@ std::vector<Source> readable(std::vector<Source> sources, std::vector<std::strin
   return sources;
 }
 
-// Completes the program's signal as the GPU would have done, with the dispatch's times. A failure leaves a negative value.
+// Completes the program's signal as the GPU would have, with the dispatch's times. A failure leaves a negative value.
 void complete(hsa_signal_t theirs, hsa_signal_t ours, bool succeeded) {
   if (theirs.handle == 0) return;
   memory_of(theirs)->start_ts = memory_of(ours)->start_ts;
@@ -168,7 +168,7 @@ void complete(hsa_signal_t theirs, hsa_signal_t ours, bool succeeded) {
   hsa.core.hsa_signal_subtract_screlease_fn(theirs, succeeded ? 1 : 1 - value);
 }
 
-// The dispatch with a signal of ours, so that the program learns of its end only when memory has been read.
+// Runs the dispatch with a signal of ours, so that the program learns of its end only after memory has been read.
 class Stand {
  public:
   explicit Stand(const Packet& packet) : packet_(packet) {
@@ -176,7 +176,7 @@ class Stand {
       throw std::runtime_error("ROCr has no signal left");
   }
   ~Stand() {
-    if (submitted_ && !completed(signal_)) return;  // the GPU failed, and may still have the signal: it is left to it
+    if (submitted_ && !completed(signal_)) return;  // the GPU failed and may still use the signal: leave it
     if (submitted_) complete(packet_.dispatch.completion_signal, signal_, succeeded());
     hsa.core.hsa_signal_destroy_fn(signal_);
   }
@@ -188,7 +188,7 @@ class Stand {
     if (device_ != nullptr) device_->record_dispatches(1);
     submitted_ = true;
     submit(copy);
-    // Looked at in memory: a wait through ROCr would be this thread's, hence the program's, in the device's model of time.
+    // Polls memory: in the device's model of time, a wait through ROCr would be this thread's, and hence the program's.
     const double began = seconds();
     bool alone = true;
     while (!ended() && !gpu_failed.load()) {
@@ -213,12 +213,12 @@ class Stand {
   }
 
  private:
-  // The software device's own record decides where there is one: kernels can write signals.
+  // On the software device, its own record decides: kernels can write signals.
   bool ended() {
     if (device_ == nullptr) return completed(signal_);
     if (device_->take_dispatch(signal_.handle, &times_, nullptr) == 0) return false;
     device_->record_dispatches(0);
-    // The signal changes right behind the record, unless the kernel has made of it what it is not.
+    // The signal changes right after the record, unless the kernel has overwritten it.
     for (const double began = seconds(); !completed(signal_) && seconds() - began < 1;) std::this_thread::yield();
     return true;
   }
@@ -236,7 +236,7 @@ std::string written(uint64_t bytes, double seconds) {
   return text;
 }
 
-// What the compiler's metadata shows of memory and services that a replay will not have.
+// Notes memory and services that a replay will not have, as far as the compiler's metadata shows them.
 void note_what_arguments_say(const LoadedKernel& kernel, std::span<const unsigned char> kernarg,
                              const std::vector<capture::Region>& regions, capture::Dispatch& dispatch) {
   const auto metadata = capture::code_metadata(*kernel.object->file);
@@ -291,7 +291,7 @@ void capture_to(capture::Writer& writer, const Chosen& chosen, Stand& stand, con
   for (const std::string& text : dispatch.warnings) report("note", text);
 }
 
-// The first name that is free: a process captures once, but its number comes again.
+// Creates the folder under the first free name: a process captures only once, but process ids are reused.
 std::string new_folder() {
   std::error_code error;
   std::filesystem::create_directories(settings().folder, error);
@@ -308,7 +308,7 @@ void report_failure(const std::string& why, const char* event) noexcept {
   try {
     report(event, "no capture: " + why);
   } catch (const std::exception&) {
-    // Nothing is left to tell it with.
+    // There is no means left to report it.
   }
 }
 

@@ -14,12 +14,12 @@ struct Chosen {
   hsa_agent_t agent;
 };
 
-// Runs on the submitting thread, with everything drained and the gate closed. Hands `packet` on through `submit` exactly
-// once, captured or not, and returns when the dispatch is complete (at once if it could not be captured). Throws nothing:
-// the program must not notice.
+// Runs on the submitting thread, with all earlier work drained and the gate closed. Passes the packet to `submit` exactly
+// once, whether captured or not, and returns when the dispatch is complete (at once if it could not be captured). Does not
+// throw: the program must not notice.
 void capture_dispatch(const Chosen& chosen, const std::function<void(const Packet&)>& submit) noexcept;
 
-// Says why there is no capture.
+// Reports why there is no capture.
 void report_failure(const std::string& why, const char* event = "failed") noexcept;
 
 }  // namespace rpd::isolate

@@ -16,7 +16,7 @@ struct LoadedObject {
   hsa_agent_t agent{};
   capture::CodeObject location;
   std::vector<capture::Variable> variables;
-  std::shared_ptr<const std::vector<unsigned char>> file;  // kept for objects with a kernel that is wanted
+  std::shared_ptr<const std::vector<unsigned char>> file;  // kept for objects that contain a wanted kernel
 };
 
 struct LoadedKernel {
@@ -25,7 +25,7 @@ struct LoadedKernel {
   std::shared_ptr<const LoadedObject> object;
 };
 
-// Of the kernel whose descriptor is there; null if ROCr has not told us of any.
+// The kernel whose descriptor is at this address; null if ROCr has not reported one there.
 std::shared_ptr<const LoadedKernel> kernel_at(uint64_t kernel_object);
 
 std::vector<Source> loaded_code();

@@ -1,4 +1,4 @@
-// Kernels that fail: their completion signals never change, so somebody has to say it.
+// Detects kernels that fail: their completion signals never change, so the failure must be learned in another way.
 #pragma once
 
 #include <atomic>
@@ -7,11 +7,11 @@
 
 namespace rpd::isolate {
 
-// A queue or a GPU has reported an error. The program's own answer to it, which may be to abort, waits until the capture
-// is complete.
+// A queue or a GPU has reported an error. The program's own reaction, which may be to abort, is delayed until the capture is
+// complete.
 inline std::atomic<bool> gpu_failed{false};
 
-// To be given to hsa_queue_create in place of the program's own, with itself as data. Lives as long as the process.
+// Passed to hsa_queue_create in place of the program's own callback, with itself as data. Lives as long as the process.
 struct QueueErrors {
   void (*theirs)(hsa_status_t, hsa_queue_t*, void*);
   void* data;

@@ -1,5 +1,5 @@
-// A write beyond RLIMIT_FSIZE raises SIGXFSZ in the writing thread, which would end the program. Blocked, the write
-// returns EFBIG like any other that fails; the pending signal is then taken away.
+// A write beyond RLIMIT_FSIZE raises SIGXFSZ in the writing thread, which would end the program. While the signal is blocked,
+// the write fails with EFBIG like any other error; the pending signal is then discarded.
 #pragma once
 
 #include <csignal>

@@ -1,5 +1,5 @@
-// Holds back the program's threads while memory is being captured: none of them may submit work, release memory or
-// complete a signal that the GPU waits for.
+// Holds back the program's threads while memory is being captured: none of them may submit work, free memory or complete a
+// signal that the GPU waits for.
 #pragma once
 
 #include <atomic>

@@ -1,7 +1,7 @@
-// What has been submitted and may not be complete, so that a capture can wait until nothing changes memory any more.
+// Tracks work that has been submitted and may not be complete, so that a capture can wait until nothing changes memory.
 //
-// Dispatches without a completion signal get one of ours. The program's own signals are left in place and looked at; a
-// program that gives a signal a new value, or destroys it, has seen it complete.
+// Dispatches without a completion signal get one of ours. The program's own signals are left in place and polled; if the
+// program gives a signal a new value, or destroys it, it must have seen the work complete.
 #pragma once
 
 #include <atomic>
@@ -29,18 +29,18 @@ inline uint8_t type_of(const Packet& packet) { return packet.dispatch.header >> 
 // The work of one queue, or of all copy engines.
 class Lane {
  public:
-  enum class Order { in_queue, none };  // whether what comes after a waiting barrier waits too
+  enum class Order { in_queue, none };  // whether work after a waiting barrier waits too
 
   explicit Lane(Order order) : order_(order) {}
 
-  // To be called before the packet is handed on; may give it a completion signal.
+  // To be called before the packet is passed on; may give it a completion signal.
   void submitted(Packet& packet);
   void submitted_copy(hsa_signal_t completion, std::span<const hsa_signal_t> waits_for);
 
-  // Nothing runs, and nothing will unless somebody completes a signal that it waits for.
+  // Whether nothing runs, nor will run until some signal that the work waits for is completed.
   bool quiet();
   bool empty();
-  // Grows whenever something is found complete.
+  // Increases whenever work is found complete.
   uint64_t completed() const { return completed_.load(); }
 
  private:
@@ -65,7 +65,7 @@ class Lane {
 
 Lane& copy_lane();
 
-// Those that stand in where a dispatch has none, and are not in use.
+// Destroys the unused signals of the pool from which dispatches without a signal are given one.
 void destroy_signals();
 
 }  // namespace rpd::isolate

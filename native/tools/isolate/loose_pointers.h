@@ -1,4 +1,4 @@
-// Kernel arguments that look like pointers to memory of this process that is in no region.
+// Finds kernel arguments that look like pointers to memory of this process outside all regions.
 #pragma once
 
 #include <span>
@@ -10,8 +10,8 @@
 
 namespace rpd::isolate {
 
-// Described, one text each. Only arguments that the compiler knows to be pointers are looked at; those inside structures
-// and in memory are not found.
+// Returns one description for each. Examines only arguments that the compiler knows to be pointers; pointers inside
+// structures and in memory are not found.
 std::vector<std::string> loose_pointers(std::span<const unsigned char> kernarg, const capture::KernelMetadata& kernel,
                                         const std::vector<capture::Region>& regions);
 

@@ -29,14 +29,14 @@ class DirectAccess final : public MemoryAccess {
   }
 
  private:
-  static constexpr uint64_t kStep = 1 << 20;  // what is untouched is found in such steps
+  static constexpr uint64_t kStep = 1 << 20;  // granularity of the search for untouched memory
 
   const rpd_api& device_;
   const UntouchedMemory untouched_;
   const std::vector<unsigned char> nothing_;
 };
 
-// A GPU's memory is copied through two buffers: one fills while the other is being worked on.
+// A GPU's memory is copied through two buffers: one is filled while the other is being processed.
 class StagedAccess final : public MemoryAccess {
  public:
   explicit StagedAccess(hsa_agent_t agent) : agent_(agent) {

@@ -1,4 +1,4 @@
-// Reads memory of the program in pieces, wherever it is, through a bounded buffer.
+// Reads the program's memory, wherever it is, in pieces through a bounded buffer.
 #pragma once
 
 #include <functional>
@@ -15,12 +15,13 @@ class MemoryAccess {
 
   virtual ~MemoryAccess() = default;
 
-  // Calls `piece` with the memory's bytes in ascending order, whole pieces except the last. Throws std::runtime_error.
+  // Calls `piece` with the memory's bytes in ascending order, in pieces of kPiece except for the last. Throws
+  // std::runtime_error.
   using Piece = std::function<void(uint64_t offset, std::span<const unsigned char> bytes)>;
   virtual void read(const Source& source, const Piece& piece) = 0;
 };
 
-// Copies device memory to the host where the host cannot read it; `always` does so even where it can.
+// Copies device memory to the host if the host cannot read it directly; with `always_copy`, even if it can.
 std::unique_ptr<MemoryAccess> memory_access(hsa_agent_t agent, bool always_copy);
 
 }  // namespace rpd::isolate

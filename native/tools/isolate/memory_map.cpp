@@ -135,7 +135,7 @@ hsa_status_t pool_free(void* address) {
 
 hsa_status_t memory_allocate(hsa_region_t region, size_t bytes, void** address) {
   const hsa_status_t status = hsa.core.hsa_memory_allocate_fn(region, bytes, address);
-  if (status == HSA_STATUS_SUCCESS) allocated(region.handle, *address, bytes);  // ROCr's regions are its pools
+  if (status == HSA_STATUS_SUCCESS) allocated(region.handle, *address, bytes);  // ROCr's regions are the same as its pools
   return status;
 }
 
@@ -147,7 +147,7 @@ hsa_status_t memory_free(void* address) {
 
 struct Locks {
   std::mutex mutex;
-  std::unordered_map<void*, void*> agent_address;  // by the host's
+  std::unordered_map<void*, void*> agent_address;  // by host address
 };
 
 Locks& locks() {
@@ -184,7 +184,7 @@ hsa_status_t memory_unlock(void* host) {
   return hsa.amd.hsa_amd_memory_unlock_fn(host);
 }
 
-// HIP maps managed memory itself and only then says so to ROCr.
+// HIP maps managed memory itself and informs ROCr only afterwards.
 hsa_status_t svm_attributes_set(void* address, size_t bytes, hsa_amd_svm_attribute_pair_t* attributes, size_t count) {
   const hsa_status_t status = hsa.amd.hsa_amd_svm_attributes_set_fn(address, bytes, attributes, count);
   if (status == HSA_STATUS_SUCCESS) memory_map().add(reinterpret_cast<uint64_t>(address), bytes, Kind::managed, {});
@@ -248,7 +248,7 @@ hsa_status_t interop_unmap(void* address) {
   return hsa.amd.hsa_amd_interop_unmap_buffer_fn(address);
 }
 
-// An image's descriptor is in the kernel's arguments, but how its texels lie in memory depends on the GPU.
+// An image's descriptor is in the kernel's arguments, but the layout of its texels in memory depends on the GPU.
 hsa_status_t image_create(hsa_agent_t agent, const hsa_ext_image_descriptor_t* descriptor, const void* data,
                           hsa_access_permission_t access, hsa_ext_image_t* image) {
   const hsa_status_t status = hsa.image.hsa_ext_image_create_fn(agent, descriptor, data, access, image);

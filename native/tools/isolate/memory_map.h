@@ -1,4 +1,4 @@
-// What memory of the program the GPUs can see now, as the program asked for it.
+// The program's memory that GPUs can access at present, as the program requested it.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace rpd::isolate {
 
-// A region to be captured, and whose memory it is.
+// A region to be captured, and the agent whose memory it is.
 struct Source {
   capture::Region region;
   hsa_agent_t agent{};  // handle 0: the host's
@@ -23,7 +23,7 @@ class MemoryMap {
   void add(uint64_t address, uint64_t bytes, capture::Kind kind, hsa_agent_t agent);
   void remove(uint64_t address);
 
-  // Memory that a capture cannot hold, described; to be named if it is still there.
+  // Memory that a capture cannot hold, with a description; foreign() lists it while it exists.
   void add_foreign(uint64_t address, const std::string& what);
   void remove_foreign(uint64_t address);
 
@@ -44,7 +44,7 @@ class MemoryMap {
 
 MemoryMap& memory_map();
 
-// Whether this process may read all of it: registered memory can be unmapped behind ROCr's back.
+// Whether this process can read the whole range: registered memory can be unmapped behind ROCr's back.
 bool is_readable(uint64_t address, uint64_t bytes);
 
 }  // namespace rpd::isolate

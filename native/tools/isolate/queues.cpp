@@ -1,4 +1,5 @@
-// Queues: every packet of the program passes here, in some submitting thread, until the chosen dispatch has come by.
+// Queues: until the chosen dispatch has been submitted, every packet of the program passes through here, in some submitting
+// thread.
 #include <mutex>
 #include <shared_mutex>
 #include <span>
@@ -17,7 +18,7 @@
 namespace rpd::isolate {
 namespace {
 
-// Without any dispatch or copy completing meanwhile. Kernels on the software device can be slow.
+// Time without any dispatch or copy completing. Kernels on the software device can be slow.
 constexpr int64_t kPatienceSeconds = 600;
 
 struct WatchedQueue {
@@ -60,7 +61,7 @@ OpenQueues& open_queues() {
   return queues;
 }
 
-// Returns when `drained` holds, or false if nothing of `lanes` completes for too long.
+// Waits until `drained` holds; returns false if nothing in `lanes` completes for too long.
 template <class Drained>
 bool wait_until(const std::vector<Lane*>& lanes, Drained drained) {
   const auto progress = [&] {
@@ -90,7 +91,7 @@ bool all_quiet(const std::vector<Lane*>& lanes) {
   return true;
 }
 
-// The chosen dispatch comes after all that its queue holds; what other queues hold must have come to rest.
+// Waits until everything before the chosen dispatch in its own queue is complete, and the other queues are quiet.
 bool drain(Lane& own) {
   const std::vector<Lane*> lanes = open_queues().lanes();
   if (!wait_until(lanes, [&] { return own.empty(); })) return false;
@@ -156,12 +157,12 @@ hsa_status_t create_queue(hsa_agent_t agent, uint32_t size, hsa_queue_type32_t t
 }
 
 hsa_status_t destroy_queue(hsa_queue_t* queue) {
-  if (WatchedQueue* const known = open_queues().find(queue)) known->lane.empty();  // its signals can be used again
+  if (WatchedQueue* const known = open_queues().find(queue)) known->lane.empty();  // returns its signals to the pool
   open_queues().closed(queue);
   return hsa.core.hsa_queue_destroy_fn(queue);
 }
 
-// Also after the capture: the ring that RingThrottle guards is there as long as the queue.
+// Needed after the capture, too: the ring that RingThrottle guards exists as long as the queue.
 uint64_t add_write_index(const hsa_queue_t* handle, uint64_t count) {
   WatchedQueue* const queue = open_queues().find(handle);
   if (queue == nullptr) return hsa.core.hsa_queue_add_write_index_scacq_screl_fn(handle, count);
@@ -189,7 +190,7 @@ void wrap_queues(HsaApiTable* table) {
   CoreApiTable& core = *table->core_;
   core.hsa_queue_create_fn = create_queue;
   core.hsa_queue_destroy_fn = destroy_queue;
-  // The strongest order serves all.
+  // The strongest memory order serves all variants.
   core.hsa_queue_add_write_index_relaxed_fn = add_write_index;
   core.hsa_queue_add_write_index_scacquire_fn = add_write_index;
   core.hsa_queue_add_write_index_screlease_fn = add_write_index;

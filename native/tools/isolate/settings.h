@@ -1,4 +1,4 @@
-// What to capture and where to, from the environment.
+// What to capture and where to put it, from the environment.
 #pragma once
 
 #include <cstdint>
@@ -8,21 +8,21 @@
 namespace rpd::isolate {
 
 struct Settings {
-  std::string pattern;      // of the kernels wanted, as it was given; see wanted.h
-  std::string ask;          // the folder where it is asked which these are; empty: pattern is a piece of their names
-  uint64_t dispatch = 0;    // which of those that match, from 0
+  std::string pattern;      // selects the wanted kernels, as given; see wanted.h
+  std::string ask;          // folder for asking which kernels match; empty: the pattern is a substring of their names
+  uint64_t dispatch = 0;    // index among the matching dispatches, from 0
   std::string folder;       // where isolate_capture_<pid> goes; absolute
   std::optional<int> zstd_level;
-  bool staged_copies = false;  // read device memory by copies even where it could be read directly
+  bool staged_copies = false;  // read device memory by copies even if it could be read directly
 };
 
-// ISOLATE_KERNEL, ISOLATE_ASK, ISOLATE_DISPATCH_INDEX, ISOLATE_OUTPUT_DIR, ISOLATE_ZSTD_LEVEL, ISOLATE_STAGED. Nothing if there
-// is no kernel to capture, or (after saying so) if a value cannot be understood.
+// Reads ISOLATE_KERNEL, ISOLATE_ASK, ISOLATE_DISPATCH_INDEX, ISOLATE_OUTPUT_DIR, ISOLATE_ZSTD_LEVEL and ISOLATE_STAGED.
+// Returns nothing if there is no kernel to capture, or (after reporting it) if a value is invalid.
 std::optional<Settings> settings_from_environment();
 
-// One line on stderr, and in the file that ISOLATE_REPORT names, if any.
+// Writes one line to stderr, and to the file that ISOLATE_REPORT names, if any.
 void report(const char* event, const std::string& text);
-// The same, in that file only.
+// The same, to that file only.
 void record(const char* event, const std::string& text);
 
 }  // namespace rpd::isolate

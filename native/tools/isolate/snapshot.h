@@ -1,4 +1,4 @@
-// The program's memory before and after the kernel, written as a capture's.
+// Writes the program's memory before and after the kernel to a capture.
 #pragma once
 
 #include <vector>
@@ -12,9 +12,9 @@ class Snapshot {
  public:
   Snapshot(capture::Writer& writer, MemoryAccess& access, const std::vector<Source>& sources);
 
-  // All pages that are not zero. Remembers a checksum of each page: 8 bytes for 4096.
+  // Writes all pages that are not zero. Keeps a checksum of each page: 8 bytes for every 4096.
   void before();
-  // The pages that differ from before.
+  // Writes the pages that have changed since before().
   void after();
 
  private:

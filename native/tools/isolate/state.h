@@ -1,4 +1,4 @@
-// What the library was asked for, and how far it is: before the capture everything is watched, after it nothing.
+// The library's settings and state: before the capture it watches everything, after it nothing.
 #pragma once
 
 #include <atomic>
@@ -7,7 +7,7 @@
 
 namespace rpd::isolate {
 
-// Of this process; only where the library is active.
+// The settings of this process; to be called only if the library is active.
 const Settings& settings();
 
 // Set by OnLoad; cleared when the capture is made or has failed, at OnUnload, and in forked children.

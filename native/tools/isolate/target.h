@@ -1,4 +1,4 @@
-// Which dispatch is to be captured, and what was dispatched instead.
+// Identifies the dispatch to be captured, and records what was dispatched in case there is none.
 #pragma once
 
 #include <cstdint>
@@ -6,12 +6,12 @@
 
 namespace rpd::isolate {
 
-// Of the dispatches of wanted kernels, whether this next one is it. Once.
+// To be called once for each dispatch of a wanted kernel: whether this is the one to capture.
 bool is_the_one();
 uint64_t wanted_index();
 
 void saw_dispatch(const std::string& kernel_name);
-// For the report when there was no capture.
+// A description for the report that there was no capture.
 std::string what_was_dispatched();
 
 }  // namespace rpd::isolate

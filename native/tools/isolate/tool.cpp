@@ -19,12 +19,12 @@ std::optional<Settings>& chosen_settings() {
 // A forked child has no GPU of its own.
 void on_fork_in_child() { watching.store(false); }
 
-// At the end of a program in which the dispatch never came.
+// Reports at exit if the dispatch never came.
 void on_exit() {
   if (watching.exchange(false)) report_failure(what_was_dispatched());
 }
 
-// The last moment at which ROCr still takes calls.
+// The last moment at which ROCr still accepts calls.
 hsa_status_t shut_down() {
   give_up_signals();
   return hsa.core.hsa_shut_down_fn();

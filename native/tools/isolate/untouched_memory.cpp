@@ -15,7 +15,7 @@ namespace {
 
 constexpr const char* kName = "/memfd:hsakmt_model (deleted)";  // [libhsakmt, hsakmtmodel.c]
 
-// A description of its own of the open file, so that the position of the other one is left alone.
+// Opens the file again, with a separate open file description, so that the position of the original is not changed.
 int reopened() {
   std::error_code error;
   for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd", error)) {

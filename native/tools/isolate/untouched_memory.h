@@ -1,5 +1,6 @@
-// The software device's memory is a file in memory (of ROCr's model support), and what no one has written are holes in it.
-// Reading a hole through a mapping makes memory of it: a program that has allocated far more than it uses would run out.
+// Finds memory that was never written. The software device's memory is an in-memory file (of ROCr's model support), with holes
+// where nothing has been written. Reading a hole through a mapping would allocate it: a program that has allocated far
+// more than it uses would run out of memory.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +15,7 @@ class UntouchedMemory {
   ~UntouchedMemory();
   UntouchedMemory(const UntouchedMemory&) = delete;
 
-  // Whether nothing of these bytes at this address of the process was ever written. False where that is unknown.
+  // Whether none of these bytes at this address of the process has ever been written. False if that is unknown.
   bool holds(const void* memory, uint64_t bytes) const;
 
  private:

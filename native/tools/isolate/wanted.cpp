@@ -20,11 +20,11 @@ using namespace std::chrono_literals;
 constexpr auto kLook = 200us;
 constexpr int kLooksBetweenRings = 2500;
 
-// False where nobody has the bell: who would answer is gone.
+// Returns false if nobody has the bell open: the process that would answer is gone.
 bool ring(const std::string& folder) {
   const int bell = open((folder + "/bell").c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC);
   if (bell < 0) return false;
-  static_cast<void>(!write(bell, "?", 1));  // where it is full, whoever listens has been woken
+  static_cast<void>(!write(bell, "?", 1));  // if it is full, the listener has already been woken
   close(bell);
   return true;
 }

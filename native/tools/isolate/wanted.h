@@ -1,5 +1,5 @@
-// Which kernels are wanted. Who reads the user's regular expression is the Python side, so that there is one dialect: it is
-// asked by files. Without it, ISOLATE_KERNEL is a piece of a name, and no expression at all.
+// Decides which kernels are wanted. The Python side interprets the user's regular expression, so that there is only one
+// dialect; it is asked through files. Without it, ISOLATE_KERNEL is a plain substring of the name.
 #pragma once
 
 #include <span>
@@ -13,10 +13,10 @@ struct KernelNames {
   std::string demangled;
 };
 
-// Of each kernel whether it is wanted. Waits for the answer; none is wanted (after saying so) where nobody answers.
+// Returns for each kernel whether it is wanted. Waits for the answer; if nobody answers, reports that and wants none.
 //
-// In the folder that ISOLATE_ASK names: a question NAME.question holds mangled and demangled names, each ended by a zero
-// byte; a byte written to the FIFO "bell" says that it is there. NAME.answer holds '1' or '0' for each kernel.
+// In the folder that ISOLATE_ASK names, the question NAME.question holds mangled and demangled names, each terminated by a
+// zero byte; a byte written to the FIFO "bell" announces it. NAME.answer holds '1' or '0' for each kernel.
 std::vector<bool> wanted_of(std::span<const KernelNames> kernels);
 
 }  // namespace rpd::isolate

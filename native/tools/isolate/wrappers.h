@@ -1,4 +1,4 @@
-// What each part of the library puts into the API table.
+// Install the wrappers of each part of the library in the API table.
 #pragma once
 
 #include "common/hsa.h"
@@ -12,7 +12,7 @@ void wrap_copies(HsaApiTable* table);
 void wrap_queues(HsaApiTable* table);
 void wrap_failures(HsaApiTable* table);
 
-// Destroys the signals that queues were given. ROCr warns of signals that are left when it goes.
+// Destroys the signals that queues were given. ROCr warns about signals that remain at shutdown.
 void give_up_signals();
 
 }  // namespace rpd::isolate

@@ -1,4 +1,4 @@
-// SQLite, as far as writing one file in one go needs it. Errors are exceptions that name what SQLite said.
+// A minimal SQLite wrapper for writing one file in one go. Errors are exceptions with SQLite's message.
 #pragma once
 
 #include <cstdint>
@@ -30,8 +30,8 @@ class Database {
   sqlite3* handle_ = nullptr;
 };
 
-// INSERT INTO table (columns...) VALUES (?, ...), executed once per row() with values of any of: integers, double,
-// text, nullopt or an empty optional for NULL. Values are bound, never spliced into SQL; row() is done with them.
+// INSERT INTO table (columns...) VALUES (?, ...), executed once per row(). Values can be integers, double, text, or nullopt or
+// an empty optional for NULL. They are bound, never spliced into the SQL; row() does not keep references to them.
 class Insert {
  public:
   Insert(Database& database, std::string_view table, std::string_view columns);

@@ -54,8 +54,8 @@ void DownwardClosedSet::insert_all(const DownwardClosedSet& other) {
   }
 }
 
-// Of two frontiers, an element falls away if the other side knows it complete without having it in its own frontier:
-// then something over there implies it.
+// An element of one frontier is dropped if the other side knows that it is complete but does not have it in its own
+// frontier: then an element of that frontier implies it.
 SharedKnowledge Dependencies::merge(const SharedKnowledge& into, const SharedKnowledge& from, EdgeKind at_least) const {
   if (from->frontier.empty()) return into;
   auto merged = std::make_shared<Knowledge>();

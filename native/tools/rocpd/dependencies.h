@@ -1,9 +1,9 @@
-// Who had to wait for whom, exactly: replays what was submitted, which signals it completes and waits for, and what
-// the host had seen, and gives for every dispatch and copy the ones that it follows directly.
+// The exact dependencies between operations: replays what was submitted, which signals it completes and waits for, and what
+// the host had seen, and determines for every dispatch and copy the operations that it directly depends on.
 //
-// "Directly" means transitively reduced: of everything that is certain to be complete when an operation starts, only
-// what no other such operation already implies. Barrier packets order things without being operations themselves;
-// they pass on what they wait for.
+// "Directly" means transitively reduced: of all operations that are certain to be complete when an operation starts, only
+// those that no other of them already implies. Barrier packets order operations without being operations themselves; they
+// pass on what they wait for.
 #pragma once
 
 #include <cstdint>
@@ -14,14 +14,14 @@
 
 namespace rpd::rocpd {
 
-// How an order comes about. A path through several means counts as its weakest link, which is the largest value.
+// What orders two operations. A path of several links counts as its weakest one, which has the largest value.
 enum class EdgeKind : uint8_t {
   queue,   // the queue's own order: barrier bit or barrier packet
   signal,  // a completion signal that a packet or a copy waits for
-  host,    // the submitting thread had seen it complete
+  host,    // the submitting thread had seen the operation complete
 };
 
-// Where an operation stands: in the order of one queue, or of all copies.
+// The place of an operation in the order of one queue, or of all copies.
 struct Position {
   uint32_t chain, index;
   bool operator==(const Position&) const = default;
@@ -29,8 +29,8 @@ struct Position {
 
 inline constexpr uint32_t kCopies = 0;  // the chain of all copies; queues follow
 
-// To a dispatch or copy, by its id. All that is kept of an operation is in the edges to it, so that what nothing can
-// wait for directly any more takes no memory.
+// An edge to a dispatch or copy, given by its id. Operations are kept only as edges to them, so that an operation that
+// nothing can directly depend on any more takes no memory.
 struct Edge {
   uint64_t id;
   Position position;
@@ -38,8 +38,8 @@ struct Edge {
   bool is_to_copy() const { return position.chain == kCopies; }
 };
 
-// A set of operations that contains, with each, everything before it. Nearly always it is "all of this queue up to
-// here" for each queue, so that is how it is stored: per chain a prefix length and the few positions beyond it.
+// A set of operations that contains, with each operation, everything before it. Nearly always this means "everything up to
+// here" for each queue, so it is stored as a prefix length per chain and the few positions beyond it.
 class DownwardClosedSet {
  public:
   bool contains(Position position) const;
@@ -56,7 +56,7 @@ class DownwardClosedSet {
   std::vector<Chain> chains_;
 };
 
-// What is known to be complete at some moment, and its maximal elements: those that imply the rest.
+// The operations known to be complete at some moment, and the maximal ones among them, which imply the rest.
 struct Knowledge {
   DownwardClosedSet complete;
   std::vector<Edge> frontier;
@@ -66,8 +66,8 @@ using SharedKnowledge = std::shared_ptr<const Knowledge>;
 
 class Dependencies {
  public:
-  // Each in the order in which it was recorded. Signal handle 0 means none; signals nobody was seen to complete
-  // belong to the host alone and order nothing here. Both return the direct predecessors of the new operation.
+  // To be called in the order of recording. Signal handle 0 means none; signals that no recorded operation completes belong to
+  // the host alone and order nothing here. Both return the direct predecessors of the new operation.
   std::vector<Edge> dispatch(uint64_t id, uint32_t queue, uint32_t thread, bool barrier_bit, uint64_t completion_signal);
   std::vector<Edge> copy(uint64_t id, uint32_t thread, std::span<const uint64_t> signals, uint64_t completion_signal);
 
@@ -81,8 +81,8 @@ class Dependencies {
  private:
   struct Queue {
     uint32_t chain;
-    SharedKnowledge all;   // complete once everything submitted so far is
-    SharedKnowledge gate;  // complete once the last blocking packet is
+    SharedKnowledge all;   // what is complete once everything submitted so far is
+    SharedKnowledge gate;  // what is complete once the last blocking packet is
   };
 
   Queue& queue(uint32_t id);

@@ -1,4 +1,4 @@
-// Who wrote the trace: the machine, and a guid for the process that is the same whenever its spool is converted.
+// The origin of a trace: the machine, and a guid for the process that is the same every time its spool is converted.
 #pragma once
 
 #include <cstdint>
@@ -9,14 +9,14 @@
 namespace rpd::rocpd {
 
 struct Machine {
-  std::string id;  // /etc/machine-id, or the host's name where there is none
+  std::string id;  // from /etc/machine-id, or the host's name if there is none
   uint64_t hash;
   uint64_t node_id;  // of rocpd_info_node
 };
 
 Machine this_machine();
 
-// UUIDv7-shaped, with the process's start in ms since boot where that has the date, as rocprofv3 does it.
+// In the form of a UUIDv7, but with the process's start in ms since boot in place of the date, as in rocprofv3.
 std::string guid_of(const spool::Process& process, const Machine& machine);
 
 }  // namespace rpd::rocpd

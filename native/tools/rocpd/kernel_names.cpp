@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::string_view kSuffix = ".kd";
 
-// The part of a demangled function that names it: no return type, scopes, template arguments or parameters.
+// The bare name of a demangled function: without return type, scopes, template arguments and parameters.
 std::string base_name(std::string_view function) {
   size_t begin = 0, end = function.size();
   int depth = 0;

@@ -6,13 +6,13 @@
 namespace rpd::rocpd {
 
 struct KernelNames {
-  std::string formatted;  // "ns::reduce_sum(double const*, double*, int)": what people read
+  std::string formatted;  // "ns::reduce_sum(double const*, double*, int)": for display
   std::string demangled;  // the same with " [clone .kd]"
   std::string truncated;  // "reduce_sum"
 };
 
-// `symbol` is the kernel descriptor's, "_ZN2ns10reduce_sumEPKdPdi.kd". One that is not a C++ name stays as it is,
-// and keeps its ".kd" in the last two.
+// `symbol` is the kernel descriptor's, "_ZN2ns10reduce_sumEPKdPdi.kd". A symbol that is not a C++ name is not changed, and
+// keeps its ".kd" in the last two forms.
 KernelNames kernel_names(const std::string& symbol);
 
 }  // namespace rpd::rocpd

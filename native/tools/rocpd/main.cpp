@@ -1,11 +1,12 @@
 // rocmperf-rocpd-writer: turns the spool of a traced process into a rocpd database beside it.
 //
-//   rocmperf-rocpd-writer SPOOL          by hand, for a spool that was left behind
-//   rocmperf-rocpd-writer --after PID    by the tracer: waits until the process is gone. Descriptor 3 is the read end of a
-//                                        pipe that only it holds open and that says SPOOL, if it comes to one
+//   rocmperf-rocpd-writer SPOOL          run by hand, for a spool that was left behind
+//   rocmperf-rocpd-writer --after PID    run by the tracer: waits until the process is gone. Descriptor 3 is the read end of
+//                                        a pipe that only that process holds open, and through which it sends SPOOL, if it
+//                                        creates one
 //
-// SPOOL is <database>.spool. The database appears under its name only when it is whole; otherwise <database>.error
-// holds the reason why there is none. While it works, it touches <database>.partial.
+// SPOOL is <database>.spool. The database appears under its name only when it is complete; otherwise <database>.error
+// holds the reason why there is none. While the writer works, it touches <database>.partial.
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/stat.h>
@@ -40,14 +41,14 @@ uint64_t now_ns() {
   return uint64_t(t.tv_sec) * 1'000'000'000 + uint64_t(t.tv_nsec);
 }
 
-// Leaves the traced process's family: it must neither wait for this one nor be sent its SIGCHLD later.
+// Stops being a child of the traced process, which must neither wait for this one nor receive its SIGCHLD later.
 void leave_family() {
   const pid_t child = fork();
   if (child > 0) _exit(0);
 }
 
-// The end of the pipe is the end of the process, or of its interest in the pipe (a program that closes every
-// descriptor it finds); the pid descriptor, where the kernel gives one, tells the two apart. Returns what the pipe said.
+// The pipe is closed when the process ends, or when it closes every descriptor that it finds, as some programs do; the pid
+// descriptor, if the kernel provides one, distinguishes the two. Returns the text received through the pipe.
 std::string wait_until_gone(int process) {
   std::string said;
   char part[4096];
@@ -74,7 +75,7 @@ void convert(const std::string& spool, const std::string& database, uint64_t end
   unlink(partial.c_str());
   std::ofstream{partial};
   SpoolReader reader(spool);
-  // Whoever waits for the database sees by this file's time that work goes on, also while only the spool is read.
+  // This file's time shows anyone who waits for the database that work is in progress, even while only the spool is read.
   reader.on_progress([&] { utimensat(AT_FDCWD, partial.c_str(), nullptr, 0); });
   write_database(reader, read_trace(reader), end_ns, partial);
   sync_file(partial);
@@ -95,7 +96,7 @@ int report(const std::string& spool, const std::string& database, const std::str
 }  // namespace
 
 int main(int argc, char** argv) {
-  std::signal(SIGXFSZ, SIG_IGN);  // a file size limit is then a write error, and reported as one
+  std::signal(SIGXFSZ, SIG_IGN);  // exceeding a file size limit is then a write error, and reported as one
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGHUP, SIG_IGN);
   if (argc != 2 && !(argc == 3 && std::strcmp(argv[1], "--after") == 0)) {
@@ -107,7 +108,7 @@ int main(int argc, char** argv) {
     const int process = static_cast<int>(syscall(SYS_pidfd_open, std::atoi(argv[2]), 0));
     leave_family();
     spool = wait_until_gone(process);
-    if (spool.empty()) return 0;  // it ended before it began to record
+    if (spool.empty()) return 0;  // the process ended before it began to record
   }
   if (!spool.ends_with(kSpoolSuffix)) {
     std::fprintf(stderr, "rocmperf-rocpd-writer: %s is not called <database>.spool\n", spool.c_str());

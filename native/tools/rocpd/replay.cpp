@@ -49,7 +49,7 @@ class Player {
 
   void on_kernel(const RecordView& record) {
     const auto kernel = record.fixed<spool::Kernel>();
-    // An address can be loaded again with another kernel: a dispatch means the latest before it.
+    // Another kernel can be loaded at the same address later: a dispatch refers to the latest one before it.
     kernel_ids_[kernel.kernel_object] = kernel.kernel_id;
     describe(record);
   }
@@ -81,7 +81,7 @@ class Player {
     if (!dependencies_) return;
     const auto barrier = record.fixed<spool::Barrier>();
     std::span<const uint64_t> signals(barrier.signals);
-    // Of several signals any one of which is enough, none is certain to have been waited for.
+    // If any one of several signals is enough, none of them is certain to have been waited for.
     const auto used = std::count_if(signals.begin(), signals.end(), [](uint64_t s) { return s != 0; });
     if (barrier.waits == spool::Waits::any && used > 1) signals = {};
     dependencies_->barrier(barrier.queue_id, barrier.thread, barrier.barrier_bit != 0, barrier.waits != spool::Waits::none,

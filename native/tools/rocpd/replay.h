@@ -1,6 +1,6 @@
-// Plays a spool from its beginning and hands over each operation once it is whole: as submitted, with its times and
-// counters, and with the operations that it had to wait for. Keeps only what is in flight, so that a spool of any
-// length is read in the same memory.
+// Replays a spool from its beginning and delivers each operation once it is complete: as submitted, with its times and
+// counters, and with the operations that it had to wait for. Keeps only operations in flight, so that memory use does not
+// depend on the length of the spool.
 #pragma once
 
 #include <cstdint>
@@ -15,9 +15,9 @@ namespace rpd::rocpd {
 
 struct Dispatch {
   spool::Dispatch fixed;
-  uint64_t kernel_id = 0;  // 0: its kernel object belongs to no code object that was seen
+  uint64_t kernel_id = 0;  // 0: its kernel object belongs to no recorded code object
   uint64_t start_ns = 0, end_ns = 0;
-  std::vector<double> counters;  // one a counter, or none
+  std::vector<double> counters;  // one value per counter, or empty
   std::vector<Edge> after;
 };
 
@@ -29,10 +29,10 @@ struct Copy {
 
 struct Region {
   spool::Region fixed;
-  std::string_view function;  // in the spool
+  std::string_view function;  // points into the spool
 };
 
-// What is done with each; what is left empty is passed over.
+// What to call for each kind of record; kinds without a function are skipped.
 struct Visitor {
   std::function<void(const RecordView&)> description;  // of the process, its agents, queues, code, kernels, counters
   std::function<void(const Dispatch&)> dispatch;
@@ -45,8 +45,8 @@ struct Unfinished {
   uint64_t dispatches, copies;
 };
 
-// `dependencies` finds what each operation waited for; without it `after` stays empty, which is much quicker.
-// Returns how many operations never became whole. Throws SpoolError if the spool is damaged.
+// `dependencies` determines what each operation waited for; without it `after` stays empty, which is much faster.
+// Returns the number of operations that never became complete. Throws SpoolError if the spool is damaged.
 Unfinished replay(const SpoolReader& spool, const Visitor& visitor, Dependencies* dependencies = nullptr);
 
 }  // namespace rpd::rocpd

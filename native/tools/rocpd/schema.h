@@ -2,7 +2,7 @@
 
 namespace rpd::rocpd {
 
-// rocpd/schema.sql as it was at build time, with its {{uuid}} and {{guid}}.
+// rocpd/schema.sql as of build time, with its placeholders {{uuid}} and {{guid}}.
 extern const char* const kSchema;
 
 }  // namespace rpd::rocpd

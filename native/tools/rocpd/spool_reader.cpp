@@ -51,7 +51,7 @@ std::span<const std::byte> SpoolReader::record_at(size_t at) const {
   return file_.subspan(at, record.bytes);
 }
 
-// Gives back the memory of what has been read: the file is still there to be read again.
+// Releases the memory of the part that has been read; it can be read from the file again.
 size_t SpoolReader::pass(size_t from, size_t to) const {
   const size_t end = to & ~(kStride - 1);
   madvise(const_cast<std::byte*>(file_.data()) + from, end - from, MADV_DONTNEED);

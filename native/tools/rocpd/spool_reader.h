@@ -1,4 +1,4 @@
-// Reads a spool file, checking every length: the file may come from anywhere when the writer is called by hand.
+// Reads a spool file, checking every length: when the writer is run by hand, the file may come from anywhere.
 #pragma once
 
 #include <cstddef>
@@ -33,13 +33,13 @@ class RecordView {
     return value;
   }
 
-  // The strings behind a fixed part of type T, in order.
+  // The index-th of the strings after a fixed part of type T.
   template <class T>
   std::string_view string(int index) const {
     return string_after(sizeof(T), index);
   }
 
-  // `count` array elements behind a fixed part of type T.
+  // Copies `count` array elements that follow a fixed part of type T.
   template <class T, class Element>
   void array(size_t count, Element* into) const {
     if ((bytes_.size() - sizeof(T)) / sizeof(Element) < count) throw SpoolError("an array is longer than its record");
@@ -63,7 +63,7 @@ class SpoolReader {
   uint64_t lost() const { return header_.lost; }
   uint64_t bytes() const { return header_.used; }
 
-  // Called again and again while the spool is read, however often that is.
+  // Sets a function to be called repeatedly whenever the spool is read.
   void on_progress(std::function<void()> call) { progress_ = std::move(call); }
 
   template <class Visit>

@@ -28,7 +28,7 @@ void replace_all(std::string& text, std::string_view what, std::string_view by) 
     text.replace(at, what.size(), by);
 }
 
-// Ids are positions in byte order, from 1; the empty string is therefore always 1.
+// Ids are positions in byte order, starting at 1; the empty string is therefore always 1.
 class Strings {
  public:
   void add(const std::string& text) { ids_.emplace(text, 0); }
@@ -58,7 +58,7 @@ class Writer {
   }
 
   void write() {
-    // The file is private until it is renamed, so a journal would protect nobody.
+    // The file is private until it is renamed, so a journal would have no use.
     database_.run("PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; PRAGMA foreign_keys=OFF; BEGIN");
     std::string schema = kSchema;
     replace_all(schema, "{{uuid}}", suffix_);
@@ -82,7 +82,7 @@ class Writer {
   }
 
  private:
-  // rocprofv3 numbers the events one kind after the other, each kind by id.
+  // rocprofv3 numbers events kind by kind, and within a kind by id.
   uint64_t event_of_region(uint64_t correlation) const { return correlation; }
   uint64_t event_of_dispatch(uint64_t id) const { return trace_.last_correlation + id; }
   uint64_t event_of_copy(uint64_t id) const { return event_of_dispatch(trace_.dispatches.last()) + id; }
@@ -173,7 +173,7 @@ class Writer {
     }
   }
 
-  // Queues and streams are named by their first appearance, not by their id.
+  // Queues and streams are named in order of first appearance, not by id.
   void write_named(const char* table_name, const char* what, const std::vector<uint32_t>& appearances) {
     Insert insert(database_, table(table_name), "id, nid, pid, name");
     insert.row(0, nid(), pid(), std::string("Default ") + what);
@@ -229,7 +229,7 @@ class Writer {
     }
   }
 
-  // One description a counter, of the agent on which it was collected first.
+  // One description per counter, for the agent on which it was collected first.
   void write_counter_descriptions() {
     if (!trace_.counting_node) return;
     const uint32_t node = *trace_.counting_node;

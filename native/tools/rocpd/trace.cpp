@@ -12,7 +12,7 @@ std::string text(const RecordView& record, int index) {
   return std::string(record.string<T>(index));
 }
 
-// Queues and streams are named by their first operation: dispatches count first, then copies, then allocations.
+// Queues and streams are named in order of their first operation: dispatches count first, then copies, then allocations.
 class Appearances {
  public:
   void add(uint32_t what, int kind, uint64_t id) {
@@ -86,7 +86,7 @@ class Survey {
     trace_.counters.push_back({text<C>(record, 0), text<C>(record, 1), text<C>(record, 2)});
   }
 
-  // Ids are given in turn, so one beyond the number of records is damage, and would ask for any amount of memory.
+  // Ids are consecutive, so an id above the number of records means damage, and could require any amount of memory.
   void note(Written& written, uint64_t id) {
     if (id > spool_.bytes()) throw SpoolError("has an operation with an impossible number");
     written.add(id);

@@ -1,5 +1,6 @@
-// What a spool says of one traced process besides the operations themselves: who and what took part, and which
-// operations are whole. Its size goes with the number of kernels, threads and the like, and one bit an operation.
+// What a spool says about one traced process besides the operations themselves: the agents, queues, kernels and so on, and
+// which operations are complete. Its size grows with the number of kernels, threads and the like, plus one bit per
+// operation.
 #pragma once
 
 #include <cstdint>
@@ -38,7 +39,7 @@ struct Kernel {
   std::string name;
 };
 
-// Which of the operations 1, 2, 3, ... are in the database.
+// The set of those operations 1, 2, 3, ... that are in the database.
 class Written {
  public:
   void add(uint64_t id) {

@@ -1,8 +1,8 @@
-// The spool: what the tracer appends while the program runs and rocmperf-rocpd-writer reads once it is gone.
+// The spool: records that the tracer appends while the program runs, and that rocmperf-rocpd-writer reads after its end.
 //
-// A file header, then records in the order in which things happened. The order is part of the meaning: a record of
-// a packet stands before everything that saw it complete, so the writer can replay submissions, signals and waits.
-// Both sides are built together; the format has a version only to refuse a spool of another build clearly.
+// A file header, then records in the order of events. The order is significant: the record of a packet precedes everything
+// that saw it complete, so that the writer can replay submissions, signals and waits. Both sides are built together; the
+// format has a version only so that a spool of another build can be refused clearly.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +17,8 @@ struct FileHeader {
   char magic[8];
   uint32_t version;
   uint32_t reserved;
-  uint64_t used;  // bytes of complete records and of this header; what lies behind was never finished
-  uint64_t lost;  // records that found no room (disk full)
+  uint64_t used;  // bytes of complete records and of this header; anything after these was never finished
+  uint64_t lost;  // records for which there was no room (disk full)
 };
 
 enum class Kind : uint32_t {
@@ -40,15 +40,15 @@ enum class Kind : uint32_t {
   allocation,
 };
 
-// Every record begins with this. `bytes` counts the whole record and is a multiple of 8. Strings and arrays follow
-// the fixed part: first the strings, each as uint32 length and bytes, not padded in between.
+// Every record begins with this. `bytes` is the size of the whole record, a multiple of 8. Strings and arrays follow
+// the fixed part: first the strings, each as a uint32 length and its bytes, without padding in between.
 struct Record {
   uint32_t bytes;
   Kind kind;
 };
 
 struct Process : Record {  // strings: command, environment (JSON), timing, device, timing parameters, version
-  uint64_t start_ns;       // since boot, as all times
+  uint64_t start_ns;       // since boot, like all times
   uint32_t pid, ppid;
 };
 
@@ -77,7 +77,7 @@ struct Kernel : Record {  // strings: name
   uint32_t sgprs, arch_vgprs, accum_vgprs, reserved;
 };
 
-// Who asked for it: the thread, the HIP stream and the HIP call it was in (0 if HIP is not traced).
+// The origin of an operation: the thread, the HIP stream and the thread's current HIP call (0 if HIP is not traced).
 struct Origin {
   uint64_t correlation;
   uint32_t thread, stream;
@@ -91,7 +91,7 @@ struct Dispatch : Record {
   uint32_t queue_id, barrier_bit;
 };
 
-enum class Waits : uint32_t { none, all, any };  // what a packet that is no dispatch waits for
+enum class Waits : uint32_t { none, all, any };  // the signals that a packet other than a dispatch waits for
 
 struct Barrier : Record {
   uint64_t completion_signal;
@@ -101,7 +101,7 @@ struct Barrier : Record {
   Waits waits;
 };
 
-struct Copy : Record {  // then uint64 signals[signal_count] that it waits for
+struct Copy : Record {  // followed by uint64 signals[signal_count] that it waits for
   uint64_t copy_id, completion_signal;
   uint64_t destination, source, size;
   Origin origin;
@@ -113,7 +113,7 @@ struct End : Record {  // of a dispatch or of a copy
   uint64_t id, start_ns, end_ns;
 };
 
-struct Counters : Record {  // then double values[count]
+struct Counters : Record {  // followed by double values[count]
   uint64_t dispatch_id, count;
 };
 

@@ -1,4 +1,4 @@
-// Just enough JSON to write: flat text, built in order.
+// A minimal JSON writer: flat text, built in order.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// Appends records to the spool through a shared mapping: once append() has returned, the record survives any death
-// of the process (exit, abort, _exit, SIGKILL), because the pages belong to the kernel. No system call per record.
+// Appends records to the spool through a shared mapping: once append() has returned, the record survives any end of the
+// process (exit, abort, _exit, SIGKILL), because the pages belong to the kernel. Records need no system call each.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@ namespace rpd::spool {
 
 class Spool {
  public:
-  // Creates `path`, which must not exist. Returns 0 or the errno.
+  // Creates `path`, which must not exist. Returns 0 or an errno.
   int create(const std::string& path);
 
   // Appends one record: its fixed part (kind and size are filled in here), its strings, its array.
@@ -39,7 +39,7 @@ class Spool {
   char* window_ = nullptr;  // maps file bytes [window_begin_, window_end_)
   uint64_t window_begin_ = 0, window_end_ = 0;
   uint64_t end_ = kHeaderBytes;
-  bool full_ = false;  // once a record found no room, later ones would only hide the gap
+  bool full_ = false;  // set when a record finds no room; later records would only hide the gap
 };
 
 }  // namespace rpd::spool

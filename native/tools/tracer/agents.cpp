@@ -25,7 +25,7 @@ std::vector<KnownAgent>& known_agents() {
   return agents;
 }
 
-// 0 (or an empty text) for what this ROCr does not know.
+// Returns 0 (or an empty text) for attributes that this ROCr does not know.
 template <class T>
 T info(hsa_agent_t agent, int attribute) {
   T value{};
@@ -39,7 +39,8 @@ std::string text_info(hsa_agent_t agent, int attribute) {
   return text;
 }
 
-// What HSA itself says, under the driver's names, so that the important keys exist without any topology folder.
+// The properties that HSA itself reports, under the driver's names, so that the important keys exist even without a topology
+// folder.
 Properties hsa_properties(hsa_agent_t agent, bool gpu) {
   Properties p;
   const auto units = info<uint32_t>(agent, HSA_AMD_AGENT_INFO_COMPUTE_UNIT_COUNT);
@@ -67,7 +68,7 @@ Properties hsa_properties(hsa_agent_t agent, bool gpu) {
   return p;
 }
 
-// Counts that rocprofv3 derives from the driver's.
+// Adds the counts that rocprofv3 derives from the driver's.
 void add_derived(Properties& p, bool gpu) {
   if (!gpu) {
     p["cu_count"] = p["cpu_cores_count"];
@@ -99,7 +100,7 @@ std::string extdata(hsa_agent_t agent, const KnownAgent& known, const TopologyNo
   Properties p = hsa_properties(agent, known.gpu);
   for (const auto& [key, value] : node.properties) p[key] = value;
   add_derived(p, known.gpu);
-  p["type"] = known.gpu ? 2 : 1;  // as rocprofiler-sdk numbers them
+  p["type"] = known.gpu ? 2 : 1;  // rocprofiler-sdk's numbering
   p["gpu_id"] = node.gpu_id;
   p["node_id"] = p["logical_node_id"] = known.node;
   p["logical_node_type_id"] = type_index;

@@ -8,7 +8,7 @@
 
 namespace rpd::tracer {
 
-// Records all agents and remembers their node ids. Once, from OnLoad.
+// Records all agents and remembers their node ids. To be called once, from OnLoad.
 void record_agents();
 
 uint32_t node_of(hsa_agent_t agent);

@@ -9,8 +9,8 @@
 namespace rpd::tracer {
 namespace {
 
-// How far behind the oldest unfinished dispatch to look for finished ones: packets without the barrier bit may
-// overtake, and a glance at each of thousands every time would cost more than it finds.
+// How far beyond the oldest unfinished dispatch to look for finished ones: packets without the barrier bit may overtake
+// others, but polling thousands of them every time would cost too much for what it finds.
 constexpr size_t kWindow = 64;
 constexpr auto kGlance = std::chrono::milliseconds(1);
 
@@ -43,7 +43,7 @@ void Lane::push(const InFlight& operation) {
 void Lane::take_completed(std::vector<InFlight>& into) {
   std::lock_guard lock(mutex_);
   const size_t before = into.size();
-  // Silent ones first: who sees a forwarded signal may rely on all that was before it.
+  // Silent ones first: a thread that sees a forwarded signal may rely on everything before it.
   move_completed(silent_, into, kWindow);
   move_completed(forwarded_, into, forwarded_.size());
   uint64_t last = last_completed_.load(std::memory_order_relaxed);
@@ -77,11 +77,11 @@ void Collector::submitted(Lane& lane, const InFlight& operation) {
   else if (asleep_.exchange(false)) wake_.release();
 }
 
-// Whoever collected the operation, its signal can be used again only now: until ROCr has called, it still watches it.
+// Whichever thread collected the operation, its signal can be reused only now: until this call, ROCr still watches it.
 bool Collector::on_completion(hsa_signal_value_t, void* data) {
   const hsa_signal_t signal{reinterpret_cast<uint64_t>(data)};
   the_collector().collect();
-  if (the_collector().waits_for(signal)) return true;  // its value says more than is so: look again
+  if (the_collector().waits_for(signal)) return true;  // the value changed, but the operation has not ended: look again
   the_collector().interrupting_.give_back(signal);
   return false;
 }
@@ -109,7 +109,7 @@ void Collector::give_up_signals() {
 
 void Collector::run() {
   while (!stopping_.load()) {
-    // First say that we sleep, then look whether there is anything to do: a submission falls on one side or the other.
+    // First announce that we sleep, then check for work: a submission is either seen by the check or wakes us.
     asleep_.store(true);
     if (idle()) wake_.acquire();
     else static_cast<void>(wake_.try_acquire_for(kGlance));
@@ -148,7 +148,7 @@ void Collector::finish(const InFlight& operation) {
   if (operation.work == Work::dispatch) {
     hsa_amd_profiling_dispatch_time_t times{};
     rpd_dispatch known{};
-    // Taken in any case: the device keeps it until then.
+    // Taken in any case, because the device keeps it until then.
     const bool has_record = take_dispatch(operation.signal, known, counters_);
     if (!has_record) hsa.amd.hsa_amd_profiling_get_dispatch_time_fn(operation.agent, operation.signal, &times);
     start = has_record ? known.start_ns : times.start, end = has_record ? known.end_ns : times.end;
@@ -173,7 +173,7 @@ void Collector::finish(const InFlight& operation) {
   else quiet_.give_back(operation.signal);
 }
 
-// The application's signal gets the raw device times before its value changes, as the device would have done it:
+// The application's signal gets the raw device times before its value changes, as it would from the device:
 // hipEventElapsedTime reads them.
 void Collector::forward(const InFlight& operation, uint64_t start, uint64_t end) {
   const amd_signal_t* const ours = memory_of(operation.signal);

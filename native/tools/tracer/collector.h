@@ -1,5 +1,5 @@
-// Learns which dispatches and copies have completed, records their times and counters, and only then completes the
-// application's own signal: whatever the program has seen complete is already in the spool.
+// Detects which dispatches and copies have completed, records their times and counters, and only then completes the
+// application's own signals: whatever the program has seen complete is already in the spool.
 #pragma once
 
 #include <atomic>
@@ -35,13 +35,13 @@ class Lane {
   bool waits_for(hsa_signal_t signal);
   bool empty();
 
-  // The latest packet known to be complete. Its queue has read all that lie before it.
+  // The latest packet known to be complete. Its queue has read all packets before it.
   uint64_t last_completed() const { return last_completed_.load(std::memory_order_relaxed); }
 
  private:
   std::mutex mutex_;
-  std::vector<InFlight> silent_;     // in submission order; nobody waits for these signals
-  std::vector<InFlight> forwarded_;  // somebody may wait for each of them
+  std::vector<InFlight> silent_;     // in submission order; nobody waits for their signals
+  std::vector<InFlight> forwarded_;  // the program may wait for any of their signals
   std::atomic<uint64_t> last_completed_{0};
 };
 
@@ -52,23 +52,23 @@ class Collector {
 
   Lane& add_lane();
 
-  // A signal to stand in for `forward` (which may be 0), or handle 0 if there is none: submit untraced then.
+  // A signal to stand in for `forward` (which may be 0), or handle 0 if none is available; the caller then submits untraced.
   hsa_signal_t stand_in_for(hsa_signal_t forward);
   void submitted(Lane& lane, const InFlight& operation);
   void refused(const InFlight& operation) { pool_for(operation.forward).give_back(operation.signal); }
 
-  // Records all that has completed by now. Called by any thread of the application that has just seen something
-  // complete, before it is told; by ROCr's event thread for signals that stand in for the application's; and now and
-  // then by a thread of ours for what nobody asks about.
+  // Records everything that has completed by now. Called by any thread of the application that is about to see something
+  // complete, before the application learns of it; by ROCr's event thread for signals that stand in for the application's; and
+  // from time to time by a thread of ours, for operations that nobody asks about.
   void collect();
 
-  // Waits until nothing is in flight, at most so long.
+  // Waits until nothing is in flight, or the limit has passed.
   void drain(uint64_t limit_ns);
 
-  // Destroys the signals that are not in use. ROCr warns of signals that are left when it goes.
+  // Destroys the signals that are not in use. ROCr warns about signals that remain at shutdown.
   void give_up_signals();
 
-  // Times of a copy whose application signal we completed: ROCr only knows those of our own signal.
+  // The times of a copy whose application signal we completed: ROCr knows only those of our own signal.
   bool copy_times(hsa_signal_t forward, hsa_amd_profiling_async_copy_time_t& times);
 
  private:

@@ -1,6 +1,6 @@
-// Which dispatches keep their counters. A hundred values for each of a million dispatches would be gigabytes that say
-// little more than a part of them: of each kernel the first 1000 dispatches keep theirs, then every 100th. The others
-// have none in the database (not zeros), and who adds up must scale by the number that has.
+// Decides which dispatches keep their counters. A hundred values for each of a million dispatches would be gigabytes, and say
+// little more than a sample. The first 1000 dispatches of each kernel keep their counters, then every 100th does. The others
+// have none in the database (not zeros), so that sums must be scaled by the number of dispatches that have them.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// How the software device times, if this process runs on it, and its counters.
+// The times and counters of the software device, if this process runs on it.
 #pragma once
 
 #include <vector>
@@ -8,16 +8,16 @@
 
 namespace rpd::tracer {
 
-// True if dispatch times come from a software model, whether or not it is ours.
+// Whether dispatch times come from a software model, ours or another one.
 bool times_are_modelled();
 
-// Asks the device to keep counters, and records what each of them is.
+// Asks the device to keep counters, and records their descriptions.
 void start_device_counters();
 
-// Whether the dispatch with this completion signal has ended. The software device says so itself: kernels can write signals.
+// Whether the dispatch with this completion signal has ended. Asks the software device itself, since kernels can write signals.
 bool dispatch_ended(hsa_signal_t signal);
 
-// Takes the device's record of that dispatch: its times and counters. False if there is none.
+// Takes the device's record of that dispatch: its times and counters. Returns false if there is none.
 bool take_dispatch(hsa_signal_t signal, rpd_dispatch& times, std::vector<double>& counters);
 
 }  // namespace rpd::tracer

@@ -1,5 +1,5 @@
-// HIP functions of our own that stand before HIP's where this library is preloaded: they tell the queue interceptor
-// which stream and which call a packet comes from, and record the call. Elsewhere nothing refers to them.
+// Our own versions of HIP functions, which take precedence over HIP's if this library is preloaded: they tell the queue
+// interceptor which stream and which call a packet comes from, and record the call. Otherwise nothing refers to them.
 #define __HIP_DISABLE_CPP_FUNCTIONS__
 #ifndef __HIP_PLATFORM_AMD__
 #define __HIP_PLATFORM_AMD__
@@ -24,8 +24,8 @@
 namespace rpd::tracer {
 namespace {
 
-// Streams are numbered as they are created, 0 is the null stream. One that we did not see created gets its number
-// when it is first used.
+// Streams are numbered in order of creation; 0 is the null stream. A stream whose creation we did not see gets its number
+// on first use.
 class Streams {
  public:
   void created(hipStream_t stream) {
@@ -43,7 +43,7 @@ class Streams {
   }
 
  private:
-  // hipStreamPerThread is one handle, but another stream in every thread.
+  // hipStreamPerThread is a single handle, but a different stream in every thread.
   uint32_t number_of_this_thread() {
     static thread_local uint32_t number = 0;
     std::lock_guard lock(mutex_);
@@ -61,13 +61,13 @@ Streams& streams() {
   return streams;
 }
 
-// What the null stream is to the functions called *_spt, which a program compiled with
+// The meaning of the null stream for the functions called *_spt, which a program compiled with
 // -fgpu-default-stream=per-thread calls.
 hipStream_t per_thread(hipStream_t stream) { return stream == nullptr ? hipStreamPerThread : stream; }
 
 std::atomic<uint64_t> calls{0};
 
-// One call of the program into HIP, from construction to destruction.
+// A call of the program into HIP, from construction to destruction.
 class HipCall {
  public:
   HipCall(const char* function, hipStream_t stream) : function_(function), outer_(host_context()) {
@@ -104,8 +104,8 @@ int find_hip(dl_phdr_info* library, size_t, void* path) {
   return 1;
 }
 
-// HIP's own function. A program may have loaded HIP in a scope of its own (a Python extension does), where
-// RTLD_NEXT does not look.
+// HIP's own function. A program may have loaded HIP in a separate scope (as a Python extension does), which RTLD_NEXT does not
+// search.
 void* next_function(const char* name) {
   if (void* next = dlsym(RTLD_NEXT, name)) return next;
   std::string path;
@@ -116,7 +116,7 @@ void* next_function(const char* name) {
   std::abort();
 }
 
-// Before hsa_init nothing can tell yet whether this process will be traced, so the environment decides.
+// Before hsa_init it is not known whether this process will be traced, so the environment decides.
 bool traced() {
   static const bool asked_for = [] {
     const char* path = std::getenv("ROCM_PERF_TRACE");

@@ -1,5 +1,5 @@
-// What the calling thread is doing: the HIP call it is in and that call's stream. It is the origin of the packets that
-// the thread submits meanwhile.
+// What the calling thread is doing: its current HIP call and that call's stream. These are the origin of the packets that the
+// thread submits meanwhile.
 #pragma once
 
 #include <sys/syscall.h>

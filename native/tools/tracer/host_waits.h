@@ -1,4 +1,4 @@
-// Which thread of the program has seen which signal complete: the host's part in the order of things.
+// Records which thread of the program has seen which signal complete: the host's part in the order of operations.
 #pragma once
 
 #include "common/hsa.h"

@@ -26,7 +26,7 @@ namespace {
 namespace fs = std::filesystem;
 
 int writer_pipe = -1;
-int writers_end = -1;  // of the same pipe
+int writers_end = -1;  // the other end of the same pipe
 
 std::string with_pid(std::string path) {
   const std::string pid = std::to_string(getpid());
@@ -39,7 +39,7 @@ std::string second_choice(const fs::path& path) {
   return path.parent_path() / name;
 }
 
-// The spool's O_EXCL is the claim on the name; whoever holds it looks whether the database is there already.
+// Creating the spool with O_EXCL claims the name; the process that holds it then checks whether the database already exists.
 int claim(const std::string& database) {
   const std::string spool = database + ".spool";
   if (const int error = the_spool().create(spool)) return error;
@@ -51,7 +51,7 @@ int claim(const std::string& database) {
 
 bool is_executable(const fs::path& path) { return access(path.c_str(), X_OK) == 0; }
 
-// Installed and built trees both have lib/ beside bin/.
+// Both install and build trees have lib/ beside bin/.
 fs::path find_writer() {
   if (const char* path = std::getenv("ROCM_PERF_ROCPD_WRITER")) return path;
   Dl_info self{};
@@ -81,7 +81,7 @@ std::string command_line() {
   return command;
 }
 
-// Only what steers ROCm and this tool: traces are passed on, and an environment holds credentials.
+// Only variables that control ROCm and this tool: traces are passed on, and an environment may hold credentials.
 std::string environment_json() {
   static constexpr const char* kPrefixes[] = {
       "HSA_", "HIP_",        "ROCR_",           "ROCM_", "ROCP", "GPU_", "AMD_", "CUDA_VISIBLE_DEVICES=",
@@ -118,12 +118,12 @@ bool start_writer() {
   const std::string writer = find_writer();
   const std::string pid = std::to_string(getpid());
   const char* arguments[] = {writer.c_str(), "--after", pid.c_str(), nullptr};
-  char* no_environment[] = {nullptr};  // above all none of the variables that load this library
+  char* no_environment[] = {nullptr};  // above all, without the variables that load this library
   pid_t child = 0;
   const int error = posix_spawn(&child, writer.c_str(), &files, &attributes, const_cast<char**>(arguments), no_environment);
   posix_spawn_file_actions_destroy(&files);
   posix_spawnattr_destroy(&attributes);
-  // The writer leaves this process's family at once: a program that waits for all its children must not wait for it.
+  // The writer detaches from this process at once: a program that waits for all its children must not wait for it.
   if (error == 0) waitpid(child, nullptr, 0);
   if (error != 0) {
     close(ends[0]);
@@ -149,7 +149,7 @@ bool open_spool_for(const std::string& requested) {
       unlink(path.c_str());
     }
   }
-  close(writers_end);  // open until here: a writer that was killed must not be this program's SIGPIPE
+  close(writers_end);  // open until here, so that a killed writer does not cause a SIGPIPE in this program
   writers_end = -1;
   if (error != 0) {
     forget_writer();

@@ -1,5 +1,5 @@
-// Queues: every packet that the application submits passes here, in some submitting thread. Dispatches get a
-// completion signal of ours; barrier packets are recorded for what they wait for and pass unchanged.
+// Queues: every packet that the application submits passes through here, in some submitting thread. Dispatches get a
+// completion signal of ours; barrier packets are recorded because of what they wait for, and pass unchanged.
 #include <atomic>
 #include <mutex>
 #include <shared_mutex>
@@ -39,8 +39,8 @@ struct TracedQueue {
   uint64_t most_in_flight;  // packets
   Submitters submitters;
   RingThrottle throttle;
-  // ROCr lets one thread at a time submit to a queue. The buffer is not the thread's: HIP still submits packets while
-  // the main thread's thread_local objects, hence such a buffer, have been destroyed.
+  // ROCr lets one thread at a time submit to a queue. The buffer is not thread_local: HIP still submits packets when the main
+  // thread's thread_local objects have already been destroyed.
   uint64_t submitted = 0;  // packets
   std::vector<Packet> rewritten{};
 };
@@ -57,7 +57,7 @@ class OpenQueues {
  public:
   void opened(const hsa_queue_t* handle, TracedQueue& queue) {
     std::lock_guard lock(mutex_);
-    queues_[handle] = &queue;  // a handle may come again with another queue
+    queues_[handle] = &queue;  // a handle may be reused for another queue
   }
 
   TracedQueue* find(const hsa_queue_t* handle) {
@@ -103,7 +103,7 @@ void submit_dispatch(hsa_kernel_dispatch_packet_t& packet, uint32_t barrier_bit,
   dispatch.barrier_bit = barrier_bit;
   record(Kind::dispatch, dispatch);
   signal_will_complete(packet.completion_signal);
-  if (operation.signal.handle == 0) return;  // no signal to be had: the dispatch runs, its times stay unknown
+  if (operation.signal.handle == 0) return;  // no signal available: the dispatch runs, but its times stay unknown
   packet.completion_signal = operation.signal;
   the_collector().submitted(*queue.lane, operation);
 }
@@ -126,15 +126,15 @@ void record_barrier(const Packet& packet, const spool::Origin& origin, const Tra
   signal_will_complete(packet.barrier.completion_signal);
 }
 
-// Where a program without a tracer waits for a free slot in the ring of the device, it waits here, at half that ring: a
-// read index may lag behind what has completed, and ROCr's own way to put packets off would be untried ground.
+// Without a tracer, a program waits for a free slot in the ring of the device. Here it waits earlier, at half that ring: a
+// read index may lag behind completion, and ROCr's own mechanism for postponing packets is little tested.
 bool has_room(const TracedQueue& queue) { return queue.submitted - queue.lane->last_completed() < queue.most_in_flight; }
 
 void wait_for_room(const TracedQueue& queue) {
   while (!has_room(queue)) {
     the_collector().collect();
-    if (queue.lane->empty()) return;  // what is in the ring are barrier packets only
-    const timespec pause{0, 200'000};  // half a ring takes longer; looking more often takes the device's processor time
+    if (queue.lane->empty()) return;  // the ring contains only barrier packets
+    const timespec pause{0, 200'000};  // half a ring takes longer; polling more often takes processor time from the device
     nanosleep(&pause, nullptr);
   }
 }
@@ -156,7 +156,7 @@ void on_submit(const void* packets, uint64_t count, uint64_t first, void* data, 
   };
   for (const Packet& packet : std::span(static_cast<const Packet*>(packets), count)) {
     if (!has_room(queue)) {
-      hand_on();  // what it waits for may be among them
+      hand_on();  // the packets waited for may be among them
       wait_for_room(queue);
     }
     rewrite(ours.emplace_back(packet), queue.submitters.of(first++), queue);
@@ -212,7 +212,7 @@ void store_write_index(const hsa_queue_t* handle, uint64_t value) {
   hsa.core.hsa_queue_store_write_index_screlease_fn(handle, value);
 }
 
-// HIP switches timestamps off where it does not need them; the tracer does.
+// HIP switches timestamps off if it does not need them, but the tracer does.
 hsa_status_t set_profiler_enabled(hsa_queue_t* queue, int enable) {
   return hsa.amd.hsa_amd_profiling_set_profiler_enabled_fn(queue, recording.load() ? 1 : enable);
 }
@@ -222,7 +222,7 @@ hsa_status_t set_profiler_enabled(hsa_queue_t* queue, int enable) {
 void wrap_queues(HsaApiTable* table) {
   table->core_->hsa_queue_create_fn = create_queue;
   table->core_->hsa_queue_destroy_fn = destroy_queue;
-  // The strongest order serves all.
+  // The strongest memory order serves all variants.
   table->core_->hsa_queue_add_write_index_relaxed_fn = add_write_index;
   table->core_->hsa_queue_add_write_index_scacquire_fn = add_write_index;
   table->core_->hsa_queue_add_write_index_screlease_fn = add_write_index;

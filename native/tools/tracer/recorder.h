@@ -1,4 +1,4 @@
-// The one spool of this process, and whether it is being written.
+// The spool of this process, and whether it is being written.
 #pragma once
 
 #include <time.h>
@@ -10,7 +10,7 @@
 
 namespace rpd::tracer {
 
-// Set by OnLoad, cleared by OnUnload and in forked children. All wrappers are inert without it.
+// Set by OnLoad, cleared by OnUnload and in forked children. Unless it is set, all wrappers do nothing.
 inline std::atomic<bool> recording{false};
 
 // Never destroyed: threads of the program may still submit work while its static destructors run.

@@ -1,5 +1,5 @@
-// Who reserved a packet's slot in its queue. ROCr hands packets to the interceptor in whichever thread rings the
-// doorbell next, and where streams share a queue that need not be the thread that wrote the packet.
+// Records which thread reserved a packet's slot in its queue. ROCr hands packets to the interceptor in whichever thread rings
+// the doorbell next; if streams share a queue, that need not be the thread that wrote the packet.
 #pragma once
 
 #include <atomic>
@@ -14,7 +14,7 @@ class Submitters {
  public:
   explicit Submitters(uint64_t ring_size) : size_(ring_size), slots_(new Slot[ring_size]) {}
 
-  // By the reserving thread, before it writes the packets.
+  // Called by the reserving thread, before it writes the packets.
   void reserved(uint64_t first, uint64_t count) {
     const spool::Origin origin = host_context().origin();
     for (uint64_t index = first; index < first + count; ++index) {
@@ -24,7 +24,7 @@ class Submitters {
     }
   }
 
-  // The origin of packet `index`; the calling thread's where its slot was come by in another way.
+  // The origin of packet `index`; the calling thread's if the slot was obtained in another way.
   spool::Origin of(uint64_t index) const {
     const Slot& slot = slots_[index % size_];
     if (slot.index_plus_one.load(std::memory_order_acquire) == index + 1) return slot.origin;

@@ -13,7 +13,7 @@
 namespace rpd::tracer {
 namespace {
 
-// How long a program's exit may wait for dispatches that it did not wait for itself.
+// How long the exit of a program may be delayed by dispatches for which it did not wait.
 constexpr uint64_t kDrainNs = 5'000'000'000;
 
 // A forked child has no GPU of its own and must leave its parent's spool and writer alone.
@@ -26,7 +26,7 @@ void on_exit() {
   if (recording.load()) the_collector().drain(kDrainNs);
 }
 
-// The last moment at which ROCr still takes calls; at OnUnload it does not any more.
+// The last moment at which ROCr still accepts calls; in OnUnload it no longer does.
 hsa_status_t shut_down() {
   if (recording.load()) {
     the_collector().collect();

@@ -1,4 +1,4 @@
-// KFD's own description of a node: more of it than HSA passes on (simd_count, lds_size_in_kb, location_id, ...).
+// KFD's own description of a node, which is more than HSA passes on (simd_count, lds_size_in_kb, location_id, ...).
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ struct TopologyNode {
   std::vector<Properties> mem_banks, caches, io_links;
 };
 
-// Reads the node from the driver's sysfs, or from the folder that a GPU model runs on. What is not there stays empty.
+// Reads the node from the driver's sysfs, or from the folder that a GPU model runs on. Missing entries stay empty.
 TopologyNode read_topology_node(uint32_t node_id);
 
 }  // namespace rpd::tracer

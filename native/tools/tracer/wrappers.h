@@ -1,4 +1,4 @@
-// What each part of the tracer puts into the API table.
+// Install the wrappers of each part of the tracer in the API table.
 #pragma once
 
 #include "common/hsa.h"

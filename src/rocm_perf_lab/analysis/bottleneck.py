@@ -133,7 +133,7 @@ def _none_holds(
     """The nearest class, for want of one that holds; unknown if nothing speaks for any."""
     name, signal, score = _nearest(classes, scores)
     if score >= NEAR:
-        why = f"no limit is reached; this is the nearest: {signal.name}, with a score of {score:.2f} of {HOLDS}"
+        why = f"no limit is reached; the nearest is {signal.name}, with a score of {score:.2f} of {HOLDS}"
         advice = _advice(explains, (signal,))
         return Bottleneck(name, why, score, confidence, "low", classes, explains, undecided, advice, signal)
     settled = all(scored.score.most < NEAR for scored in classes)

@@ -82,7 +82,7 @@ def read_ceilings(path: Path, device: int = 0) -> Ceilings:
         raise TraceError(f"{path} is not text", _HINT) from error
     ceilings = _from_json(path, text) if text.lstrip().startswith("{") else _from_csv(path, text, device)
     if not ceilings.bandwidth and not ceilings.arithmetic:
-        raise TraceError(f"{path} holds no ceilings", _HINT)
+        raise TraceError(f"{path} contains no ceilings", _HINT)
     return ceilings
 
 
@@ -94,9 +94,13 @@ def ceilings_for(path: Path, targets: Iterable[str], timing: str) -> Ceilings:
     found = read_ceilings(path)
     other = next((target for target in targets if found.target not in (None, target.split(":")[0])), None)
     if other:
-        raise UsageError(f"{path} holds ceilings of {found.target}, but the kernels ran on {other}", "measure its own")
+        raise UsageError(
+            f"{path} has ceilings of {found.target}, but the kernels ran on {other}", "measure those of that device"
+        )
     if found.timing and found.timing != timing:
-        raise UsageError(f"{path} holds {found.timing} ceilings, but the kernels' times are {timing}", "make both on the same")
+        raise UsageError(
+            f"{path} has {found.timing} ceilings, but the kernels' times are {timing}", "make both on the same device"
+        )
     return found
 
 
@@ -176,11 +180,11 @@ def _from_json(path: Path, text: str) -> Ceilings:
         arithmetic = {(entry["precision"], entry["pipe"]): ceiling for entry, ceiling in entries if "level" not in entry}
         return Ceilings(str(path), document["target"], document["timing"], bandwidth, arithmetic)
     except (ValueError, KeyError, TypeError) as error:
-        raise TraceError(f"{path} is no ceilings.json ({type(error).__name__}: {error})", _HINT) from error
+        raise TraceError(f"{path} is not a ceilings.json ({type(error).__name__}: {error})", _HINT) from error
 
 
 def _entry(entry: Mapping[str, Any]) -> Ceiling:
     numbers = [float(entry[name]) for name in ("value", "low", "high")]
     if not all(0 < number < math.inf for number in numbers):
-        raise ValueError(f"{numbers} is no rate")
+        raise ValueError(f"{numbers} is not a rate")
     return Ceiling(*numbers)

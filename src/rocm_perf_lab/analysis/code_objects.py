@@ -87,13 +87,13 @@ class CodeObjects:
         """The file's bytes. Raises OSError if the file is too large, or newer than the trace."""
         status = path.stat()
         if status.st_size > _MOST_BYTES or status.st_mtime > self.trace.path.stat().st_mtime:
-            raise OSError(f"{path} is not what ran, or too large")
+            raise OSError(f"{path} is not the file that ran, or is too large")
         return _read(path)
 
 
 def _read(path: Path) -> bytes:
     if not path.is_file():
-        raise OSError(f"{path} is no file")
+        raise OSError(f"{path} is not a file")
     return path.read_bytes()
 
 

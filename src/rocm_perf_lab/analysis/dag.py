@@ -69,7 +69,7 @@ def build_dag(trace: Trace) -> Dag:
     source, first, kind = by_target(edges, len(start))
     order = _topological_order(start, end, edges, source, first)
     if order is None:
-        raise TraceError(f"the dependencies in {trace.path} form a circle", "profile the program again")
+        raise TraceError(f"the dependencies in {trace.path} form a cycle", "profile the program again")
     gpu_nodes = len(dispatches) + len(copies)
     exact = int(np.count_nonzero(edges.exact))
     took = np.concatenate([(end - start)[:gpu_nodes], calls.took])

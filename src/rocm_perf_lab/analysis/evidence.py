@@ -83,7 +83,7 @@ def _life(values: dict[str, Value]) -> Value:
     if not (life and waves and rounds):
         return _NO_WAVES
     if rounds < 2:
-        return Value.missing("cycles", "all waves start at once, or nearly: starting them is paid but once")
+        return Value.missing("cycles", "all waves start at once, or nearly: their start-up is paid for only once")
     return Value(life / waves, "cycles")
 
 

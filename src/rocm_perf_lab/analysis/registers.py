@@ -40,7 +40,7 @@ def padding(rules: OccupancyRules, allocated: KernelResources, found: Occupancy,
     total = allocated_vgprs(rules, allocated, rules.vgpr_granule)
     if used is not None:
         needs = allocated_vgprs(rules, used, rules.vgpr_granule)
-        return f"{total} VGPRs are allocated, and {needs} would be enough: the rest is padding" if needs < total else None
+        return f"{total} VGPRs are allocated, and {needs} would suffice: the rest is padding" if needs < total else None
     if "LDS" not in found.limited_by or total != _padded(rules, allocated):
         return None
     return (

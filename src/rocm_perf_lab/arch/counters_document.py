@@ -13,7 +13,7 @@ from rocm_perf_lab.json_model import JsonModel
 class CounterSection(JsonModel):
     """A hardware counter."""
 
-    name: str = Field(description="hardware name, as rocprofv3 has it")
+    name: str = Field(description="hardware name, as in rocprofv3")
     block: str = Field(description="hardware block")
     unit: str = Field(description="unit of its value")
     meaning: str = Field(description="what it counts")
@@ -21,7 +21,7 @@ class CounterSection(JsonModel):
     device_model: str | None = Field(description="how the software device gets the value; null if it does not have it")
     not_on_device_because: str | None = Field(description="why the software device does not have it; null if it does")
     hardware: list[str] = Field(description="LLVM targets of the GPUs that have it")
-    used_by: list[str] = Field(description="'family: metric' of the formulas that need it")
+    used_by: list[str] = Field(description="'family: metric' of each formula that uses it")
 
 
 class CountersDocument(RootModel[list[CounterSection]]):

@@ -10,7 +10,7 @@ from rocm_perf_lab.arch.family import Family
 from rocm_perf_lab.arch.metric import Metric, metric
 from rocm_perf_lab.arch.occupancy import OccupancyRules
 
-WGP_NOTE = "taken as WGP mode and wave32, the compiler's defaults: a rocpd trace does not say which the kernel uses"
+WGP_NOTE = "assumed to use WGP mode and wave32, the compiler's defaults: a rocpd trace does not record the mode"
 
 
 def _separate(arch_vgprs: int, accum_vgprs: int) -> int:

@@ -10,7 +10,7 @@ from rocm_perf_lab.json_model import JsonModel, Scalar, SparseModel, Text
 
 
 class EvaluationSection(JsonModel):
-    """One configuration and what came of it."""
+    """One configuration and its result."""
 
     configuration: dict[str, Scalar] = Field(description="value of each parameter")
     status: str = Field(description="ok, build-failed, failed, timeout, wrong-output or lost")
@@ -19,22 +19,20 @@ class EvaluationSection(JsonModel):
     cv: float | None = Field(description="standard deviation / mean of the runs; null with fewer than two, or if it failed")
     runs: list[float] = Field(description="time of each run, in ms")
     measure: str | None = Field(description="gpu, wall or recorded; null if it failed")
-    modelled: bool = Field(description="whether times are of the software device's timing model")
+    modelled: bool = Field(description="whether times come from the software device's timing model")
     unstable: bool = Field(description="whether its runs vary too much")
     resources: dict[str, int] | None = Field(
-        description="of the kernel that took longest: vgprs, lds_bytes and workgroup_size; null if not measured on the GPU"
+        description="vgprs, lds_bytes and workgroup_size of the kernel that took longest; null if not measured on the GPU"
     )
     reused: bool = Field(description="whether it came from the cache")
 
 
 class Confidence(JsonModel):
-    """How sure the best is."""
+    """Confidence interval of the best configuration."""
 
-    low_ms: float = Field(description="lower end of the 95 % interval of the mean of its runs, in ms")
+    low_ms: float = Field(description="lower end of the 95 % confidence interval of the mean of its runs, in ms")
     high_ms: float = Field(description="upper end of the interval, in ms")
-    ahead_of_next: bool | None = Field(
-        description="whether the interval does not touch the next best's; null if that is not known"
-    )
+    ahead_of_next: bool | None = Field(description="whether the interval is clear of that of the next best; null if not known")
 
 
 class BestProfile(JsonModel):
@@ -55,7 +53,7 @@ class ModelSection(SparseModel):
     residual: float | None = Field(
         default=None, description="root mean square error of the logarithm of time; null with too few results"
     )
-    warning: str | None = Field(default=None, description="what speaks against the model; absent if nothing does")
+    warning: str | None = Field(default=None, description="why the model may be unreliable; absent if there is no reason")
 
 
 class AutotuneDocument(JsonModel):
@@ -63,7 +61,7 @@ class AutotuneDocument(JsonModel):
 
     strategy: str = Field(description="search strategy")
     seed: int = Field(description="random seed")
-    budget: int = Field(description="most evaluations that were allowed")
+    budget: int = Field(description="maximum number of evaluations allowed")
     device: Text = Field(description="the device that ran the configurations")
     evaluated: int = Field(description="number of configurations with a result")
     reused: int = Field(description="number of these from the cache")
@@ -72,16 +70,18 @@ class AutotuneDocument(JsonModel):
     total: int | None = Field(description="number of valid configurations that can be launched; null if too many to count")
     unlaunchable: int | None = Field(description="number of valid configurations that cannot be launched; null if not counted")
     best: EvaluationSection | None = Field(description="the best configuration; null if none ran")
-    confidence: Confidence | None = Field(description="how sure the best is; null if times are modelled, or of one run")
+    confidence: Confidence | None = Field(
+        description="confidence interval of the best; null if times are modelled, or come from one run"
+    )
     profile: BestProfile | None = Field(description="profile of the best; null without --profile")
     speedup_over_default: float | None = Field(
         description="speed-up of the best over the default values; null if these were not measured"
     )
     model: ModelSection | None = Field(description="the strategy's model; null if it has none")
     importance: dict[str, float] | None = Field(
-        description="by parameter: share of how much worse trees predict the times if its values are shuffled; null with "
-        "too few results"
+        description="by parameter: how much worse trees predict the times if its values are shuffled, as a share of the "
+        "sum; null with too few results"
     )
     fixed: dict[str, Scalar] = Field(description="values that the space does not vary")
-    evaluations: list[EvaluationSection] = Field(description="one object per evaluation, in their order")
+    evaluations: list[EvaluationSection] = Field(description="one object per evaluation, in order")
     reasons: dict[str, str] = Field(description="field -> why it is null")

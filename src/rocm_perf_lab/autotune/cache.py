@@ -43,7 +43,7 @@ class Cache:
             self._database = sqlite3.connect(path, check_same_thread=False, timeout=60, isolation_level=None)
             tables = {name for (name,) in self._database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
             if tables and "outcome" not in tables:
-                raise OutputError(f"{path} is a database of something else", "choose another --cache")
+                raise OutputError(f"{path} is a database of another kind", "choose another --cache")
             self._database.execute("PRAGMA journal_mode=WAL")
             self._database.execute(_TABLE)
 
@@ -88,6 +88,6 @@ def experiment_key(commands: dict[str, object], device: str, files: Iterable[Pat
                 digest.update(hashlib.file_digest(stream, "sha256").digest() if hasattr(hashlib, "file_digest")
                               else hashlib.sha256(stream.read()).digest())  # fmt: skip
         except OSError as error:
-            hint = "make it readable: results are kept by the content of what the templates name"
+            hint = "make it readable: results are keyed by the content of the files that the templates name"
             raise MissingInputError(f"{path} cannot be read ({error.strerror})", hint) from error
     return digest.hexdigest()

@@ -49,7 +49,7 @@ class Cluster:
         try:
             place, outcome = self._result(_evaluate, self._plan, self._folder, values, self._measure)
         except KilledWorker as error:
-            return EvaluationOutcome(LOST, f"every worker that ran it went away: {' '.join(str(error).split())}")
+            return EvaluationOutcome(LOST, f"every worker that ran it disappeared: {' '.join(str(error).split())}")
         if place != self.place:
             what = f"workers have different devices: {self.place.description} and {place.description}"
             raise UnavailableError(what, "give --scheduler a cluster of equal GPUs: their times are compared")

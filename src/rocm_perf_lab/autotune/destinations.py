@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Iterable
 from pathlib import Path
 
-from rocm_perf_lab.atomic_write import atomic_write
+from rocm_perf_lab.atomic_write import atomic_write, stream_of
 from rocm_perf_lab.errors import OutputError, UsageError
 
 _HINT = "choose another file"
@@ -20,7 +20,7 @@ def expect_writable(written: Iterable[Path], read: Iterable[Path]) -> None:
         place = path.resolve()
         is_file = place.is_file() or not place.exists()
         if is_file and place in seen:
-            raise UsageError(f"{path} is named by two options", "give each a file of its own")
+            raise UsageError(f"{path} is named by two options", "give each its own file")
         seen.add(place)
         if not place.parent.is_dir():
             raise OutputError(f"the folder {place.parent} does not exist", f"run `mkdir -p {shlex.quote(str(place.parent))}`")
@@ -31,7 +31,7 @@ def expect_writable(written: Iterable[Path], read: Iterable[Path]) -> None:
 def write_text(path: Path, text: str) -> None:
     """Write a file whole or not at all; a pipe, a device or /dev/stdout is written in place. Raises OutputError."""
     try:
-        if (stream := _stream(path)) is not None:
+        if (stream := stream_of(path)) is not None:
             with open(stream, "w", encoding="utf-8", errors="replace") as file:
                 file.write(text)
         else:
@@ -39,13 +39,3 @@ def write_text(path: Path, text: str) -> None:
                 temporary.write_text(text, "utf-8", "replace")
     except OSError as error:
         raise OutputError(f"cannot write {path} ({error.strerror})", _HINT) from error
-
-
-def _stream(path: Path) -> int | Path | None:
-    """What to open if the path is not a file to be replaced, such as one that our own output currently goes to, else None."""
-    if not path.exists():
-        return None
-    for descriptor in (1, 2):
-        if os.path.samestat(path.stat(), os.fstat(descriptor)):
-            return os.dup(descriptor)
-    return None if path.is_file() else path

@@ -55,7 +55,7 @@ def autotune(request: AutotuneRequest, note: Note) -> TuningResult:
         raise NothingRanError(f"no configuration was evaluated within --budget {request.budget}", "raise it")
     if best_of(result.evaluated) is None:
         first = result.evaluated[0].outcome.reason
-        raise NothingRanError(f"none of {len(result.evaluated)} configurations ran: {first}", "make one run by hand first")
+        raise NothingRanError(f"none of {len(result.evaluated)} configurations ran: {first}", "run one by hand first")
     return result
 
 
@@ -148,7 +148,7 @@ def _search(
         evaluated = search.run()
     except RocmPerfError:
         if cache is not None:
-            note("what was measured so far is kept: the same command goes on from there")
+            note("what was measured so far is kept: the same command continues from there")
         raise
     return TuningResult(
         request.strategy, request.seed, most, evaluator.device, total, evaluated, strategy.model(),

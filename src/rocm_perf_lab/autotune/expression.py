@@ -49,7 +49,7 @@ class Expression:
         except SyntaxError as error:
             raise self._error(f"is not an expression ({error.msg})") from error
         except (RecursionError, MemoryError, ValueError) as error:
-            raise self._error("is nested too deeply or not readable") from error
+            raise self._error("is nested too deeply or cannot be read") from error
 
     def __call__(self, values: Values) -> bool:
         """Whether the constraint holds. Raises SpaceError if it cannot be evaluated, as with a division by zero."""
@@ -68,12 +68,12 @@ class Expression:
     def _compile(self, node: ast.expr) -> Evaluator:
         method: Callable[[ast.expr], Evaluator] | None = getattr(self, f"_{type(node).__name__}", None)
         if method is None:
-            raise self._error(f"uses {type(node).__name__}, which constraints may not")
+            raise self._error(f"uses {type(node).__name__}, which constraints may not use")
         return method(node)
 
     def _operator(self, table: Mapping[type[ast.AST], _Operation], node: ast.AST) -> _Operation:
         if type(node) not in table:
-            raise self._error(f"uses {type(node).__name__}, which constraints may not")
+            raise self._error(f"uses {type(node).__name__}, which constraints may not use")
         return table[type(node)]
 
     def _Constant(self, node: ast.Constant) -> Evaluator:
@@ -83,7 +83,7 @@ class Expression:
 
     def _Name(self, node: ast.Name) -> Evaluator:
         if node.id not in self._known:
-            raise self._error(f"names {node.id}, which is no parameter")
+            raise self._error(f"names {node.id}, which is not a parameter")
         self.names.add(node.id)
         return operator.itemgetter(node.id)
 
@@ -130,7 +130,7 @@ class Expression:
 
     def _Call(self, node: ast.Call) -> Evaluator:
         if not isinstance(node.func, ast.Name) or node.func.id not in _FUNCTIONS or node.keywords:
-            raise self._error("calls something else than min, max or abs")
+            raise self._error("calls something other than min, max or abs")
         apply, parts = _FUNCTIONS[node.func.id], [self._compile(part) for part in node.args]
         return lambda values: apply(*(part(values) for part in parts))
 

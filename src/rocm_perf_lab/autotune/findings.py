@@ -30,7 +30,7 @@ def confidence_of(evaluated: Sequence[Evaluated]) -> tuple[Confidence, None] | t
         return None, "modelled times do not vary"
     own, next_best = _interval(good[0].outcome.runs), _interval(good[1].outcome.runs) if len(good) > 1 else None
     if own is None:
-        return None, "one run does not tell how much times vary: see --runs"
+        return None, "one run does not show how much times vary: see --runs"
     return Confidence(low_ms=own[0], high_ms=own[1], ahead_of_next=own[1] < next_best[0] if next_best else None), None
 
 

@@ -37,7 +37,7 @@ class Program:
         self._templates = {option: Template(option, text) for option, text in given.items() if text is not None}
         known = {*space_file.space.names, *space_file.fixed}
         if clash := known & {OUTPUT, DEFINES}:
-            raise SpaceError(f"a parameter is called {min(clash)}, which means something else in templates", "rename it")
+            raise SpaceError(f"a parameter is called {min(clash)}, which has another meaning in templates", "rename it")
         for option, template in self._templates.items():
             template.check(known | {OUTPUT} | ({DEFINES} if option == "--build-template" else set()))
         self._check_destinations()
@@ -73,6 +73,6 @@ class Program:
         for name, to in self._file.destinations.items():
             if to == "argument" and name not in used:
                 hint = 'write {NAME} into --cmd-template or --build-template, or give it "to": "environment"'
-                raise SpaceError(f"parameter {name} is in no template", hint)
+                raise SpaceError(f"parameter {name} occurs in no template", hint)
             if to == "define" and not {name, DEFINES} & used:
                 raise SpaceError(f"parameter {name} is a define, but --build-template has no {{defines}}", "add it")

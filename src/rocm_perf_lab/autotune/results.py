@@ -45,7 +45,7 @@ def document(result: TuningResult) -> AutotuneDocument:
     default = next((one for one in result.evaluated if one.values == result.defaults), None)
     speedup = _speedup(default, best)
     if speedup is None:
-        reasons["speedup_over_default"] = "the configuration of all defaults was not measured"
+        reasons["speedup_over_default"] = "the configuration with all defaults was not measured"
     importance = importance_of(result.evaluated)
     if importance[0] is None:
         reasons["importance"] = importance[1]
@@ -53,11 +53,11 @@ def document(result: TuningResult) -> AutotuneDocument:
     if confidence[0] is None:
         reasons["confidence"] = confidence[1]
     if result.profile is None:
-        reasons["profile"] = "not asked for: see --profile"
+        reasons["profile"] = "not requested: see --profile"
     if result.unlaunchable is None:
         reasons["unlaunchable"] = "not counted"
     if not result.model:
-        reasons["model"] = f"the strategy {result.strategy} has none, or had nothing to fit it to"
+        reasons["model"] = f"the strategy {result.strategy} has none, or had no data to fit one"
     return AutotuneDocument(
         strategy=result.strategy,
         seed=result.seed,

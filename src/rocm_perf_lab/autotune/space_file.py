@@ -47,7 +47,7 @@ class TunableParameter(BaseModel):
 def _expect_words(values: Iterable[Value]) -> None:
     for value in values:
         if isinstance(value, str) and any(character == "\0" or "\ud800" <= character <= "\udfff" for character in value):
-            raise ValueError(f"{value!r} cannot be given to a program")
+            raise ValueError(f"{value!r} cannot be passed to a program")
 
 
 class LaunchDocument(BaseModel):
@@ -109,7 +109,7 @@ def read_space(path: Path) -> SpaceFile:
         rules.append(Rule(frozenset(expression.names), expression))
     space = Space({name: parameter.values for name, parameter in parameters.items()}, rules, document.fixed)
     if space.is_empty():
-        raise SpaceError(f"{path}: no configuration fulfils all constraints", "loosen one of them")
+        raise SpaceError(f"{path}: no configuration satisfies all constraints", "relax one of them")
     defaults = {name: parameter.default for name, parameter in parameters.items() if parameter.default is not None}
     destinations = {name: parameter.to for name, parameter in parameters.items()}
     launch = _launch(document, dict.fromkeys(known))
@@ -139,7 +139,7 @@ def _once_each(pairs: list[tuple[str, object]]) -> dict[str, object]:
     found = dict(pairs)
     if len(found) < len(pairs):
         names = [name for name, _ in pairs]
-        raise ValueError(f"{next(name for name in names if names.count(name) > 1)!r} is there twice")
+        raise ValueError(f"{next(name for name in names if names.count(name) > 1)!r} occurs twice")
     return found
 
 

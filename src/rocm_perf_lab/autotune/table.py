@@ -32,7 +32,7 @@ def table(result: TuningResult) -> list[str]:
     if (profile := result.profile) is not None:
         lines.append(f"  profile: {profile.kernel} is {profile.bottleneck}; see {profile.run_directory}")
     if (r2 := result.model.get("r2")) is not None:
-        lines.append(f"model: R2 {r2:.2f}, residual {result.model['residual']:.3g}, of predictions for configurations unseen")
+        lines.append(f"model: R2 {r2:.2f}, residual {result.model['residual']:.3g}, for predictions of unseen configurations")
     if warning := result.model.get("warning"):
         lines.append(f"  {warning}")
     if found.importance:

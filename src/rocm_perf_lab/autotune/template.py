@@ -31,7 +31,7 @@ class Template:
         if unknown := self.fields - set(known):
             name = min(unknown)
             hint = f"write {{{{{name}}}}} for braces"
-            raise SpaceError(f"{self.option} has the field {{{name}}}, which is no parameter", hint)
+            raise SpaceError(f"{self.option} has the field {{{name}}}, which is not a parameter", hint)
 
     def fill(self, values: Mapping[str, object], defines: list[str]) -> list[str]:
         words: list[str] = []

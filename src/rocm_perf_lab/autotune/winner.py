@@ -51,4 +51,4 @@ def _build(words: list[str], environment: dict[str, str], timeout: float | None)
     try:
         execute(resolve(words), environment, stdin=subprocess.DEVNULL, stdout=sys.stderr, timeout=timeout)
     except RocmPerfError as error:
-        raise NothingRanError(f"{error.what} when the best was built again", "see what it said above") from error
+        raise NothingRanError(f"{error.what} when the best was built again", "see its messages above") from error

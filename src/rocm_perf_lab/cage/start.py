@@ -28,7 +28,7 @@ _KEPT_OUTPUT = 1 << 20
 _PATIENCE_SECONDS = 30.0  # for the launcher, which enforces the time limit itself
 REMEDY = (
     "install bubblewrap, or allow user namespaces (kernel.unprivileged_userns_clone, user.max_user_namespaces), "
-    "or run what you trust with --trust-candidates"
+    "or use --trust-candidates for candidates that you trust"
 )
 
 
@@ -53,7 +53,7 @@ def expect() -> Mechanism:
     """The mechanism for cages on this machine. Raises NoCageError if there is none."""
     found = mechanisms.found()
     if found is None:
-        raise NoCageError("this machine has nothing to cage candidates with: neither bubblewrap nor user namespaces", REMEDY)
+        raise NoCageError("this machine cannot cage candidates: it has neither bubblewrap nor user namespaces", REMEDY)
     return found
 
 

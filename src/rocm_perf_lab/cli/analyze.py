@@ -201,7 +201,7 @@ def _check_thread_trace(folder: Path) -> None:
     from rocm_perf_lab.analysis.thread_trace.folder import find
 
     if not folder.exists() or not find(folder):
-        what = "holds no thread trace" if folder.exists() else "does not exist"
+        what = "contains no thread trace" if folder.exists() else "does not exist"
         hint = "give the output folder of `rocprofv3 --att`, with stats_*.csv and ui_output_agent_*_dispatch_*"
         raise MissingInputError(f"{folder} {what}", hint)
 
@@ -209,10 +209,10 @@ def _check_thread_trace(folder: Path) -> None:
 def _databases(trace: Path) -> list[Path]:
     """The database itself, or those in the folder and its subfolders (rocprofv3 creates one per host)."""
     if not trace.exists():
-        raise MissingInputError(f"there is no trace {trace}", "give the path of a rocpd .db file, or of a folder with some")
+        raise MissingInputError(f"there is no trace {trace}", "give the path of a rocpd .db file, or of a folder of such files")
     if not trace.is_dir():
         return [trace]
     found = sorted(trace.rglob("*.db"))
     if not found:
-        raise MissingInputError(f"the folder {trace} holds no .db file", "profile with `rocprofv3 --output-format rocpd`")
+        raise MissingInputError(f"the folder {trace} contains no .db file", "profile with `rocprofv3 --output-format rocpd`")
     return found

@@ -84,7 +84,7 @@ def command(
     if simulate is None and (space is None or cmd is None):
         raise UsageError("--space or --cmd-template is missing", "give both, or --simulate FILE")
     if simulate is not None and (space or cmd or build or check or scheduler or profile):
-        raise UsageError("--simulate runs nothing and brings its own space", "leave out --space, the templates and the like")
+        raise UsageError("--simulate runs nothing and brings its own space", "omit --space, the templates and similar options")
     if scheduler is not None and profile is not None:
         raise UsageError("--profile is for this machine, not for --scheduler", "give --write-config, then profile the best")
     from rocm_perf_lab.autotune.bench import Plan

@@ -170,7 +170,7 @@ def _words(check: str | None) -> tuple[str, ...]:
 
 def _variable(name: str) -> str:
     if not re.fullmatch(r"[A-Za-z_]\w*", name, re.ASCII):
-        raise UsageError(f"--keep-env {name!r} is no name of a variable", "name it without its value")
+        raise UsageError(f"--keep-env {name!r} is not the name of a variable", "name it without its value")
     return name
 
 

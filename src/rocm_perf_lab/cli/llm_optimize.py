@@ -142,10 +142,11 @@ def command(
     from rocm_perf_lab.llm.providers import ModelOptions
 
     if model is None:
-        raise UsageError("no model given", "name one with --model NAME, or for good with ROCM_PERF_MODEL=NAME")
+        raise UsageError("no model given", "name one with --model NAME, or permanently with ROCM_PERF_MODEL=NAME")
     if not (auto_approve or dry_run) and (as_json or not sys.stdin.isatty()):
         raise UsageError(
-            "cannot ask whether to send a question: --json, or no terminal on standard input", "add --auto-approve or --dry-run"
+            "cannot ask whether to send a question: --json is given, or standard input is not a terminal",
+            "add --auto-approve or --dry-run",
         )
     keys = take_keys(os.environ)
     request = LlmRequest(

@@ -111,7 +111,8 @@ def command(
         return
     if not (auto_approve or dry_run) and (as_json or not sys.stdin.isatty()):
         raise UsageError(
-            "cannot ask whether to keep a change: --json, or no terminal on standard input", "add --auto-approve or --dry-run"
+            "cannot ask whether to keep a change: --json is given, or standard input is not a terminal",
+            "add --auto-approve or --dry-run",
         )
     request = OptimizeRequest(
         words=program,

@@ -75,7 +75,7 @@ class ProgramCommand(click.Command):
                 return True
             what = f"{behind[0]} follows the quoted program {program[-1]!r}"
             raise UsageError(
-                what, "put the program's arguments into its quotes; options of rocm-perf can stand before or after it"
+                what, "put the program's arguments inside its quotes; options of rocm-perf can stand before or after it"
             )
         names = [_option(word) for word in behind if word.startswith("-")]
         given = {_option(word) for word in before}

@@ -62,7 +62,7 @@ def _code_objects(file: BinaryIO) -> list[tuple[str, bytes]]:
 def _limited(file: BinaryIO, size: int) -> bytes:
     """Read the rest of a file, or a part of it, into memory. Raises ValueError if it is too large."""
     if size > LARGEST:
-        raise ValueError(f"it holds {size / (1 << 30):.1f} GiB, and {LARGEST >> 30} GiB is the most that is read")
+        raise ValueError(f"it has {size / (1 << 30):.1f} GiB, and at most {LARGEST >> 30} GiB are read")
     return file.read(size)
 
 

@@ -62,7 +62,7 @@ def _how_to_execute(program: str) -> str:
     if path.suffix in _SOURCES:
         program = f"./{shlex.quote(path.stem)}"
         hipify = "if it is CUDA, translate it first (hipify-perl); " if path.suffix in _CUDA else ""
-        return f"it is a source: {hipify}compile it (hipcc -O3 -g {name} -o {program}) and name {program}"
+        return f"it is a source file: {hipify}compile it (hipcc -O3 -g {name} -o {program}) and name {program}"
     if path.suffix == ".py":
         return f"name its interpreter first: python3 {name}"
     return f"run `chmod +x {name}`"

@@ -64,6 +64,7 @@ INITIAL_VALUES = "initial-values"
 # Options of the software device and the form of their values; native/device/runtime/options.h says what they do.
 OPTIONS = {
     "deadlock-after": re.compile(r"=[0-9]{1,9}"),
+    "flush-l2": re.compile(""),
     INITIAL_VALUES: re.compile(r"=[0-9]{1,19}"),
     "kernel-limit": re.compile(r"=[1-9][0-9]{0,18}"),
     "lds-check": re.compile(""),

@@ -52,7 +52,7 @@ class Diagnosis:
             return "`rocm-perf profile` works on the GPU; the software device cannot run."
         if self.software:
             return "`rocm-perf profile` works on the software device."
-        return "`rocm-perf profile` cannot work until what is missing above is there."
+        return "`rocm-perf profile` cannot work until the missing parts above are installed."
 
 
 def diagnose() -> Diagnosis:
@@ -154,7 +154,7 @@ def _cage() -> Finding:
     """The mechanism with which `optimize`, `llm-optimize` and `gate` confine candidates."""
     found = mechanism.found()
     if found is None:
-        return Finding("cage", OPTIONAL, "nothing to cage candidates with; the commands that judge them refuse", REMEDY)
+        return Finding("cage", OPTIONAL, "no means to cage candidates; the commands that judge them refuse to run", REMEDY)
     layer = "" if found.overlays else "; the current folder is read-only in it"
     return Finding("cage", OK, (f"bubblewrap, {found.program}" if found.program else "user namespaces") + layer)
 

@@ -16,10 +16,10 @@ class DoctorFindingSection(JsonModel):
 
     name: str = Field(description="what was looked for")
     status: Literal["ok", "missing", "optional"] = Field(
-        description="missing: profiling on some device needs it; optional: it is not there, and only some commands need it"
+        description="missing: profiling on some device needs it; optional: it is missing, and only some commands need it"
     )
     detail: Text = Field(description="version and place, or why it cannot be used")
-    hint: str = Field(description="how to get it; empty if it is there")
+    hint: str = Field(description="how to get it; empty if it is present")
 
 
 class DoctorDocument(JsonModel):
@@ -27,8 +27,8 @@ class DoctorDocument(JsonModel):
 
     version: str = Field(description="version of rocm-perf")
     can_profile: bool = Field(description="whether `profile` works here")
-    hardware: bool = Field(description="whether it works on a GPU")
-    software: bool = Field(description="whether it works on the software device")
+    hardware: bool = Field(description="whether `profile` works on a GPU")
+    software: bool = Field(description="whether `profile` works on the software device")
     findings: list[DoctorFindingSection] = Field(description="one object per finding")
 
 

@@ -30,7 +30,7 @@ def find(root: Path = Path("/")) -> Gpus:
     if not driver.exists():
         return Gpus(targets, "there is no /dev/kfd (no AMD GPU, or the amdgpu driver is not loaded)")
     if not targets:
-        return Gpus(targets, "/dev/kfd is there, but no GPU in its topology")
+        return Gpus(targets, "/dev/kfd exists, but its topology has no GPU")
     if not os.access(driver, os.R_OK | os.W_OK):
         return Gpus(targets, "/dev/kfd cannot be opened (add yourself to the groups `render` and `video`)")
     return Gpus(targets, None)

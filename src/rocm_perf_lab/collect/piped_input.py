@@ -44,7 +44,7 @@ class PipedInput:
         finally:
             relay.end()
         if self._size > _MOST_KEPT:
-            what = f"more than {_MOST_KEPT >> 20} MiB came through the pipe that is standard input"
+            what = f"more than {_MOST_KEPT >> 20} MiB were read from the pipe on standard input"
             raise UsageError(what, "give it as a file: < FILE")
 
     @property

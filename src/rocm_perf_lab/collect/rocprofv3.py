@@ -211,7 +211,7 @@ class Rocprofv3:
             return folder
         if _EXPANDED.search(str(self.scratch)):
             raise SurroundingsError(
-                f"rocprofv3 puts values for %, {{ and $ in paths; {folder} has some, and so has the temporary {self.scratch}",
+                f"rocprofv3 substitutes %, {{ and $ in paths; {folder} has such characters, and so has {self.scratch}",
                 "name another folder: TMPDIR=/path",
             )
         link = Path(tempfile.mkdtemp(dir=self.scratch)) / "folder"
@@ -239,7 +239,7 @@ def _trouble(error: RocmPerfError, log: str) -> Complaint:
 def _why_missing(name: str, log: str) -> str:
     if name in missing_counters(log):
         return "rocprofv3 has no such counter on this GPU"
-    return "rocprofv3 wrote no value of it"
+    return "rocprofv3 wrote no value for it"
 
 
 def _notes(results: Sequence[Pass]) -> list[str]:

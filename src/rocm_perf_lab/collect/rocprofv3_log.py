@@ -51,9 +51,9 @@ _COMPLAINTS = (
     (r"Request exceeds the capabilities of the hardware",
      Complaint("the GPU cannot collect these counters together", divisible=True)),
     (r"CAP_PERFMON|ERROR_PERMISSION_DENIED",
-     Complaint("permission denied: the GPU's counters are not open to this user", hopeless=True)),
+     Complaint("permission denied: this user may not read the GPU's counters", hopeless=True)),
     (r"SQLite3 error|database (disk image is malformed|or disk is full)",
-     Complaint("rocprofv3 broke off while it wrote the database")),
+     Complaint("rocprofv3 stopped while it wrote the database")),
 )  # fmt: skip
 
 _PREFIX = re.compile(r"([IWEF])\d{8} \d\d:\d\d:\d\d\.\d+ +(\d+) [^\s:]+:\d+\] ?")
@@ -109,7 +109,7 @@ def doubt(log: str) -> str | None:
     """Why the counters of a pass that succeeded may be wrong; None if the log raises no doubt."""
     if not any(_INACCURATE in record.text for record in records(log)):
         return None
-    return "rocprofv3 could not lock the GPU (which takes CAP_PERFMON and no other profiler at work): counters may be wrong"
+    return "rocprofv3 could not lock the GPU (which requires CAP_PERFMON and no other running profiler): counters may be wrong"
 
 
 def missing_counters(log: str) -> set[str]:

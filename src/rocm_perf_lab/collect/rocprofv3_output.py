@@ -19,12 +19,13 @@ def adopt(folder: Path, database: Path, program: str) -> None:
     if not written:
         raise CollectionError(
             f"rocprofv3 left no database for {program}",
-            "check that the program launches GPU kernels; of processes that end by _exit, quick_exit or exec (as those of "
-            "Python's multiprocessing do) rocprofv3 keeps nothing: try --no-rocprof, whose tracer does",
+            "check that the program launches GPU kernels; rocprofv3 keeps nothing of processes that end by "
+            "_exit, quick_exit or "
+            "exec (as those of Python's multiprocessing do): try --no-rocprof, whose tracer does",
         )
     if any(folder.glob(f"**/*{SUFFIX}-journal")):  # Happens when a ROCTx message contains a quote or a semicolon.
         raise CollectionError(
-            f"rocprofv3 broke off while it wrote the database of {program}",
+            f"rocprofv3 stopped while it wrote the database of {program}",
             "try --no-rocprof, which uses the built-in tracer",
         )
     first = min(written, key=_order) if len(written) > 1 else written[0]

@@ -30,7 +30,7 @@ def check_addresses() -> None:
     limit, _ = resource.getrlimit(resource.RLIMIT_AS)
     if limit not in (resource.RLIM_INFINITY, -1) and limit < _SOFTWARE_ADDRESSES:
         what = f"the software device needs {_SOFTWARE_ADDRESSES >> 30} GiB of addresses, and the limit is {limit >> 20} MiB"
-        raise SurroundingsError(what, "lift it with `ulimit -v unlimited`; what memory is used does not depend on it")
+        raise SurroundingsError(what, "lift it with `ulimit -v unlimited`; the memory that is used does not depend on it")
 
 
 def check_temporary_folder() -> None:

@@ -78,7 +78,7 @@ class BuiltinTracer:
     ) -> Pass:
         """Have the software device write rocprofv3's files for one dispatch into `folder`, in a separate run."""
         if self.device.is_hardware:
-            reason = "the built-in tracer makes no thread traces of a GPU: install rocprofv3 and rocprof-trace-decoder"
+            reason = "the built-in tracer cannot make thread traces on a GPU: install rocprofv3 and rocprof-trace-decoder"
             return Pass(THREAD_TRACE, None, reason, kernel=target.name)
         folder.mkdir()
         wanted = self.device.environment(environment) | _thread_trace_variables(target, folder)

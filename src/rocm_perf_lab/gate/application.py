@@ -117,7 +117,7 @@ class Application:
         try:
             runs = self._runs_of(candidate)
         except _ENDS_BADLY as error:
-            return rejected(STEP, f"the program no longer ends well: {error.what}")
+            return rejected(STEP, f"the program no longer succeeds: {error.what}")
         after = runs[0]
         runtime_ms = statistics.median(self.runtimes_ms), statistics.median(run.runtime_ms for run in runs)
         gain = SeenGain.of(claim, self._baselines, runs) if claim is not None else None
@@ -144,7 +144,7 @@ class Application:
         first, second = (self._run(program, words).stdout for _ in range(2))
         if self._options.check and (complaint := self._checked(first)):
             what = f"--check rejects the unchanged program with {shlex.join(words)}: {complaint}"
-            raise UsageError(what, "fix the check, or leave this --also out")
+            raise UsageError(what, "fix the check, or omit this --also")
         return first if first == second else None
 
     def _otherwise_elsewhere(self, candidate: Path) -> str | None:
@@ -154,7 +154,7 @@ class Application:
                 with self._running:
                     stdout = self._run(candidate, words).stdout
             except _ENDS_BADLY as error:
-                return f"with {shlex.join(words)} the program no longer ends well: {error.what}"
+                return f"with {shlex.join(words)} the program no longer succeeds: {error.what}"
             if self._options.check:
                 complaint = self._checked(stdout)
             else:
@@ -188,7 +188,7 @@ class Application:
         # A gain is claimed. Where the time is the same in each run, a slower program contradicts that claim, unless the user
         # has set how much slower it may be.
         if run.timing == "modelled" and after > before and options.runtime == ApplicationOptions.runtime:
-            return f"the program's time on the GPU grows from {before:.6f} to {after:.6f} ms, though its kernel is said to gain"
+            return f"the program's time on the GPU grows from {before:.6f} to {after:.6f} ms, although its kernel claims a gain"
         first, second = self.baseline.dram_bytes, run.dram_bytes
         if first is not None and second is not None and second > first * (1 + options.dram_bytes) and after >= before:
             return f"it moves {second:.0f} bytes to and from DRAM, the baseline {first:.0f}, and is no faster"

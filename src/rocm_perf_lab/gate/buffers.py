@@ -165,7 +165,7 @@ def _unchanged(one: Buffer, raw: Bytes) -> Iterator[Unknown]:
     """Inputs passed by value that cannot be changed: enums with no other value, and null pointers."""
     for leaf in one.layout.leaves:
         if leaf.enumerators is not None and len(leaf.enumerators) < 2:
-            yield Unknown(one.name + leaf.path, leaf.scalar or "", "its enum names no other value than the captured one")
+            yield Unknown(one.name + leaf.path, leaf.scalar or "", "its enum has no value other than the captured one")
         elif leaf.pointee is not None and not raw[leaf.offset : leaf.offset + 8].any():
             yield Unknown(one.name + leaf.path, f"{leaf.pointee}*", "it was null")
 
@@ -244,7 +244,7 @@ def _pointers_in(capture: Capture, buffer: Buffer, depth: int, found: Arguments)
     if not _holds_pointers(buffer.layout):
         return []
     if depth == _MOST_DEEP:
-        found.unknown.append(Unknown(buffer.name, buffer.layout.spelling, "its pointers are not followed so deep"))
+        found.unknown.append(Unknown(buffer.name, buffer.layout.spelling, "its pointers are nested too deeply to be followed"))
         return []
     content = np.frombuffer(capture.memory(buffer.address, buffer.size), np.uint8)
     pointers: dict[int, _Pointer] = {}

@@ -63,7 +63,7 @@ class SeenGain:
         candidate counts.
         """
         if self.saved is None:
-            return "the program has no times of the kernel's dispatches, though it is said to gain"
+            return "the program has no times of the kernel's dispatches, although a gain is claimed"
         if 1 - min(self.after) / max(self.before) >= LEAST_SHARE * self.claim.saved:
             return None
         return f"it saves {self.claim.saved:.2%} of the kernel's time when replayed and {self.saved:.2%} in the program"

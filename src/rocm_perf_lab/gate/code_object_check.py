@@ -78,7 +78,7 @@ def check_code_object(
     others = {"other_symbols_the_same": same.same, "added_functions": [*same.added], "removed_functions": [*same.removed]}
     evidence = figures.model_copy(update={"concern": concern, **others})
     reason = "same arguments and LDS contract; all other machine code is the baseline's"
-    outweigh = f"; its time has to outweigh that {concern}" if concern else ""
+    outweigh = f"; its time has to make up for this: {concern}" if concern else ""
     return passed(STEP, reason + outweigh, evidence), concern
 
 
@@ -115,12 +115,12 @@ def contract_breach(before: KernelMetadata, after: KernelMetadata, largest_workg
 def concern_of(before: KernelMetadata, after: KernelMetadata, waves: tuple[int, int], limits: ResourceLimits) -> str | None:
     """A disadvantage of the candidate that a gain in time must outweigh; None if there is none."""
     if after.scratch_bytes > before.scratch_bytes or (after.dynamic_stack and not before.dynamic_stack):
-        return f"it needs {after.scratch_bytes} bytes of scratch a lane, the baseline {before.scratch_bytes}"
+        return f"it needs {after.scratch_bytes} bytes of scratch per lane, the baseline {before.scratch_bytes}"
     if after.vgpr_spills > before.vgpr_spills or after.sgpr_spills > before.sgpr_spills:
         return f"it spills {after.vgpr_spills} VGPRs and {after.sgpr_spills} SGPRs"
     # More registers cost nothing unless they reduce the number of waves, so they count only if occupancy drops as well.
     if waves[1] < waves[0] * (1 - limits.occupancy):
-        return f"occupancy falls from {waves[0]} to {waves[1]} waves a CU, beyond the limit of {limits.occupancy:.0%}"
+        return f"occupancy falls from {waves[0]} to {waves[1]} waves per CU, beyond the limit of {limits.occupancy:.0%}"
     if waves[1] < waves[0] and after.vgprs > before.vgprs * (1 + limits.vgprs):
         return f"it takes {after.vgprs} VGPRs, the baseline {before.vgprs}, beyond the limit of {limits.vgprs:.0%}"
     if after.lds_bytes > before.lds_bytes * (1 + limits.lds) and waves[1] < waves[0]:
@@ -137,15 +137,15 @@ def _targets(baseline: CodeObject, candidate: CodeObject) -> str | None:
 def _other_arguments(before: KernelMetadata, after: KernelMetadata) -> str:
     new = [a.value_kind for a in after.arguments if a.hidden and a.value_kind not in {b.value_kind for b in before.arguments}]
     if new:
-        return f"its arguments are laid out otherwise: it reads {', '.join(new)}, which the captured launches do not carry"
-    return "its arguments are laid out otherwise"
+        return f"its arguments have another layout: it reads {', '.join(new)}, which the captured launches do not carry"
+    return "its arguments have another layout"
 
 
 def _nothing_gained(baseline: Image, candidate: Image, symbol: str, may_be_the_same: bool) -> str | None:
     if may_be_the_same:
         return None
     one, other = ([(p.content, p.references) for p in reached(pieces_of(i.device), symbol)] for i in (baseline, candidate))
-    return "the compiler makes the same machine code of it: nothing can be gained" if one == other else None
+    return "the compiler generates the same machine code for it: nothing can be gained" if one == other else None
 
 
 def _other_metadata(baseline: CodeObject, candidate: CodeObject, kernel: SourceKernel, symbol: str) -> str | None:
@@ -156,7 +156,7 @@ def _other_metadata(baseline: CodeObject, candidate: CodeObject, kernel: SourceK
     own = instances(baseline, kernel, symbol)
     one, other = ({name: replace(k, code=b"") for name, k in code.kernels.items()} for code in (baseline, candidate))
     changed = [name for name in one if name not in own and one[name] != other[name]]
-    return f"the kernel {demangled(changed[0])} is described otherwise: it is not part of {kernel.name}" if changed else None
+    return f"the kernel {demangled(changed[0])} has other metadata: it is not part of {kernel.name}" if changed else None
 
 
 def _observes(baseline: Image, candidate: Image, symbol: str) -> str | None:
@@ -165,7 +165,7 @@ def _observes(baseline: Image, candidate: Image, symbol: str) -> str | None:
     if not found:
         return None
     what, how = next(iter(found.items()))
-    return f"it uses {what} ({how}), which the baseline does not: it could tell the runs that are judged from others"
+    return f"it uses {what} ({how}), which the baseline does not: it could distinguish judged runs from others"
 
 
 def _laid_out(baseline: Image, candidate: Image, kernel: SourceKernel, symbol: str) -> str | None:

@@ -30,7 +30,7 @@ def device_differs(
         complaint = changed_beside(first, second, kernel, symbol)
         for own, other in zip(judged, images, strict=True) if complaint is None and symbol in first.code.kernels else ():
             if not same_machine_code(own, other, symbol):
-                complaint = f"it is compiled to other machine code there than in {baseline.main.name}, whose is judged"
+                complaint = f"it compiles to different machine code there than in {baseline.main.name}, which is judged"
         if complaint:
             return f"in {before.main.name}: {complaint}"
     return None

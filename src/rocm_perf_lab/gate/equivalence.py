@@ -74,13 +74,15 @@ class _Reference:
     """One capture with the baseline's result for every case; made once and used for all candidates. tried[0]: the captured
     inputs.
 
-    others: the baseline's runs in other orders and with other initial registers and LDS, by name. parts: for each case that was
-    dropped because its result depends on the order, the cases that replace it.
+    baseline: the baseline's code object; None if it is the captured one. others: the baseline's runs in other orders and with
+    other initial registers and LDS, by name. parts: for each case that was dropped because its result depends on the order, the
+    cases that replace it.
     """
 
     capture: Capture
     arguments: Arguments
     perturber: Perturber
+    baseline: Path | None = None
     tried: list[TriedCase] = field(default_factory=list)
     complaint: str | None = None
     others: dict[str, CaseOutcome] = field(default_factory=dict)
@@ -150,7 +152,7 @@ class Equivalence:
         options = self._options
         evidence = EquivalenceEvidence(level=options.level, seed=options.seed, ulps=options.ulps, captures=[])
         if options.level == "program":
-            return skipped(STEP, "not replayed, as asked for: the program's output decides", evidence)
+            return skipped(STEP, "not replayed, as requested: the program's output decides", evidence)
         evidence.race_seeds = list(options.orders)
         left: list[dict[str, str]] = []
         for index in range(len(self._captures)):
@@ -190,14 +192,13 @@ class Equivalence:
         return OtherInputs(found.name, found.overlays) if found is not None and found.fields else None
 
     def in_program(self, index: int, made: Capture, again: Callable[[], Capture]) -> tuple[Difference | None, list[str]]:
-        """See difference_in_program(). made: the same dispatch as capture `index`, in the candidate's program; again: captures
-        it once more in the baseline's program.
+        """See difference_in_program() and _at_its_own_address(). made: the same dispatch as capture `index`, in the candidate's
+        program; again: captures it once more in the baseline's program.
         """
         reference = self._reference(index)
 
         def with_arguments(capture: Capture) -> InProgram:
-            types = parameter_layouts(self._source, self._kernel, capture.kernel)
-            return capture, arguments_of(capture, self._kernel, types, self._metadata)
+            return capture, self._arguments_of(capture)
 
         def baseline_again(turn: int) -> InProgram:
             with self._making:
@@ -206,7 +207,23 @@ class Equivalence:
                 return reference.again[turn]
 
         first = reference.capture, reference.arguments
-        return difference_in_program(first, with_arguments(made), baseline_again, self._options.ulps)
+        found, unlike = difference_in_program(first, with_arguments(made), baseline_again, self._options.ulps)
+        return found or self._at_its_own_address(reference, made), unlike
+
+    def _at_its_own_address(self, reference: _Reference, made: Capture) -> Difference | None:
+        """Try the other inputs on the dispatch as captured in the candidate's program. There its code lies where the program
+        loads it. In all other replays it does not, and a candidate can tell by its own address, or by what lies at another one.
+        """
+        arguments = self._arguments_of(made)
+        perturber = Perturber(made, arguments, self._options.seed)
+        there = _Reference(made, arguments, perturber, baseline=reference.capture.code_object)
+        there.tried = self._tried(there, self._cases(perturber))
+        complaint = self._memory(there, None, {})
+        return None if complaint is None else Difference(complaint.reason, complaint.difference or DifferenceSection())
+
+    def _arguments_of(self, capture: Capture) -> Arguments:
+        types = parameter_layouts(self._source, self._kernel, capture.kernel)
+        return arguments_of(capture, self._kernel, types, self._metadata)
 
     def _reference(self, index: int) -> _Reference:
         with self._making:
@@ -216,13 +233,12 @@ class Equivalence:
 
     def _made_reference(self, index: int) -> _Reference:
         _, capture = self._captures[index]
-        types = parameter_layouts(self._source, self._kernel, capture.kernel)
-        arguments = arguments_of(capture, self._kernel, types, self._metadata)
+        arguments = self._arguments_of(capture)
         reference = _Reference(capture, arguments, Perturber(capture, arguments, self._options.seed))
         reference.tried = self._tried(reference, self._cases(reference.perturber))
         as_captured = _succeeded(reference.tried[0].outcome)
         if not as_captured.equal and self._options.ulps == 0:
-            reference.complaint = "the baseline itself does not give the same bytes twice: allow a tolerance in ULP"
+            reference.complaint = "the baseline itself does not give the same bytes twice: allow a tolerance with --ulps"
             return reference
         for failed in [one for one in reference.tried if one.outcome.failure]:
             reference.tried += self._parts_of(reference, failed)
@@ -245,7 +261,7 @@ class Equivalence:
         folder = Path(self._scratch.name, str(self._folders))
         folder.mkdir()
         began = time.monotonic()
-        outcomes = self._replay_cases(reference.capture, [case for _, case, _ in cases], folder, None)
+        outcomes = self._replay_cases(reference.capture, [case for _, case, _ in cases], folder, reference.baseline)
         reference.seconds = max(reference.seconds, (time.monotonic() - began) / len(cases))
         return [TriedCase(*case, outcome) for case, outcome in zip(cases, outcomes, strict=True)]
 
@@ -258,7 +274,7 @@ class Equivalence:
         """What is wrong with the candidate on this capture; None if nothing is."""
         return self._memory(reference, candidate, found) or self._other_runs(reference, candidate, found)
 
-    def _memory(self, reference: _Reference, candidate: Path, found: dict[str, str]) -> _Complaint | None:
+    def _memory(self, reference: _Reference, candidate: Path | None, found: dict[str, str]) -> _Complaint | None:
         left = reference.tried
         while left:
             found |= {one.name: "dropped: the baseline itself fails on it" for one in left if one.outcome.failure}
@@ -272,14 +288,14 @@ class Equivalence:
         self,
         reference: _Reference,
         tried: Sequence[TriedCase],
-        candidate: Path,
+        candidate: Path | None,
         found: dict[str, str],
         dropped: list[TriedCase],
     ) -> _Complaint | None:
         """Compare the candidate's results on these cases; None if it is right.
 
-        found: receives the outcome of each case; dropped: receives the cases for which the baseline itself depends on the
-        order.
+        candidate: its code object; None if it is the captured one. found: receives the outcome of each case; dropped: receives
+        the cases for which the baseline itself depends on the order.
         """
         if not tried:
             return None
@@ -348,7 +364,7 @@ class Equivalence:
 
     def _differs_again(self, reference: _Reference, case: Case, one: TriedCase) -> bool:
         with tempfile.TemporaryDirectory(dir=self._scratch.name) as folder:
-            (outcome,) = self._replay_cases(reference.capture, [case], Path(folder), None)
+            (outcome,) = self._replay_cases(reference.capture, [case], Path(folder), reference.baseline)
             if outcome.failure:
                 return False
             return difference(Outputs(one.outcome.dump), Outputs(outcome.dump), [], self._options.ulps) is not None

@@ -45,7 +45,7 @@ class Expanded:
         """Why the change is refused; None if it is accepted. Errors: SourceError if it cannot be preprocessed."""
         units = self._regions(change)
         if len(units[0]) != len(change.functions) + 1:
-            return "it cannot be found behind the preprocessor: write it outside conditions and macros"
+            return "it cannot be found after preprocessing: write it outside conditions and macros"
         for regions in units:
             for number, region in enumerate(regions):
                 if found := self._forbidden(region, change.head if number == len(change.functions) else None):
@@ -100,12 +100,13 @@ class Expanded:
         kept = Counter(self._own_attributes if head is not None else ())
         tokens = list(lexed(region))
         if sum(token.text in RESTRICT for token in tokens) > self._restricts_taken(head):
-            return f"{RESTRICT[0]} outside its parameters promises what is not checked: put it on the kernel's own parameters"
+            what = f"{RESTRICT[0]} outside its parameters is a promise that is not checked"
+            return f"{what}: put it on the kernel's own parameters"
         for place, token in enumerate(tokens):
             if token.directive and not allowed_pragma(token.text.removeprefix("#pragma")):
-                return f"it has `{token.text[:80]}`: only #pragma unroll, clang loop and clang fp are taken"
+                return f"it has `{token.text[:80]}`: only #pragma unroll, clang loop and clang fp are allowed"
             if found := forbidden_token(tokens, place, region, self._own):
-                return f"with its macros it has {found}"
+                return f"after macro expansion it has {found}"
             if token.text in _KEYWORDS and token.text.encode() not in self._own:
                 return _refused(_KEYWORDS[token.text])
         for name, text in attributes(tokens):
@@ -121,7 +122,7 @@ def _restricts(text: bytes) -> int:
 
 def _refused(attribute: str) -> str:
     what = f"the attribute `{attribute}`" if attribute else "an attribute that cannot be read"
-    return f"it has {what}, which no change of a kernel needs: leave it out"
+    return f"it has {what}, which no change of a kernel needs: remove it"
 
 
 def _with_visible_pragmas(text: bytes, place: int) -> bytes:

@@ -34,9 +34,9 @@ def laid_out_otherwise(baseline: bytes, candidate: bytes) -> str | None:
     """What in the candidate's layout cannot result from compiling an honest change; None if nothing. Errors: SourceError."""
     before, after = layout_of(baseline), layout_of(candidate)
     if after.notes:
-        return f"its code object cannot be read in one way only: {after.notes}"
+        return f"its code object can be read in more than one way: {after.notes}"
     if added := sorted(section.name for section in after.sections - before.sections - _ADDED):
-        return f"its code object has a section {added[0]} that the baseline's has not"
+        return f"its code object has a section {added[0]} that the baseline's does not have"
     return _unowned(before, after)
 
 
@@ -54,13 +54,13 @@ def runs_on(before: Mapping[str, Piece], after: Mapping[str, Piece], kernels: Co
     if all do.
     """
     if empty := [kernel for kernel in kernels if kernel not in after]:
-        return f"the kernel {empty[0]} has no instructions: what follows it would be run"
+        return f"the kernel {empty[0]} has no instructions: the code after it would be executed"
     known = {piece.name for kernel in kernels for piece in reached(before, kernel) if after.get(piece.name) == piece}
     pieces = {piece.name: piece for kernel in kernels for piece in reached(after, kernel)}
     pieces |= {name: piece for name, piece in after.items() if piece.is_function and name not in before}
     for name in sorted(pieces.keys() - known):
         if not _ends(pieces[name], after, target):
-            return f"the function {name} does not end with its last instruction: what follows it would be run"
+            return f"the function {name} does not end with its last instruction: the code after it would be executed"
     return None
 
 

@@ -81,12 +81,12 @@ def _elsewhere(
 
     if (place := rewritten_code(other)) is not None:
         if rewritten_code(one) is None:
-            return Difference(f"the code at {place:#x} is not what its file says"), names
+            return Difference(f"the code at {place:#x} differs from its file"), names
         names.append("the kernel's code object")
     if name := otherwise_allocated(one, other):
         if not any(otherwise_allocated(one, run) for run in again()):
             return Difference(f"the program has other memory: {name}"), names
-        names.append("memory that it does not have in each run")
+        names.append("memory that it does not have in every run")
     excused: set[Key] = set()
     for at_end in (False, True):
         for key in one.parts:

@@ -249,7 +249,7 @@ class Judge:
             where = found.where or DifferenceSection()
             return rejected(application.STEP, reason, verdict.evidence.model_copy(update={"difference": where}))
         judged.not_compared = unlike
-        what = "as the baseline's leaves it" + (f", but for {', '.join(unlike)}: other in each run" if unlike else "")
+        what = "as the baseline's leaves it" + (f", except for {', '.join(unlike)}: different in each run" if unlike else "")
         return replace(verdict, evidence=verdict.evidence.model_copy(update={"memory_after_its_dispatch": what}))
 
 
@@ -273,7 +273,7 @@ def _with_unproven(step: StepVerdict, names: Sequence[str]) -> StepVerdict:
     evidence = step.evidence
     if not names or not isinstance(evidence, EquivalenceEvidence) or step.outcome is not StepOutcome.PASSED:
         return step
-    more = [f"{name} (in the program: other in each run)" for name in names]
+    more = [f"{name} (in the program: different in each run)" for name in names]
     return replace(step, evidence=evidence.model_copy(update={"unproven": [*(evidence.unproven or ()), *more]}))
 
 

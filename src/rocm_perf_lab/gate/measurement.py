@@ -68,7 +68,7 @@ def check_measurement(
     try:
         taken = times(captures, candidate, settings, replays, {} if known is None else known)
     except ReplayFailedError as error:
-        return rejected(STEP, f"it fails when it is measured: {error.what}", MeasurementEvidence(timing=source))
+        return rejected(STEP, f"it fails while it is measured: {error.what}", MeasurementEvidence(timing=source))
     ratios = [ratio_of_medians(one.baseline, one.candidate, options.confidence, options.seed) for one in taken]
     elsewhere = ratios.pop(1) if len(cus) > 1 else None
     ratio = min(ratios, key=lambda one: one.sure_improvement)
@@ -97,12 +97,12 @@ def check_measurement(
         where = f" on other inputs ({others.name}; {in_words(ratios[0])} on the captured ones)"
     change = f"{in_words(ratio)}{where}, {source}"
     if elsewhere is not None and elsewhere.sure_improvement < 0:
-        reason = f"{in_words(elsewhere)} on another compute unit than the first ({change} there)"
+        reason = f"{in_words(elsewhere)} on a compute unit other than the first ({change} there)"
         return rejected(STEP, reason, evidence)
     if ratio.sure_improvement < options.min_improvement:
-        return rejected(STEP, f"{change}: less than the {options.min_improvement:.1%} asked for", evidence)
+        return rejected(STEP, f"{change}: less than the required {options.min_improvement:.1%}", evidence)
     if concern is not None and ratio.sure_improvement < OUTWEIGHS:
-        reason = f"{change}, and {concern}: that needs {OUTWEIGHS:.0%} of the time saved to outweigh it"
+        reason = f"{change}, and {concern}: that needs {OUTWEIGHS:.0%} of the time saved to make up for it"
         return rejected(STEP, reason, evidence)
     return passed(STEP, change, evidence)
 

@@ -19,7 +19,7 @@ _MNEMONICS = (
     (re.compile(r"s_(getreg|setreg(_imm32)?)_b32\b(?!.*\bHW_REG_MODE\b)"), "a hardware register"),
     (
         re.compile(rf"s_setvskip|s_setreg(_imm32)?_b32\b(?!.*\bhwreg\(HW_REG_MODE, ({_FLOATING_POINT})\))"),
-        "traps, skipped instructions or another mode that is not floating point's",
+        "traps, skipped instructions or a mode other than floating point",
     ),
     (re.compile(r".*\bttmp\d*"), "the trap handler's registers"),
     (
@@ -31,7 +31,7 @@ _MNEMONICS = (
         re.compile(r"s_(sleep|wakeup|icache_inv|dcache_(inv|wb|discard))"),
         "a wait or cache operation that no time is modelled for",
     ),
-    (re.compile(r"$"), "bytes that are no instruction"),
+    (re.compile(r"$"), "bytes that are not an instruction"),
 )
 
 

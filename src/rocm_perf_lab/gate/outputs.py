@@ -109,7 +109,7 @@ def difference(expected: Outputs, found: Outputs, buffers: Sequence[Buffer], ulp
         return Difference(f"the candidate leaves {where} as it was, where the baseline writes")
     if more := after.keys() - before.keys():
         where = _where(min(int(base, 16) for base in more), after, buffers)
-        return Difference(f"the candidate writes to {where}, which the baseline leaves alone")
+        return Difference(f"the candidate writes to {where}, which the baseline does not change")
     leaves: list[_Leaves] = []
     for base, region in before.items():
         one = _in_region(int(base, 16), expected.content(region), found.content(after[base]), buffers, ulps)

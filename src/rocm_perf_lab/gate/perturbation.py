@@ -147,6 +147,32 @@ def _of_every_magnitude(values: Numbers, random: np.random.Generator) -> Numbers
     return np.exp2(exponents) * random.choice([-1.0, 1.0], values.size)
 
 
+def _partly(make: Values, places: Callable[[int, np.random.Generator], NDArray[np.bool_]]) -> Values:
+    """The captured values, with others at a few places. A kernel that looks at only some of its inputs, to find out whether
+    they are the captured ones, takes these for them.
+    """
+
+    def others(values: Numbers, random: np.random.Generator) -> Numbers:
+        result, chosen = values.copy(), places(values.size, random)
+        result[chosen] = make(values, random).astype(values.dtype)[chosen]
+        return result
+
+    return others
+
+
+def _one(size: int, random: np.random.Generator) -> NDArray[np.bool_]:
+    places = np.zeros(size, bool)
+    places[random.integers(size)] = True
+    return places
+
+
+def _one_in(number: Callable[[int], float]) -> Callable[[int, np.random.Generator], NDArray[np.bool_]]:
+    return lambda size, random: (random.random(size) < 1 / number(size)) | _one(size, random)
+
+
+_PLACES = {"one": _one, "a few": _one_in(lambda size: size**0.5), "an eighth": _one_in(lambda size: 8)}
+
+
 @dataclass(frozen=True)
 class _Nans:
     """Values from the captured range, with NaNs of one sign and kind at random places, all with the same bits: if two operands
@@ -182,11 +208,13 @@ FLOATS: dict[str, Values] = {
     "NaN and infinity": _some(0.05, lambda info: [np.nan, np.inf, -np.inf]),
     "nothing but zeros": _zeros,
     **NANS,
+    **{f"{share} of the numbers changed": _partly(_in_range, places) for share, places in _PLACES.items()},
 }
 INTEGERS: dict[str, Values] = {
     "integers shuffled": _shuffled,
     "integers in the observed range": _integers_in_range,
     "integers just beyond the observed range": _just_beyond,
+    **{f"{share} of the integers changed": _partly(_of_those_seen, places) for share, places in _PLACES.items()},
 }
 FIRST = ("shuffled", "integers shuffled")
 """One perturbation per kind of number, for the level that tries few cases."""
@@ -222,7 +250,7 @@ class Perturber:
             yield from self._nans_by_value(number)
         yield from self._traded()
         if behind := self._behind():
-            yield Perturbation("other bytes behind the buffers", behind)
+            yield Perturbation("other bytes after the buffers", behind)
 
     def _nans_by_value(self, number: NumberArgument) -> Iterator[Perturbation]:
         for name, kind in NANS.items() if is_float(number.scalar) else ():
@@ -318,5 +346,5 @@ def _other_values(number: NumberArgument, random: np.random.Generator) -> Sequen
     captured = int(number.value)
     if captured <= 0:  # an offset, a flag, or no size
         return sorted({-captured, 1, int(random.integers(2, 9))} - {captured})
-    smaller = {1, captured - 1, int(random.integers(1, captured + 1)), int(random.integers(1, captured + 1))}
-    return sorted(value for value in smaller if 0 < value < captured)
+    smaller = {0, 1, captured - 1, int(random.integers(1, captured + 1)), int(random.integers(1, captured + 1))}
+    return sorted(value for value in smaller if value < captured)

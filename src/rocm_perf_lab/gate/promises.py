@@ -47,7 +47,7 @@ class Promises:
     def __str__(self) -> str:
         words = [f"{RESTRICT} on {', '.join(self.restrict)}"] if self.restrict else []
         words += [f"nothing written behind {', '.join(self.unwritten)}"] if self.unwritten else []
-        words += [f"at most {self.threads} threads a workgroup"] if self.threads is not None else []
+        words += [f"at most {self.threads} threads per workgroup"] if self.threads is not None else []
         return "; ".join(words)
 
 
@@ -80,10 +80,10 @@ def broken_in_source(source: HipSource, kernel: str, promises: Promises) -> str 
     for unit, found in launches_in_program(source, target):
         if found.other_uses:
             where = f"line {found.other_uses[0]}" + (f" of {unit.main.name}" if unit is not source else "")
-            return f"{target.name} is named without being launched in {where}: its launches are not all seen"
+            return f"{target.name} is referenced without being launched in {where}: not all of its launches are known"
         launches += found.seen
     if file := next((file for file in source.foreign if _names(file, target)), None):
-        return f"{file.name}, which is not compiled as HIP, names {target.name}: its launches are not all seen"
+        return f"{file.name}, which is not compiled as HIP, names {target.name}: not all of its launches are known"
     if promises.threads is not None:
         if not launches:
             return f"the source does not launch {target.name}: its blocks are not known"
@@ -91,7 +91,7 @@ def broken_in_source(source: HipSource, kernel: str, promises: Promises) -> str 
             if launch.block is None:
                 return f"the block of the launch in line {launch.line} is not a constant"
             if int(np.prod(launch.block)) > promises.threads:
-                return f"the launch in line {launch.line} has {int(np.prod(launch.block))} threads a workgroup"
+                return f"the launch in line {launch.line} has {int(np.prod(launch.block))} threads per workgroup"
     return _shared_in_source(source, target, launches, promises) if promises.of_memory else None
 
 
@@ -110,7 +110,7 @@ def _shared_in_source(
     if way := other_ways(source.device, target):
         return way
     if moved := reassigned(source.device, target) & set(promises.of_memory):
-        return f"{sorted(moved)[0]} is made to point elsewhere"
+        return f"{sorted(moved)[0]} is changed to point elsewhere"
     ways = Origins(source)
     for launch in launches:
         if complaint := _same_names(target, launch, promises) or _same_memory(target, launch, promises, ways):
@@ -164,7 +164,7 @@ def broken_in_capture(capture: Capture, kernel: SourceKernel, metadata: KernelMe
     """
     x, y, z = capture.dispatch["packet"]["workgroup"]
     if promises.threads is not None and x * y * z > promises.threads:
-        return f"a captured dispatch has {x * y * z} threads a workgroup"
+        return f"a captured dispatch has {x * y * z} threads per workgroup"
     if not promises.of_memory:
         return None
     if any(re.search(r"\*.*[*&]", type_) for type_ in parameter_types(capture.kernel)):
@@ -173,7 +173,7 @@ def broken_in_capture(capture: Capture, kernel: SourceKernel, metadata: KernelMe
     places = {name: _allocation(capture, address) for name, address in addresses.items() if address}
     for name in promises.of_memory:
         if name not in addresses:
-            return f"{name} is no pointer parameter of {kernel.name}"
+            return f"{name} is not a pointer parameter of {kernel.name}"
         if addresses[name] == 0:
             continue
         if (place := places[name]) is None:

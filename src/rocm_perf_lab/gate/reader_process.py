@@ -89,8 +89,8 @@ def _how_it_ended(status: int, request: dict[str, Any]) -> str:
             return f"it cannot be read: Clang did not end within {request['seconds']} s of processor time"
         if number == signal.SIGALRM:
             return f"it cannot be read: Clang did not end within {request['wall_seconds']} s"
-        return f"it cannot be read: Clang was killed by {signal.Signals(number).name} on it"
-    return "it cannot be read: Clang gave up on it"
+        return f"it cannot be read: Clang was killed by {signal.Signals(number).name} while reading it"
+    return "it cannot be read: Clang failed on it"
 
 
 def _say(stream: BinaryIO, answer: dict[str, Any]) -> None:

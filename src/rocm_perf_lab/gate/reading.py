@@ -61,7 +61,7 @@ def read_change(baseline: HipSource, candidate: HipSource, wanted: str | None) -
     if isinstance(promises, str):
         raise NotAllowed(promises)
     if not functions and promises == NONE and not _differs(baseline, candidate, before, after):
-        raise NotAllowed("the candidate's source says the same as the baseline's: nothing was changed")
+        raise NotAllowed("the candidate's source is the same as the baseline's: nothing was changed")
     own = baseline.text[before.span.start : before.span.end]
     for start, end in (head, body, *((one.start, one.end) for one in functions)):
         if complaint := forbidden(unit, start, end, own):
@@ -95,7 +95,7 @@ def _target(baseline: HipSource, candidate: HipSource, wanted: str | None) -> tu
     after = others.get(before.identity)
     if after is None:
         raise NotAllowed(
-            f"{before.name} is not there with the same name, parameters and template head: these are the launches' to rely on"
+            f"{before.name} was not found with the same name, parameters and template head, on which the launches rely"
         )
     unit = candidate.device
     if (
@@ -130,15 +130,15 @@ def _unfit(unit: TranslationUnit, function: Cursor, target: SourceKernel) -> str
     attributes = {child.kind for child in function.get_children()}
     name = function.spelling
     if kinds.CUDADEVICE_ATTR not in attributes or kinds.CUDAGLOBAL_ATTR in attributes or kinds.CUDAHOST_ATTR in attributes:
-        return f"{name} was added: only functions that are __device__ alone may be"
+        return f"{name} was added: only functions that are __device__ alone may be added"
     if is_member(function):
-        return f"{name} was added to a class: only functions at namespace scope may be"
+        return f"{name} was added to a class: only functions at namespace scope may be added"
     if not unit.bindings.conf.lib.clang_getSpecializedCursorTemplate(function).is_null():
         return f"{name} was added, which specialises a template that others use"
     if not name.isidentifier() or name in _CALLED_UNSEEN:
-        return f"{name} was added, which the language itself calls: name it otherwise"
+        return f"{name} was added, which the language itself calls: choose another name"
     if target.in_class:
-        return f"{name} was added, but {target.name} is a member: its functions cannot be kept apart"
+        return f"{name} was added, but {target.name} is a member: its functions cannot be kept separate"
     end = place_of(function)[1]
     if unit.cut_by_macro(unit.own, end - 1, end):
         return f"{name} was added by a macro: write it out"
@@ -167,7 +167,7 @@ def _expect_rest_unchanged(
     expected = f"`{_line(baseline.text, line_of(baseline.text, was.start))}`" if was else "nothing more"
     raise NotAllowed(
         f"line {line} is not part of {before.name}, but differs: `{shown}`, in the baseline {expected}; only the body of "
-        f"{before.name} and new __device__ functions may"
+        f"{before.name} and new __device__ functions may differ"
     )
 
 
@@ -214,7 +214,7 @@ def _restricted(unit: TranslationUnit, function: Cursor, is_kernel: bool) -> dic
 def _expect_no_more_restrict(known: Mapping[str, int], found: Mapping[str, int]) -> None:
     if new := [name for name in found if name not in known]:
         raise NotAllowed(
-            f"line {found[new[0]]} makes {new[0] or 'something'} restrict, which promises what is not checked there: "
+            f"line {found[new[0]]} makes {new[0] or 'something'} restrict, a promise that is not checked there: "
             "put __restrict__ on the kernel's own parameters"
         )
 
@@ -249,4 +249,4 @@ def _expect_own_names(baseline: HipSource, functions: Sequence[_Function]) -> No
     words = {token.text for token in tokens_of(baseline.device)} if functions else set()
     for function in functions:
         if function.name in words:
-            raise NotAllowed(f"{function.name} was added, but the program uses that name already: name it otherwise")
+            raise NotAllowed(f"{function.name} was added, but the program uses that name already: choose another name")

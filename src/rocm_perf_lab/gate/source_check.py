@@ -54,7 +54,7 @@ def check_source(
     if promises != NONE and (complaint := broken_in_source(baseline, kernel.identity, promises)):
         return Taken(rejected(STEP, f"it promises {promises}, but {complaint}"))
     if used := sorted(set(change.names) & set(words() if change.names else ())):
-        return Taken(rejected(STEP, f"{used[0]} was added, but a header calls something of that name: name it otherwise"))
+        return Taken(rejected(STEP, f"{used[0]} was added, but a header calls something of that name: choose another name"))
     try:
         if complaint := expansion(change):
             return Taken(rejected(STEP, complaint))

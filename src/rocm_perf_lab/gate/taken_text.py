@@ -38,7 +38,7 @@ def forbidden(unit: TranslationUnit, start: int, end: int, kernel: bytes) -> str
         words = texts(directive)
         if words[1:2] != ["pragma"] or not allowed_pragma(" ".join(words[2:])):
             return (
-                f"line {directive[0].line} is a preprocessor directive: only #pragma unroll, clang loop and clang fp are taken"
+                f"line {directive[0].line} is a preprocessor directive: only #pragma unroll, clang loop, clang fp are allowed"
             )
         if not _in_braces(tokens, directive[0]):
             return f"line {directive[0].line} is a pragma outside a function's body, where others may follow it"
@@ -56,9 +56,9 @@ def forbidden_token(tokens: Sequence[Token], place: int, text: bytes, kernel: by
     if token.text in _WORDS or token.text.startswith("__has_"):
         return f"{token.text}, which is not allowed"
     if token.text in _ASSUMPTIONS and token.text.encode() not in kernel:
-        return f"{token.text}, which promises what is not checked: test it instead"
+        return f"{token.text}, a promise that is not checked: test the condition instead"
     if token.text == "_Pragma" and not _harmless_pragma(texts(tokens[place + 1 : place + 4])):
-        return "_Pragma for something else than unroll, clang loop and clang fp"
+        return "_Pragma for something other than unroll, clang loop and clang fp"
     return _assembly(tokens[place:], text, kernel) if token.text in _ASSEMBLY else None
 
 
@@ -119,7 +119,7 @@ def _assembly(tokens: Sequence[Token], text: bytes, kernel: bytes) -> str | None
         if not _INSTRUCTION.fullmatch(instruction):
             return (
                 f"`{instruction.strip()[:60]}` in assembly: new assembly may be empty, s_nop, s_waitcnt or s_setprio; "
-                "use a builtin, whose waits and hazards the compiler minds"
+                "use a builtin, whose waits and hazards the compiler handles"
             )
     return None
 

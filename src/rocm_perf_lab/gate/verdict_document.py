@@ -23,11 +23,11 @@ class StepEvidence(SparseModel):
 
 
 class SourceEvidence(StepEvidence):
-    """What is taken of the candidate."""
+    """The parts of the candidate that are used."""
 
-    kernel: Text | None = Field(default=None, description=f"name of the kernel whose body is taken; {_ABSENT}")
+    kernel: Text | None = Field(default=None, description=f"name of the kernel whose body is used; {_ABSENT}")
     added: list[Text] | None = Field(default=None, description=f"names of the device functions that were added; {_ABSENT}")
-    promises: Text | None = Field(default=None, description="what the kernel promises beyond its body; absent if nothing")
+    promises: Text | None = Field(default=None, description="promises of the kernel beyond its body; absent if there are none")
     shown_for: list[int] | None = Field(
         default=None, description="indices of the captured dispatches that keep the promises; absent without promises"
     )
@@ -37,7 +37,8 @@ class CodeObjectEvidence(StepEvidence):
     """Resources and machine code, of one baseline and one candidate."""
 
     concern: Text | None = Field(
-        default=None, description="what the kernel's time has to outweigh; null if nothing; absent if the step rejected"
+        default=None,
+        description="disadvantage that the time saved has to make up for; null if there is none; absent if the step rejected",
     )
     vgprs: Pair | None = Field(default=None, description=f"VGPRs of a lane, AGPRs included: {_FIGURE}; {_ABSENT}")
     agprs: Pair | None = Field(default=None, description=f"AGPRs of a lane: {_FIGURE}; {_ABSENT}")
@@ -52,7 +53,7 @@ class CodeObjectEvidence(StepEvidence):
     code_bytes: Pair | None = Field(default=None, description=f"size of the kernel's machine code: {_FIGURE}; {_ABSENT}")
     symbol: Text | None = Field(default=None, description=f"mangled name of the kernel; {_ABSENT}")
     other_symbols_the_same: int | None = Field(
-        default=None, description="number of other kernels, functions and variables, all the same; absent if the step rejected"
+        default=None, description="number of other kernels, functions and variables, all unchanged; absent if the step rejected"
     )
     added_functions: list[Text] | None = Field(
         default=None, description="mangled names of functions that only the candidate has; absent if the step rejected"
@@ -77,7 +78,9 @@ _RESOURCES = (
 class DifferenceSection(SparseModel):
     """Where the memory of baseline and candidate differs: bytes, or numbers where their type is known."""
 
-    parameter: Text | None = Field(default=None, description="the kernel's parameter that leads there; null if none does")
+    parameter: Text | None = Field(
+        default=None, description="the kernel's parameter through which the place is reached; null if none does"
+    )
     address: str | None = Field(default=None, description="address of the first byte, hexadecimal; absent for numbers")
     differing_bytes: int | None = Field(default=None, description="number of bytes that differ; absent for numbers")
     stored_bytes: int | None = Field(
@@ -91,13 +94,13 @@ class DifferenceSection(SparseModel):
     of: int | None = Field(default=None, description="number of numbers that were compared; absent for bytes")
     largest_ulps: int | None = Field(
         default=None,
-        description="largest distance in units in the last place; null if they are no floating-point numbers, or NaN; "
+        description="largest distance in units in the last place; null if the numbers are not floating-point, or are NaN; "
         "absent for bytes",
     )
 
 
 class CapturedLaunch(JsonModel):
-    """A captured dispatch, and what came of each case."""
+    """A captured dispatch, and the outcome of each case."""
 
     arguments: Text | None = Field(description="the program's arguments; null if not known")
     dispatch: int = Field(description="index among the program's dispatches of the kernel")
@@ -122,15 +125,15 @@ class EquivalenceEvidence(StepEvidence):
     )
     unproven: list[Text] | None = Field(
         default=None,
-        description="what was given to the kernel and never changed with success, and memory that the program itself leaves "
-        "otherwise in each run; absent unless passed",
+        description="inputs of the kernel that could not be varied successfully, and memory whose contents "
+        "differ from run to run in the program itself; absent unless passed",
     )
     parameter: Text | None = Field(
         default=None, description="the parameter that leads to memory that only the candidate stores to; null if none does; "
         "absent if there is no such memory"
     )  # fmt: skip
-    address: str | None = Field(default=None, description="address of such memory, hexadecimal; absent without")
-    stored_bytes: int | None = Field(default=None, description="number of bytes of such memory; absent without")
+    address: str | None = Field(default=None, description="address of such memory, hexadecimal; absent if there is none")
+    stored_bytes: int | None = Field(default=None, description="number of bytes of such memory; absent if there is none")
     difference: DifferenceSection | None = Field(default=None, description="where memory differs; absent if it does not")
     case: Text | None = Field(default=None, description="the case in which it differs; absent if none does")
 
@@ -148,14 +151,14 @@ class OtherInputsSection(JsonModel):
 class MeasurementEvidence(StepEvidence):
     """Times of the kernel alone."""
 
-    least_ms: float | None = Field(default=None, description="least time that its work takes, in ms; absent if a run failed")
+    least_ms: float | None = Field(default=None, description="least time that its work can take, in ms; absent if a run failed")
     timing: Timing | None = Field(default=None, description="measured or modelled; always given")
     baseline_ms: list[float] | None = Field(
         default=None, description="time of all captures together in each round, in ms; absent if a run failed"
     )
-    candidate_ms: list[float] | None = Field(default=None, description="the same of the candidate; absent if a run failed")
+    candidate_ms: list[float] | None = Field(default=None, description="the same for the candidate; absent if a run failed")
     ratio: float | None = Field(
-        default=None, description="candidate / baseline, of the inputs that gain less; absent if a run failed"
+        default=None, description="candidate / baseline, for the inputs that gain less; absent if a run failed"
     )
     ratio_interval: tuple[float, float] | None = Field(
         default=None, description="confidence interval of the ratio; absent if a run failed"
@@ -193,15 +196,15 @@ class ApplicationEvidence(StepEvidence):
         description=f"mean time of the judged kernel's dispatches in the program, in ms: {_FIGURE}; absent if not measured",
     )
     saved_in_program: float | None = Field(
-        default=None, description="the part of the kernel's time that is saved in the program; absent as kernel_ms"
+        default=None, description="share of the kernel's time that is saved in the program; absent as kernel_ms"
     )
     saved_when_replayed: float | None = Field(
-        default=None, description="the part that it saves for sure when it is replayed; absent if not measured"
+        default=None, description="share that is saved with confidence when it is replayed; absent if not measured"
     )
     dram_bytes: tuple[float | None, float | None] | None = Field(
         default=None, description=f"bytes beyond L2: {_FIGURE}, null without counters; absent as timing"
     )
-    cage: str | None = Field(default=None, description="what held the program; absent as timing")
+    cage: str | None = Field(default=None, description="the cage that confined the program; absent as timing")
     stdout_compared: bool | None = Field(
         default=None, description="whether the output was compared, and not checked by --check; absent as timing"
     )
@@ -215,10 +218,11 @@ class ApplicationEvidence(StepEvidence):
         default=None, description="kernel symbol -> counters that did not change; absent as timing"
     )
     difference: DifferenceSection | None = Field(
-        default=None, description="where memory after its dispatch in the program differs; absent if it does not"
+        default=None,
+        description="where memory after its dispatch in the program differs; absent if it does not differ",
     )
     memory_after_its_dispatch: Text | None = Field(
-        default=None, description="how memory after its dispatch in the program compares; absent if not compared"
+        default=None, description="result of comparing memory after its dispatch in the program; absent if not compared"
     )
 
 
@@ -245,7 +249,7 @@ class StepSection(JsonModel):
     )
     reason: Text = Field(description="one sentence")
     evidence: SerializeAsAny[AnyEvidence] = Field(
-        default_factory=StepEvidence, description="what the outcome rests on, by step; empty if nothing was found out"
+        default_factory=StepEvidence, description="evidence for the outcome, by step; empty if there is none"
     )
 
     @field_validator("evidence", mode="before")
@@ -256,7 +260,7 @@ class StepSection(JsonModel):
 
 
 class VerdictDocument(JsonModel):
-    """What the gate says of a candidate."""
+    """The verdict of the gate on a candidate."""
 
     model_config = TOLERANT
 

@@ -37,7 +37,7 @@ def other_ways(unit: TranslationUnit, kernel: SourceKernel) -> str | None:
         if cursor.kind == kinds.DECL_REF_EXPR and _is_global(cursor.referenced, kinds):
             return f"it uses the variable {cursor.spelling} (line {cursor.location.line})"
         if cursor.kind.name.endswith("CAST_EXPR") and _from_integer(cursor):
-            return f"it makes a pointer of a number (line {cursor.location.line})"
+            return f"it makes a pointer from a number (line {cursor.location.line})"
     return None
 
 

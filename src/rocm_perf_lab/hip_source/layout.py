@@ -165,7 +165,7 @@ def _parts(type_: ClangType, path: str, offset: int, dims: _Dims, wanted: list[C
     elif kind == "RECORD":
         yield from _members(type_, path, offset, dims, wanted)
     else:
-        yield path, f"{type_.spelling} is no type whose values are known"
+        yield path, f"{type_.spelling} is not a type whose values are known"
 
 
 def _elements(

@@ -19,7 +19,7 @@ class Construct(str, Enum):
     DYNAMIC_LDS = "dynamic LDS"
     VOLATILE = "volatile access"
     INLINE_ASM = "inline assembly"
-    UNKNOWN_CALL = "call of a function whose body is not seen"
+    UNKNOWN_CALL = "call of a function whose body is not visible"
     INDIRECT_CALL = "call through a pointer"
     SIDE_EFFECT = "side effect outside memory"
     JUMP = "goto or label"

@@ -189,7 +189,7 @@ class Origins:
         seen: variables that are being traced already; their origins are found there.
         """
         if depth > _DEEPEST * 8:
-            raise Lost("is made by too many steps")
+            raise Lost("is computed in too many steps")
         expression, kind = unwrapped(expression), unwrapped(expression).kind.name
         parts = self._parts(expression, kind)
         if parts is not None:
@@ -202,7 +202,7 @@ class Origins:
             return self._returned(expression, context, seen, depth)
         if kind == "CXX_NEW_EXPR":
             return {Site(_place(expression), "memory", context.path)}
-        raise Lost(f"is made of what cannot be followed (line {expression.location.line})")
+        raise Lost(f"is computed from something that cannot be followed (line {expression.location.line})")
 
     def _parts(self, expression: Cursor, kind: str) -> list[Cursor] | None:
         """The expressions that this one takes its value from; None if it is of another form."""
@@ -245,7 +245,7 @@ class Origins:
             return self._points(children[0], context, seen, depth + 1)
         if place.kind.name == "DECL_REF_EXPR" and _is_object(place.referenced):
             return {Site(_place(place.referenced), place.spelling)}
-        raise Lost(f"is made of what cannot be followed (line {place.location.line})")
+        raise Lost(f"is computed from something that cannot be followed (line {place.location.line})")
 
     # --- variables
 
@@ -256,7 +256,7 @@ class Origins:
         if variable.type.get_canonical().kind.name == "CONSTANTARRAY" and not _holds_pointers(variable):
             return {Site(_place(variable), name.spelling)}
         if not _is_pointer(variable) and "*" not in variable.type.spelling:
-            raise Lost(f"comes from {name.spelling}, which is no pointer")
+            raise Lost(f"comes from {name.spelling}, which is not a pointer")
         usr = variable.get_usr()
         if usr in seen:
             return set()

@@ -140,5 +140,5 @@ def _obstacle(unit: TranslationUnit, holder: Cursor) -> str | None:
     if holder.kind == kinds.CALL_EXPR:
         return "an element is handed to a function by reference"
     if holder.kind == kinds.CXX_UNARY_EXPR:
-        return "its size is asked for"
+        return "its size is used"
     return None

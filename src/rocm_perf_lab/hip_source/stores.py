@@ -75,19 +75,19 @@ class _Search:
         subscript = climbing[-1]
         line = reference.location.line
         if subscript.kind != self._kinds.ARRAY_SUBSCRIPT_EXPR or next(subscript.get_children()) != below:
-            stores.obstacle = stores.obstacle or f"it is used otherwise than by `{stores.parameter}[...]` (line {line})"
+            stores.obstacle = stores.obstacle or f"it is used in other ways than `{stores.parameter}[...]` (line {line})"
             return
         assignment, holder = climbing[-2], climbing[-3] if len(climbing) > 2 else None
         if not self._is_assignment(assignment, subscript):
-            stores.obstacle = stores.obstacle or f"what it holds is used, or its address (line {line})"
+            stores.obstacle = stores.obstacle or f"its value or its address is used (line {line})"
         elif holder is None or holder.kind.name not in _STATEMENTS:
             stores.obstacle = stores.obstacle or f"a store is part of an expression (line {line})"
         elif subscript.type.get_canonical().kind.name not in _ELEMENTS or subscript.type.is_volatile_qualified():
             stores.obstacle = stores.obstacle or f"its elements are {subscript.type.spelling}"
         elif self._unit.is_cut_by_macro(assignment):
-            stores.obstacle = stores.obstacle or f"a macro writes a store (line {line})"
+            stores.obstacle = stores.obstacle or f"a macro contains a store (line {line})"
         elif self._stays(subscript, climbing[:-2]):
-            stores.obstacle = stores.obstacle or f"a loop writes to one place again and again (line {line})"
+            stores.obstacle = stores.obstacle or f"a loop writes to one place repeatedly (line {line})"
         else:
             value = list(assignment.get_children())[1]
             stores.stores.append(Store(span_of(assignment), self._unit.text_of(subscript), self._unit.text_of(value)))

@@ -35,7 +35,7 @@ def pieces_of(unit: TranslationUnit, kernel: SourceKernel) -> list[DeclarationTe
     index = _Index(unit)
     own = index.at(unit.own, kernel.body.start)
     if own is None or unit.cut_by_macro(unit.own, kernel.body.start, kernel.body.end):
-        raise SourceError(f"{kernel.name} is written by a macro", "write it out, to change it")
+        raise SourceError(f"{kernel.name} comes from a macro", "write it out to change it")
     found = {own}
     todo = [own]
     while todo:

@@ -41,7 +41,7 @@ class Capture:
     def open(cls, path: Path, *, every_byte: bool = False) -> Capture:
         """Validate the capture at `path`, including its memory if every_byte is set. Raises MissingInputError, CaptureError."""
         if not path.is_dir():
-            raise MissingInputError(f"{path} is no capture directory", "make one with `rocm-perf isolate`")
+            raise MissingInputError(f"{path} is not a capture directory", "make one with `rocm-perf isolate`")
         _judge(path, _library().rpd_capture_check(os.fsencode(path), int(every_byte)))
         dispatch = json.loads((path / "dispatch.json").read_bytes())
         regions = json.loads((path / "memory_regions.json").read_bytes())["regions"]
@@ -89,7 +89,9 @@ class Capture:
         """`size` bytes at `address`, as they were before or after the kernel. Raises CaptureError."""
         region = next((r for r in self.regions if r.base <= address and address + size <= r.base + r.bytes), None)
         if region is None:
-            raise CaptureError(f"{self.path}: no captured region holds {size} bytes at {address:#x}", "see memory_regions.json")
+            raise CaptureError(
+                f"{self.path}: no captured region contains {size} bytes at {address:#x}", "see memory_regions.json"
+            )
         buffer = ctypes.create_string_buffer(size)
         arguments = (os.fsencode(self.path), int(after), region.base, address - region.base, size, buffer)
         _judge(self.path, _library().rpd_capture_read(*arguments))

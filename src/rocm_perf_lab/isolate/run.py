@@ -165,11 +165,11 @@ def _the_capture(request: Isolation, report: Path) -> Path:
     if captured := _reported(report, _CAPTURED):
         return Path(captured[-1].removeprefix("captured to "))
     if unwritable := _reported(report, _UNWRITABLE):
-        raise OutputError(unwritable[-1], "name a folder with room, that can be written, with --output")
+        raise OutputError(unwritable[-1], "name a writable folder with enough space with --output")
     if failures := _reported(report, _FAILED):
-        raise NoCaptureError(failures[-1], "choose another --kernel or --dispatch, or fix what is named")
+        raise NoCaptureError(failures[-1], "choose another --kernel or --dispatch, or fix the named cause")
     raise NoCaptureError(
-        f"{request.words[0]} ended without a capture, and without a word from the isolate library",
+        f"{request.words[0]} ended without a capture, and without any message from the isolate library",
         "check that it uses the GPU through ROCr in this or a child process",
     )
 

@@ -80,7 +80,9 @@ class Asker:
 
         answer = self._cache.recall(ResponseLine, asked, sent)
         if self._provider is None and answer.question != _digest(messages):
-            raise JournalDiffersError("a question differs from the journal's", "its run, or this version of rocm-perf, differs")
+            raise JournalDiffersError(
+                "a question differs from the journal's", "the run or the version of rocm-perf was different"
+            )
         if known:
             for cost in answer.lost:
                 self._budget.count(None, None, cost)
@@ -161,7 +163,9 @@ class Asker:
                 return ModelError(line.what, line.hint)
             if isinstance(line, UnsentLine) and line.question == asked:
                 return UnsentError(line.reason, line.detail)
-        return JournalDiffersError("the journal has no answer to a question", "its run, or this version of rocm-perf, differs")
+        return JournalDiffersError(
+            "the journal has no answer to a question", "the run or the version of rocm-perf was different"
+        )
 
 
 class _Progress:

@@ -79,7 +79,9 @@ class CachedBackend:
     def _obstacle(self, source: HipSource, target: Target) -> RocmPerfError:
         if self._cache.knows(ObstacleLine, _place(source, target)):
             return CaptureError(self._cache.recall(ObstacleLine, _place(source, target), str))
-        return JournalDiffersError("the journal has no verdict on a candidate", "its run, or this version, differs")
+        return JournalDiffersError(
+            "the journal has no verdict on a candidate", "the run or the version of rocm-perf was different"
+        )
 
     def redacted(self, text: str) -> str:
         return self._redactor.text(text)
@@ -93,7 +95,9 @@ class CachedBackend:
     def _asked(self) -> ModelBackend:
         """The backend; a replay has none, which is an error."""
         if self._backend is None:
-            raise JournalDiffersError("the journal does not have all that was asked", "its run, or this version, differs")
+            raise JournalDiffersError(
+                "the journal does not contain everything that was asked", "the run or the version of rocm-perf was different"
+            )
         return self._backend
 
 

@@ -69,7 +69,7 @@ def replay_journal(directory: Path, note: Callable[[str], None]) -> ModelOutcome
 def _entries(directory: Path) -> list[dict[str, Any]]:
     entries, _ = entries_of(directory / FILE)
     if not any(entry["event"] in ("end", "failure") for entry in entries):
-        raise MissingInputError(f"the run in {directory} did not end", f"go on with it first: `rocm-perf {COMMAND} --resume`")
+        raise MissingInputError(f"the run in {directory} did not end", f"continue it first: `rocm-perf {COMMAND} --resume`")
     return entries
 
 
@@ -77,7 +77,7 @@ def _settings(directory: Path) -> SettingsLine:
     """The settings of the most recent start or resumption of the run."""
     found = Entries(directory).last(SettingsLine)
     if found is None:
-        raise MissingInputError(f"{directory} is no run of `rocm-perf {COMMAND}`", "name a run-NNNN folder")
+        raise MissingInputError(f"{directory} is not a run of `rocm-perf {COMMAND}`", "name a run-NNNN folder")
     return found
 
 
@@ -103,7 +103,9 @@ def _loop(settings: SettingsLine, source: Path, journal: Journal, note: Callable
 
 
 def _unknown(_judged: Judged) -> bool:
-    raise JournalDiffersError("the journal has no answer of the user's on a change", "its run, or this version, differs")
+    raise JournalDiffersError(
+        "the journal has no answer of the user's on a change", "the run or the version of rocm-perf was different"
+    )
 
 
 def _decisions(entries: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -122,5 +124,6 @@ def _compare(recorded: list[dict[str, Any]], replayed: list[dict[str, Any]]) -> 
         return
     differing = sorted(set(before) ^ set(after)) or ["the number of times something was decided"]
     raise JournalDiffersError(
-        f"replayed decisions differ from the journal's: {differing[0][:300]}", "its run, or this version of rocm-perf, differs"
+        f"replayed decisions differ from the journal's: {differing[0][:300]}",
+        "the run or the version of rocm-perf was different",
     )

@@ -31,13 +31,13 @@ class AnswerSection(JsonModel):
     kernel: Text = Field(description="demangled name")
     candidate: int = Field(description="number of the candidate within the iteration, from 1")
     answer: int = Field(description="number of the answer within the candidate, from 1")
-    outcome: Literal["accepted", "rejected"] = Field(description="what became of it")
+    outcome: Literal["accepted", "rejected"] = Field(description="outcome of the answer")
     step: str | None = Field(description="step that rejected it: answer, compile, or one of the gate's; null if accepted")
     reason: Text | None = Field(description="why it was rejected; null if accepted")
 
 
 class LlmOptimizeDocument(OptimizeDocument):
-    """What was changed, and what was asked and paid."""
+    """What was changed, and which questions were asked at what cost."""
 
     provider: str = Field(description="openai, anthropic or command")
     model: Text = Field(description="the model that was asked")

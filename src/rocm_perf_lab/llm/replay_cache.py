@@ -38,7 +38,9 @@ class ReplayCache:
             if key in self._known:
                 return kind.model_validate(self._known[key]).answer
         if self._closed:
-            raise JournalDiffersError(f"the journal has no {event} for {_in_words(asked)}", "its run, or this version, differs")
+            raise JournalDiffersError(
+                f"the journal has no {event} for {_in_words(asked)}", "the run or the version of rocm-perf was different"
+            )
         line = kind(event=event, asked=asked, answer=ask())
         with self._lock:
             self._known[key] = line.as_json()

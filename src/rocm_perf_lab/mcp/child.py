@@ -106,4 +106,4 @@ def _document(stdout: bytearray) -> Any:
 def _error(stderr: str, exit_code: int) -> str:
     lines = stderr.splitlines()
     told = [line.removeprefix(_ERROR) for line in lines if line.startswith(_ERROR)]
-    return told[-1] if told else "\n".join(lines[-5:]) or f"it ended with status {exit_code}, without a word"
+    return told[-1] if told else "\n".join(lines[-5:]) or f"it ended with status {exit_code}, without a message"

@@ -23,9 +23,9 @@ from rocm_perf_lab.mcp import child
 from rocm_perf_lab.mcp.tools import FOLDER, TIME_LIMIT, McpTool, tools
 
 _INSTRUCTIONS = """Finds which GPU kernel holds a HIP program back and why, and judges changes of it. profile first, then read
-dag.dominant_symbol, dag.fraction and the kernel's bottleneck; prompt gathers all that is known of the kernel; change its body
-only; gate says whether the change is right and faster. timing "modelled" means that no GPU ran it: compare such times with
-each other only. null means unknown, with the reason beside it."""
+dag.dominant_symbol, dag.fraction and the kernel's bottleneck; prompt collects all that is known about the kernel; change its
+body only; gate says whether the change is right and faster. timing "modelled" means that no GPU ran it: compare such times
+with each other only. null means unknown, with the reason beside it."""
 
 
 class Commands:
@@ -47,7 +47,7 @@ class Commands:
             return _failed(UsageError.exit_code, complaint)
         place = self._folder / arguments.get(FOLDER, ".")
         if not place.is_dir():
-            return _failed(MissingInputError.exit_code, f"{place} is no folder")
+            return _failed(MissingInputError.exit_code, f"{place} is not a folder")
         limit = arguments.get(TIME_LIMIT)
         with anyio.CancelScope() as call:
             self._calls.add(call)
@@ -58,7 +58,7 @@ class Commands:
             finally:
                 self._calls.discard(call)
         if call.cancelled_caught:
-            return _failed(128 + signal.SIGTERM, "the server was told to end")
+            return _failed(128 + signal.SIGTERM, "the server was stopped")
         return _failed(
             ProgramTimeoutError.exit_code, f"it was still running after {limit:g} s and was stopped; raise {TIME_LIMIT}"
         )

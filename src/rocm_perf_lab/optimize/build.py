@@ -79,7 +79,7 @@ def build_of(commands: Sequence[BuildCommand], program: Path) -> Build:
             "give the whole build with --build",
         )
     if missing := next((step.folder for step in needed if not step.folder.is_dir()), None):
-        raise UsageError(f"the build works in {missing}, which is not there", "build the program once")
+        raise UsageError(f"the build works in {missing}, which does not exist", "build the program once")
     libraries = [step for step in by_output.values() if step.is_shared_library]
     return Build(needed, tuple(Build(tuple(_in_order(step, by_output))) for step in libraries))
 

@@ -162,7 +162,7 @@ def program_of(words: Sequence[str], source: Path | None) -> tuple[Path, list[st
         words = words[1:] or (f"./{Path(words[0]).stem}",)
     program, *arguments = _split(words)
     if program.startswith("-"):
-        raise UsageError(f"{program} is where the program should be", "put options before the source and the program")
+        raise UsageError(f"{program} stands where the program is expected", "put options before the source and the program")
     return Path(program), arguments
 
 
@@ -170,7 +170,8 @@ def _split(words: Sequence[str]) -> list[str]:
     if os.path.exists(words[0]) or (len(words) > 1 and not any(map(str.isspace, words[0]))):
         return list(words)
     if len(words) > 1:
-        raise UsageError(f"{words[1]} follows the program {words[0]!r}", "put options before it, and arguments into its quotes")
+        hint = "put options before it, and its arguments inside the quotes"
+        raise UsageError(f"{words[1]} follows the program {words[0]!r}", hint)
     try:
         return shlex.split(words[0]) or [""]
     except ValueError as error:
@@ -183,8 +184,8 @@ def _is_source(word: str) -> bool:
 
 def _found(program: Path) -> tuple[Path, str]:
     if not program.is_file() and os.sep not in str(program) and (found := shutil.which(program)):
-        what = f"{program} is {found}, which is built of no HIP source here"
-        raise NoSourceError(what, "name the program that is (./app), or the source that it runs: --source FILE --build CMD")
+        what = f"{program} is {found}, which is not built from HIP source here"
+        raise NoSourceError(what, "name the program that is built (./app), or the source: --source FILE --build CMD")
     if not program.is_file():
         raise MissingInputError(f"{program} does not exist", "build it first, or name its source: --source FILE")
     paths = list(_by_stem(program))
@@ -201,7 +202,7 @@ def _only(program: Path, sources: Sequence[Path], where: str) -> Path:
         return sources[0]
     if sources:
         raise SeveralSourcesError(program, sources)
-    raise NoSourceError(f"{where} names no source of {program} that has a kernel", "name it with --source")
+    raise NoSourceError(f"{where} names no source of {program} with a kernel", "name it with --source")
 
 
 def _by_debug_information(program: Path) -> Iterator[Path]:

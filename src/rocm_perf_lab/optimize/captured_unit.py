@@ -34,8 +34,8 @@ def unit_of(source: HipSource, captures: Sequence[Capture], builder: Builder) ->
         return alike[0]
     names = " and ".join(unit.main.name for unit in units) or source.path.name
     raise NoCaptureError(
-        f"what was launched as {captures[0].kernel} is not, or not alone, what {names} makes of it",
-        "give the kernel a name of its own, or compile it in one file alone",
+        f"the kernel launched as {captures[0].kernel} does not come, or not alone, from {names}",
+        "give the kernel a unique name, or compile it in one file only",
     )
 
 

@@ -72,7 +72,7 @@ class SourceBuilder:
         """Like device(), but always built anew."""
         if source.relocatable_device_code:
             what = f"{source.main} is built with -fgpu-rdc: the device code of all units becomes one when it is linked"
-            raise SourceError(f"{what}, and what of it a kernel alone changes is not known", "build without -fgpu-rdc")
+            raise SourceError(f"{what}, and which part of it depends on a kernel alone is not known", "build without -fgpu-rdc")
         made = self._made(source, ["--offload-device-only", *_COMPARABLE])
         images = [image for name, image in made if not name or name.split(":")[0] == self._target.split(":")[0]]
         target = self._target
@@ -191,7 +191,7 @@ def build(
     """
     if shutil.which(command[0]) is None:
         raise UnavailableError(
-            f"{command[0]} is not there to build the program", "install ROCm's hipcc, or name a compiler with --build"
+            f"{command[0]} was not found to build the program", "install ROCm's hipcc, or name a compiler with --build"
         )
     ended = cage.run(command, folder, view, os.environ, limits)
     if log is not None:

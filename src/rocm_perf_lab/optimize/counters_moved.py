@@ -8,7 +8,7 @@ from dataclasses import dataclass
 # Counters whose movement explains a kernel's time, with what each one counts.
 _TELLING = {
     "SQ_WAIT_ANY": "wave cycles spent waiting",
-    "SQ_WAIT_INST_ANY": "wave cycles waiting for an instruction's turn",
+    "SQ_WAIT_INST_ANY": "wave cycles waiting to issue",
     "SQ_WAVE_CYCLES": "wave cycles in all",
     "SQ_BUSY_CYCLES": "cycles with a wave on the device",
     "SQ_INSTS": "instructions",
@@ -26,7 +26,7 @@ _TELLING = {
     "TCC_MISS_sum": "L2 misses",
     "TCP_TCC_READ_REQ_sum": "reads of L1 from L2",
     "TCC_EA0_RDREQ_sum": "reads beyond L2",
-    "TCC_EA0_RDREQ_LEVEL_sum": "cycles that they are under way, summed",
+    "TCC_EA0_RDREQ_LEVEL_sum": "cycles during which they are outstanding, summed",
 }
 
 _CYCLES = ("SQ_WAVE_CYCLES", "SQ_WAIT_ANY", "SQ_WAIT_INST_ANY")
@@ -111,7 +111,7 @@ class _Account:
     def in_words(self) -> str:
         parts = (
             (self.waits, "waiting (SQ_WAIT_ANY)"),
-            (self.turns, "waiting for a turn to issue (SQ_WAIT_INST_ANY)"),
+            (self.turns, "waiting to issue (SQ_WAIT_INST_ANY)"),
             (self.executing, "executing"),
         )
         shares = ", ".join(f"{share:+.1%} {what}" for share, what in parts if abs(share) >= _NOTICED / 2)
@@ -140,13 +140,13 @@ class _Changes:
 def _why_less_waiting(changes: _Changes) -> str:
     loads, causes = changes["SQ_INSTS_VMEM_RD"], []
     if fall := changes.fall("SQ_INSTS_VMEM_RD"):
-        causes.append(f"{fall:.0%} fewer vector loads (SQ_INSTS_VMEM_RD) are waited for{_of_what_data(changes)}")
+        causes.append(f"{fall:.0%} fewer vector loads (SQ_INSTS_VMEM_RD) cause waits{_of_what_data(changes)}")
     for name, what in _LESS_TO_WAIT_FOR.items():
         if fall := changes.fall(name):
             causes.append(f"{fall:.0%} fewer {what} ({name})")
     if not causes and loads is not None and abs(loads) < _NOTICED:
         causes.append(_overlap(changes))
-    return "; ".join(causes) or "what they waited for, the counters do not tell"
+    return "; ".join(causes) or "the counters do not show what they waited for"
 
 
 def _of_what_data(changes: _Changes) -> str:
@@ -161,14 +161,14 @@ def _overlap(changes: _Changes) -> str:
     level, reads = changes["TCC_EA0_RDREQ_LEVEL_sum"], changes["TCC_EA0_RDREQ_sum"]
     same = "the vector loads are the same (SQ_INSTS_VMEM_RD)"
     if level is None or reads is None:
-        return f"{same}: either more are under way at once, or each takes less"
+        return f"{same}: either more are in flight at once, or each takes less time"
     latency = (1 + level) / (1 + reads) - 1
     taken = f"a read beyond L2 takes {'as long as before' if abs(latency) < _NOTICED else _longer(latency)}"
     source = "TCC_EA0_RDREQ_LEVEL_sum over TCC_EA0_RDREQ_sum"
     waits = changes["SQ_WAIT_ANY"]
     if waits is not None and latency <= waits / 2:
         return f"{same}, but {taken} ({source})"
-    return f"{same} and {taken} ({source}): more of them are under way at once"
+    return f"{same} and {taken} ({source}): more of them are in flight at once"
 
 
 def _longer(change: float) -> str:

@@ -33,7 +33,7 @@ def describe(outcome: OptimizeResult, say: Say) -> None:
             + (" (modelled: of the software device's timing model, not of a GPU)" if outcome.timing == "modelled" else "")
         )
     else:
-        say("Nothing accepted: the source stays as it is")
+        say("Nothing accepted: the source is unchanged")
 
 
 def _dry_run(outcome: OptimizeResult, say: Say) -> None:

@@ -59,7 +59,7 @@ def optimize(request: OptimizeRequest, approve: Approve, note: Callable[[str], N
         try:
             return session.optimize()
         except KeyboardInterrupt:
-            note(f"interrupted: the source is whole, and --resume goes on with {run}")
+            note(f"interrupted: the source is intact, and --resume continues {run}")
             raise
         finally:
             backend.clear()

@@ -105,7 +105,7 @@ def _expect_no_source(request: GateRequest) -> None:
         return
     for path in (request.baseline, request.candidate):
         if request.output.samefile(path):
-            raise UsageError(f"--output {request.output} is a source that is judged", "name another file")
+            raise UsageError(f"--output {request.output} is one of the judged sources", "name another file")
 
 
 def _expect_writable(folder: Path) -> None:
@@ -166,7 +166,7 @@ def _by_source(baseline: HipSource, candidate: bytes, backend_options: BackendOp
         there = ", ".join(k.demangled or k.name for k in baseline.kernels)
         if pattern is None:
             raise SourceError(f"{baseline.path} has no kernel", "name the source that has the program's kernels")
-        raise UsageError(f"--kernel {pattern} fits no kernel of {baseline.path}", f"it has {there or 'none'}")
+        raise UsageError(f"--kernel {pattern} matches no kernel of {baseline.path}", f"it has {there or 'none'}")
     with Reader(baseline, backend_options.view.showing(readable=baseline.included)) as reader:
         change = reader.change(candidate, kernels[0].identity if len(kernels) == 1 else None)
     if isinstance(change, str):

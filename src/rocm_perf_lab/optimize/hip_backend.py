@@ -87,7 +87,7 @@ class HipBackend:
         try:
             headers = self.read(self._build_target.source.read_bytes()).included
             others = frozenset().union(*build.files.values()) if len(build.units) > 1 else ()
-        except SourceError:
+        except (SourceError, OSError):
             headers = others = ()  # the compiler will report the error
         return self._options.view.showing(readable=(*headers, *sorted(others)))
 
@@ -103,7 +103,9 @@ class HipBackend:
     def _say_how_caged(self) -> None:
         """Note if candidates run without a cage. Raises NoCageError if there is no cage, before any work has been done."""
         if self._options.view.trusted:
-            self._note("--trust-candidates: what candidates do is not held by a cage; only time, memory and file sizes are")
+            self._note(
+                "--trust-candidates: candidates are not confined by a cage; only time, memory and file sizes are limited"
+            )
         else:
             cage.expect()
 
@@ -121,7 +123,7 @@ class HipBackend:
         self._profiles += 1
         self._note(f"building {source.path}" if self._profiles == 1 else "profiling what was accepted")
         if self._profiles == 1 and (left_out := self._build_target.build.left_out):
-            self._note(f"not done of --build, of which only compiling and linking is: {'; '.join(left_out)}")
+            self._note(f"steps of --build that are not run (only compiling and linking are): {'; '.join(left_out)}")
         program = str(self._built_twice(source))
         request = ProfileRequest(
             [program, *self._build_target.arguments],

@@ -52,7 +52,7 @@ class Entries:
             return kind.model_validate(entry)
         except ValueError as error:
             what = f"{self.path} is damaged in its line {self.entries.index(entry) + 1}, {entry['event']}"
-            raise OutputError(what, "move it away and start anew") from error
+            raise OutputError(what, "move it away and start again") from error
 
 
 class Journal(Entries):
@@ -93,7 +93,7 @@ def read(path: Path) -> tuple[list[dict[str, Any]], int]:
     except FileNotFoundError:
         return [], 0
     except OSError as error:
-        raise OutputError(f"cannot read {path} ({error.strerror})", "move it away and start anew") from error
+        raise OutputError(f"cannot read {path} ({error.strerror})", "move it away and start again") from error
     entries, position = [], 0
     while (end := data.find(b"\n", position)) >= 0:
         try:
@@ -102,6 +102,6 @@ def read(path: Path) -> tuple[list[dict[str, Any]], int]:
                 raise ValueError("no event")
             entries.append(entry)
         except (ValueError, RecursionError) as error:
-            raise OutputError(f"{path} is damaged at byte {position}", "move it away and start anew") from error
+            raise OutputError(f"{path} is damaged at byte {position}", "move it away and start again") from error
         position = end + 1
     return entries, position

@@ -131,4 +131,4 @@ def _why_nothing(judged: Sequence[Judged], refusals: Sequence[Refusal]) -> str:
         return "nothing can be changed safely: " + "; ".join(
             dict.fromkeys(f"line {one.line}: {one.reason}" for one in refusals)
         )
-    return "its body has nothing that the transformations could change; functions that it calls are not looked into"
+    return "its body has nothing that the transformations could change; functions that it calls are not examined"

@@ -28,8 +28,8 @@ class IterationSection(JsonModel):
     description: Text = Field(description="what was changed")
     runtime_ms: float = Field(description="time in the program's kernels with it, in ms")
     kernel_time_ratio: float = Field(description="candidate / baseline of the kernel's time")
-    counters: list[MovedCounter] = Field(description="counters that changed and tell why, most telling first")
-    why: str = Field(description="why the time changed, as the counters say it")
+    counters: list[MovedCounter] = Field(description="counters whose change explains the gain, most significant first")
+    why: str = Field(description="why the time changed, according to the counters")
 
 
 class ProposalSection(JsonModel):
@@ -37,11 +37,11 @@ class ProposalSection(JsonModel):
 
     transformation: str = Field(description="name of the transformation; model for a language model's rewrite")
     kernel: Text = Field(description="name of the kernel in the source")
-    line: int = Field(description="line of the source that it is about")
+    line: int = Field(description="line of the source that it concerns")
     description: Text = Field(description="what it changes")
     parameters: dict[str, Scalar] = Field(description="parameters of the transformation, such as its factor")
     diff: Text = Field(description="unified diff of the source")
-    verdict: VerdictDocument | None = Field(description="what the gate said; null in a dry run")
+    verdict: VerdictDocument | None = Field(description="verdict of the gate; null in a dry run")
 
 
 class RefusalSection(JsonModel):
@@ -49,7 +49,7 @@ class RefusalSection(JsonModel):
 
     transformation: str = Field(description="name of the transformation")
     kernel: Text = Field(description="name of the kernel in the source")
-    line: int = Field(description="line of the source that it is about")
+    line: int = Field(description="line of the source that it concerns")
     reason: Text = Field(description="why not")
 
 
@@ -97,7 +97,7 @@ class EarlierRun(JsonModel):
         description="time in the program's kernels after, in ms; null if the run did not end, or it is not known"
     )
     timing: Literal["measured", "modelled"] | None = Field(description="measured or modelled; null if the run did not end")
-    ended: bool = Field(description="whether the run came to its end")
+    ended: bool = Field(description="whether the run ended normally")
 
 
 class HistoryDocument(RootModel[list[EarlierRun]]):

@@ -170,7 +170,7 @@ def _output(command: Sequence[str], folder: Path) -> str:
             command, cwd=folder, capture_output=True, stdin=subprocess.DEVNULL, timeout=_SECONDS, env=environment
         )
     except FileNotFoundError as error:
-        raise UsageError(f"{command[0]} is not there to say how the program is built", "install it, or give --build") from error
+        raise UsageError(f"{command[0]} was not found to list the build commands", "install it, or give --build") from error
     except subprocess.TimeoutExpired as error:
         raise UsageError(f"`{shown}` did not end within {_SECONDS} s", "give the compiler's command with --build") from error
     if done.returncode:

@@ -21,5 +21,5 @@ def with_seed(backend_options: BackendOptions, journal: Journal) -> BackendOptio
         return replace(backend_options, seed=seeds.fresh() if backend_options.seed is None else backend_options.seed)
     if backend_options.seed not in (None, begun.seed):
         what = f"the run in {journal.path.parent} began with --seed {begun.seed}"
-        raise UsageError(what, "leave --seed out, or start anew, without --resume")
+        raise UsageError(what, "omit --seed, or start again without --resume")
     return replace(backend_options, seed=begun.seed)

@@ -112,7 +112,7 @@ class RunState:
                 f"{how} with the parameters {which}" if which else how
                 for how, which in ((first.timing, first.timing_parameters), (timing, parameters))
             )
-            raise TraceError(f"times of {self._directory} are {before}, now they are {now}", "start anew, without --resume")
+            raise TraceError(f"times of {self._directory} are {before}, now they are {now}", "start again without --resume")
 
     def candidate(self, source: HipSource, proposal: Proposal) -> Candidate:
         text = apply_edits(source.text, proposal.edits)

@@ -11,6 +11,7 @@ import hashlib
 import os
 from pathlib import Path
 
+from rocm_perf_lab.atomic_write import stream_of
 from rocm_perf_lab.errors import OutputError, SourceError
 from rocm_perf_lab.hip_source.source import content_of
 from rocm_perf_lab.optimize.journal import Journal
@@ -54,7 +55,7 @@ class SourceFile:
 
     def _foreign(self) -> SourceError:
         return SourceError(
-            f"{self.path} was changed by somebody else during the run", f"the original is {self.backup}; start a new run"
+            f"{self.path} was changed by another program during the run", f"the original is {self.backup}; start a new run"
         )
 
     def _content(self) -> bytes:
@@ -65,7 +66,22 @@ class SourceFile:
 
 
 def write_whole(path: Path, text: bytes) -> None:
-    """Write all of `text`, or leave the file as it was; its permissions are kept. Errors: OutputError."""
+    """Write all of `text`, or leave the file as it was; its permissions are kept. A symbolic link is kept, and its target
+    replaced; a pipe or a device is written in place. Errors: OutputError.
+    """
+    try:
+        stream = stream_of(path)
+        if stream is None:
+            _replace(path.resolve(), text)
+        else:
+            with open(stream, "wb") as file:
+                file.write(text)
+    except OSError as error:
+        raise OutputError(f"cannot write {path} ({error.strerror})", "free some space or change its permissions") from error
+
+
+def _replace(path: Path, text: bytes) -> None:
+    """Errors: OSError."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}.new")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -77,14 +93,13 @@ def write_whole(path: Path, text: bytes) -> None:
                 os.fchmod(file.fileno(), path.stat().st_mode & 0o7777)
         os.replace(temporary, path)
         _sync_folder(path.parent)
-    except OSError as error:
-        raise OutputError(f"cannot write {path} ({error.strerror})", "free some space or change its permissions") from error
     finally:
         temporary.unlink(missing_ok=True)
 
 
 def sweep(path: Path) -> None:
     """Remove the temporary files that write_whole() left next to `path` in killed processes."""
+    path = path.resolve()
     for temporary in path.parent.glob(f".{glob.escape(path.name)}.*.new"):
         process = temporary.name.split(".")[-2]
         if process.isdigit() and not Path("/proc", process).exists():

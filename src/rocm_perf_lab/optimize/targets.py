@@ -91,7 +91,7 @@ def targets_of(
 
 def no_kernel_fits(pattern: str, kernels: Sequence[str]) -> UsageError:
     """The error for a pattern that selects none of the program's kernels."""
-    return UsageError(f"--kernel {pattern} fits no kernel of the program", f"it has {', '.join(kernels) or 'none'}")
+    return UsageError(f"--kernel {pattern} matches no kernel of the program", f"it has {', '.join(kernels) or 'none'}")
 
 
 def _target(analysis: KernelAnalysis, source: HipSource, share: Mapping[str, float | None]) -> Target | None:
@@ -133,7 +133,7 @@ def _not_here(demangled: str, source: HipSource) -> str:
     files = dict.fromkeys(file for unit in (source, *source.others) for file in files_with_kernels(unit.device, name))
     places = ", ".join(str(file) for file in files if file.resolve() != source.path.resolve())
     how = f"; it is in {places}: name that with --source" if places else ""
-    return f"it is not written in {source.path.name}{how}"
+    return f"it is not defined in {source.path.name}{how}"
 
 
 def _siblings(target: Target, kernels: Sequence[KernelAnalysis]) -> tuple[Target, ...]:

@@ -57,12 +57,14 @@ def analyse_existing(
             for reason in _not_traced(together[0].reports):
                 note(f"{request.thread_trace}: {reason}")
         if len({(one.reports.profile.timing, one.reports.profile.timing_parameters) for one in together}) > 1:
-            notes.append("times of the ranks are measured and modelled, or of different timing parameters: do not compare them")
+            notes.append(
+                "times of the ranks are measured and modelled, or have different timing parameters: do not compare them"
+            )
             note(notes[-1])
         for one in together:
             write_json(directory / one.folder, one.reports.by_name())
         if lacking := sum(not result.has_table and result.empty is None for result in results):
-            notes.append(f"{lacking} ranks have no dispatches.parquet: their workers do not see {destination}")
+            notes.append(f"{lacking} ranks have no dispatches.parquet: their workers cannot reach {destination}")
             note(notes[-1])
         overview = summary(together, notes) if len(found) > 1 else None
         if overview is not None:

@@ -107,8 +107,8 @@ def analyse_ranks(
                 results.append(future.result())
                 done(len(results))
         except BrokenProcessPool as error:
-            hint = "analyse fewer databases at a time, or give them to more machines with --scheduler"
-            raise UnavailableError("a process that analysed a rank was killed, perhaps for want of memory", hint) from error
+            hint = "analyse fewer databases at a time, or use more machines with --scheduler"
+            raise UnavailableError("a process that analysed a rank was killed, perhaps for lack of memory", hint) from error
         except BaseException:
             for future in futures:
                 future.cancel()

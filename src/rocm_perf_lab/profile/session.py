@@ -75,7 +75,7 @@ def profile(request: ProfileRequest, program_output: Stream | None, note: Note) 
         )
         note(f"device: {device.description}; collector: {collector.name}")
         if request.destination is None and (earlier := run_name.replaced(destination, command)):
-            note(f"{destination} holds a run of `{earlier}`, which this run will replace; -o DIR keeps both")
+            note(f"{destination} contains a run of `{earlier}`, which this run will replace; -o DIR keeps both")
         with device_code.expected(command, os.environ, device, note), run_directory.growing(destination) as directory:
             folder, runs = directory / run_directory.TRACE_FOLDER, request.runs or _default_runs(device)
             base, traces = _collect(collector, command, folder, request, runs, program_output, note)

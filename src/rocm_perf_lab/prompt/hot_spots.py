@@ -34,7 +34,7 @@ def hot_spots(context: Context, compact: bool) -> list[str]:
     lines += ["", "Instructions (share of the waves' cycles, executions):", ""]
     lines.append(fenced("\n".join(_instruction(one) for one in trace.hot_instructions[:most])))
     if trace.wait_chains:
-        lines += ["", "What waits wait for (cycles that waves stalled there, then the accesses that ended the waits):", ""]
+        lines += ["", "Waits (cycles that waves stalled there, then the accesses that ended the waits):", ""]
         lines.append(fenced("\n".join(line for chain in trace.wait_chains[:most] for line in _chain(chain))))
     lines += [f"- {note}." for note in trace.notes]
     return lines

@@ -23,14 +23,14 @@ def why_this_kernel(context: Context) -> list[str]:
         reason = dag.reasons.get("fraction") or (symbol.reasons.get("fraction", "") if symbol else "it is not on the path")
         lines.append(f"- Its share of the critical path is not known: {reason}.")
     else:
-        ceiling = f"at most {words.times(symbol.speedup_ceiling)}" if symbol.speedup_ceiling else "as much as you like"
+        ceiling = f"at most {words.times(symbol.speedup_ceiling)}" if symbol.speedup_ceiling else "arbitrarily much"
         lines.append(
             f"- {words.percent(symbol.fraction)} of the critical path of {words.duration(dag.critical_path_ns)} "
             f"(dependencies are {dag.dependencies}). However fast it became, the GPU's span would get {ceiling} shorter."
         )
     lines.append(f"- {_launches(context)}")
     if dag.dominant_symbol is not None and dag.dominant_symbol != target.demangled:
-        lines.append(f"- The dominant kernel is another, with {words.percent(dag.fraction)}: {span(dag.dominant_symbol)}.")
+        lines.append(f"- Another kernel dominates, with {words.percent(dag.fraction)}: {span(dag.dominant_symbol)}.")
     elif dag.dominance_shift is not None and dag.dominance_shift.factor is not None:
         shift = dag.dominance_shift
         then = f": then {span(shift.then)} does" if shift.then else ""
@@ -41,7 +41,7 @@ def why_this_kernel(context: Context) -> list[str]:
     if target.siblings:
         names = ", ".join(span(one.demangled) for one in target.siblings)
         own = span(target.demangled)
-        lines.append(f"- All figures are of {own}. The template is also launched as {names}: a change must be right for all.")
+        lines.append(f"- All figures are for {own}. The template is also launched as {names}: a change must be right for all.")
     lines += [f"- {one}" for one in (*_spread(analysis.durations), *_runs(context))]
     return lines
 
@@ -64,9 +64,9 @@ def _runs(context: Context) -> list[str]:
     if profile.timing == "modelled":
         return []
     if profile.stability.cv is None:
-        return [f"Times are of {profile.stability.runs} run: how they vary is not known."]
+        return [f"Times come from {profile.stability.runs} run: how much they vary is not known."]
     return [
-        f"Times are of {profile.stability.runs} runs, {profile.stability.classification}: they vary by "
+        f"Times come from {profile.stability.runs} runs, {profile.stability.classification}: they vary by "
         f"{words.percent(profile.stability.cv)} of the mean."
     ]
 

@@ -21,10 +21,10 @@ class PromptKernel(JsonModel):
 
     name: str = Field(description="name in the source")
     demangled: str = Field(description="demangled name in the trace")
-    template: str | None = Field(description="its template head; null if it is no template")
+    template: str | None = Field(description="its template head; null if it is not a template")
     attributes: list[str] = Field(description="its attributes")
     parameters: list[str] = Field(description="type and name of each parameter")
-    instances: list[str] = Field(description="demangled names of those of its template that are launched, itself first")
+    instances: list[str] = Field(description="demangled names of the launched instances of its template, itself first")
 
 
 class PathSection(JsonModel):
@@ -37,7 +37,7 @@ class PathSection(JsonModel):
     speedup_ceiling: float | None = Field(description="1 / (1 - fraction); null if not known, or if it is all of the path")
     next_in_line: list[str] = Field(description="the next kernels on the path, if none dominates")
     dominance_shift: DominanceShiftSection | None = Field(
-        description="from which speed-up on another kernel dominates; null if no kernel of the program is on the path"
+        description="speed-up from which another kernel dominates; null if no kernel of the program is on the path"
     )
     reasons: dict[str, str] = Field(description="field -> why it is null")
     notes: list[str] = Field(description="as in dag.json")
@@ -49,9 +49,9 @@ class TriedSection(JsonModel):
     kernel: Text = Field(description="demangled name")
     description: Text = Field(description="what was changed")
     outcome: str = Field(description="accepted, rejected, or accepted by the gate and declined by the user")
-    reason: Text = Field(description="step and reason of a rejection, else what was gained")
+    reason: Text = Field(description="step and reason of a rejection, otherwise the gain")
     diff: Text = Field(description="unified diff of the source")
-    same_source: bool = Field(description="whether it was made for the source as it is now")
+    same_source: bool = Field(description="whether it was made for the current source")
 
 
 class ExcerptSection(JsonModel):
@@ -59,14 +59,14 @@ class ExcerptSection(JsonModel):
 
     file: Text = Field(description="relative to the source's folder")
     first_line: int = Field(description="number of the first line, from 1")
-    last_line: int = Field(description="number of the last line, those left out included")
+    last_line: int = Field(description="number of the last line, including lines that are left out")
     role: Literal["kernel", "used", "file"] = Field(description="the kernel, what it uses, or the whole file")
     text: Text = Field(description="the lines")
     left_out: int = Field(description="number of lines at the end that are not in the text")
 
 
 class PromptDocument(JsonModel):
-    """All that is known of one kernel. Sections of the profile's documents keep their fields."""
+    """All that is known about one kernel. Sections of the profile's documents keep their fields."""
 
     schema_version: Literal["1.0"] = Field(description="as in the profile's documents")
     tool: Tool = Field(description="as in the profile's documents")
@@ -80,7 +80,7 @@ class PromptDocument(JsonModel):
     analysis: KernelAnalysis = Field(description="the kernel's entry of analysis.json")
     roofline: RooflineSection | None = Field(description="the kernel's entry of roofline.json; null if there is none")
     tried: list[TriedSection] = Field(description="earlier proposals, oldest first")
-    code: list[ExcerptSection] = Field(description="what the text shows of the source")
+    code: list[ExcerptSection] = Field(description="parts of the source that the text shows")
     declared_elsewhere: list[str] = Field(
         description="names that the kernel uses from files outside the source's folder, which are not shown"
     )

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 def bottleneck(context: Context, compact: bool) -> list[str]:
     found = context.analysis.bottleneck
     lines = ["## What holds it back", "", f"**{found.name}**: {found.why}.", ""]
-    score = "no score" if found.score is None else f"score {found.score:.2f} (0.5 and more holds)"
+    score = "no score" if found.score is None else f"score {found.score:.2f} (applies from 0.5)"
     lines.append(f"- Certainty {found.certainty}, confidence {found.confidence:.2f}, {score}.")
     for signal in found.evidence:
         sign = "at least" if signal.direction == "at least" else "at most"
@@ -53,7 +53,7 @@ def roofline(context: Context) -> list[str]:
         )
     if any(level.bytes is not None for level in roof.levels):
         lines += ["", "| level | moved | GB/s | of peak | FLOP/byte |", "|---|---|---|---|---|", *map(_row, roof.levels)]
-    lines += ["", *(f"- Not known of {names}: {words.shorten(reason)}." for reason, names in _unknown(roof).items())]
+    lines += ["", *(f"- Not known for {names}: {words.shorten(reason)}." for reason, names in _unknown(roof).items())]
     for one in roof.arithmetic:
         if one.flop:
             rate = words.amount(one.gflops, "G operations/s")
@@ -100,8 +100,8 @@ def resources(context: Context) -> list[str]:
     lines = [
         "## Resources and occupancy",
         "",
-        f"- {uses.vgpr_per_thread} + {uses.accum_vgpr_per_thread} VGPRs a thread, {uses.sgpr_per_wave} SGPRs a wave, "
-        f"{words.size(uses.lds_bytes)} LDS a workgroup, {words.size(uses.scratch_bytes)} scratch a thread.",
+        f"- {uses.vgpr_per_thread} + {uses.accum_vgpr_per_thread} VGPRs per thread, {uses.sgpr_per_wave} SGPRs per wave, "
+        f"{words.size(uses.lds_bytes)} LDS per workgroup, {words.size(uses.scratch_bytes)} scratch per thread.",
     ]
     if found.theoretical is None:
         return [*lines, f"- Occupancy is not known: {found.reasons['theoretical']}."]
@@ -111,7 +111,7 @@ def resources(context: Context) -> list[str]:
     )
     if found.device_waves and found.waves_in_grid is not None:
         ratio = words.percent(found.waves_in_grid / found.device_waves)
-        lines.append(f"- The grid has {found.waves_in_grid:,} waves, {ratio} of what the device holds at once.")
+        lines.append(f"- The grid has {found.waves_in_grid:,} waves, {ratio} of what the device can hold at once.")
     if found.resident_waves_per_cu is not None and found.simds_per_cu is not None:
         for lift in found.lifts:
             changes = [(change.resource, change.now, change.then) for change in lift.changes]

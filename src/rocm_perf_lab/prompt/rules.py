@@ -34,8 +34,9 @@ class AnswerRules:
         """One rule per entry, in Markdown."""
         name = kernel.name.rsplit("::", 1)[-1]
         return [
-            f"Answer with exactly one fenced C++ block. It holds the complete new definition of `{name}`, attributes, template "
-            "head and body, and before it any `__device__` functions that you add. It takes the place of the present definition"
+            f"Answer with exactly one fenced C++ block. It contains the complete new definition of `{name}`, "
+            "attributes, template "
+            "head and body, and before it any `__device__` functions that you add. It replaces the current definition"
             + (f", inside `{kernel.name.rpartition('::')[0]}`." if "::" in kernel.name else "."),
             "Name, template parameters, parameters and their types, and attributes stay as they are. So does the "
             "launch: the host's code, the grid, the workgroup and the dynamic LDS are not yours to change. `__restrict__` may "
@@ -50,7 +51,7 @@ class AnswerRules:
     @property
     def results(self) -> str:
         if self.equivalence == "program":
-            return "what the program's own check accepts" if self.checked else "the same in all that the program prints"
+            return "what the program's own check accepts" if self.checked else "the same in everything that the program prints"
         if self.ulps:
             return f"the same to {self.ulps} units in the last place in floating-point buffers, and bit for bit elsewhere"
         return "the same bit for bit: do not reorder floating-point sums, and do not change rounding"
@@ -58,12 +59,13 @@ class AnswerRules:
     def _gate(self) -> list[str]:
         replays = _RESULTS.get(self.equivalence, "")
         return [
-            "The gate takes nobody's word. It takes the kernel and the new functions, and nothing else of the source; it "
+            "The gate checks everything itself. It uses the kernel and the new functions, and nothing else from the source; it "
             "compares all other machine code, the arguments, and that the kernel uses no clock or else to tell runs apart; "
             + (f"memory after {replays}, outputs overwritten first; " if replays else "")
-            + f"the kernel's time, which must surely fall by {self.min_improvement:.1%}, on other inputs as well (by 10 % if "
+            + f"the kernel's time, which must fall with confidence by {self.min_improvement:.1%}, on other inputs "
+            "as well (by 10 % if "
             f"scratch or spills grow or occupancy falls by more than {self.limits.occupancy:.0%}), and not below what its work "
-            "takes; and at last the whole program's output, and its time, which may rise by "
+            "takes; and finally the whole program's output and its time, which may rise by "
             f"{self.limits.runtime:.0%} at most.",
             "A kernel that skips work, keeps results from one launch to the next, or only fits the captured input is rejected.",
         ]

@@ -15,7 +15,7 @@ class ReplayedKernel(JsonModel):
     name: str = Field(description="demangled name")
     symbol: str = Field(description="mangled name")
     hsaco_path: str = Field(description="file of the code object that was run")
-    replaced: bool = Field(description="whether it is another than the captured one (--hsaco)")
+    replaced: bool = Field(description="whether it replaces the captured one (--hsaco)")
     grid: tuple[int, int, int] = Field(description="size in work-items, x, y and z")
     workgroup: tuple[int, int, int] = Field(description="size in work-items, x, y and z")
 
@@ -30,7 +30,7 @@ class Execution(JsonModel):
     warmup: int = Field(description="number of untimed runs before")
     flush_cache: bool = Field(description="whether caches were emptied before each run")
     poison: int | None = Field(
-        description="byte that what the captured kernel changed was overwritten with; null without --poison"
+        description="byte that overwrote the memory that the captured kernel changed; null without --poison"
     )
 
 
@@ -70,11 +70,11 @@ class ReplayTiming(JsonModel):
         description="stable: cv <= 0.05, moderate: cv <= 0.10, unstable: more"
     )
     iterations: list[float] = Field(description="GPU time of each run, in ms")
-    counted: CountedSection | None = Field(description="what the software device counted of the last run; null on a GPU")
+    counted: CountedSection | None = Field(description="counts of the software device for the last run; null on a GPU")
     wait: RunStatistics = Field(description="time on the host's clock from ringing the doorbell to seeing the end")
     restore: RunStatistics | None = Field(description="time of restoring memory; null with --no-recopy")
     setup: float = Field(description="time until the first run could begin, in ms")
-    total_wall: float = Field(description="time of all runs with what is between them, in ms")
+    total_wall: float = Field(description="total time of all runs, including the time between them, in ms")
 
 
 class ReplayedCapture(JsonModel):
@@ -84,9 +84,9 @@ class ReplayedCapture(JsonModel):
     regions: int = Field(description="number of captured memory regions")
     bytes: int = Field(description="total size of the regions")
     gpu_time_ms: float = Field(description="duration of the captured dispatch, in ms")
-    placement: str = Field(description="how memory came to be at the captured addresses")
-    not_captured: list[str] = Field(description="what the kernel could reach and the capture lacks")
-    warnings: list[str] = Field(description="what else may make the replay differ")
+    placement: str = Field(description="how memory was placed at the captured addresses")
+    not_captured: list[str] = Field(description="memory that the kernel could reach but that is missing from the capture")
+    warnings: list[str] = Field(description="other reasons why the replay may differ")
 
 
 class ComparedRegion(JsonModel):
@@ -98,7 +98,7 @@ class ComparedRegion(JsonModel):
     equal: bool = Field(description="whether it is as captured, within the tolerance")
     expected_changed_bytes: int = Field(description="number of bytes that the captured kernel changed")
     differing_bytes: int = Field(description="number of bytes that differ")
-    bytes_beyond_tolerance: int = Field(description="number of bytes of numbers that differ by more than the tolerance")
+    bytes_beyond_tolerance: int = Field(description="number of bytes in numbers that differ by more than the tolerance")
     first_difference: str | None = Field(description="address of the first difference, hexadecimal; null if there is none")
     largest_relative_error: float | None = Field(description="largest relative error; null without --tolerance")
 
@@ -155,7 +155,5 @@ class ReserveCheckDocument(JsonModel):
 
     schema_version: Literal["1.0"] = Field(description="version of the schema")
     capture: CheckedCapture = Field(description="the capture")
-    outcome: Literal["exact", "relocated", "failed"] = Field(
-        description="outcome for all ranges together, as the exit code says it"
-    )
+    outcome: Literal["exact", "relocated", "failed"] = Field(description="outcome for all ranges together, as in the exit code")
     ranges: list[CheckedRange] = Field(description="one object per range")

@@ -11,7 +11,7 @@ from rocm_perf_lab.report.section import Section
 
 
 class LevelCeiling(Section):
-    """What a level of the memory hierarchy reached."""
+    """Rate that a level of the memory hierarchy reached."""
 
     level: str = Field(description="HBM, MALL, L2, L1 or LDS")
     unit: Literal["GB/s"] = Field(default="GB/s", description="unit of the rates")
@@ -21,7 +21,7 @@ class LevelCeiling(Section):
 
 
 class PipeCeiling(Section):
-    """What a pipe reached in one precision."""
+    """Rate that a pipe reached in one precision."""
 
     precision: str = Field(description="f8, f16, bf16, xf32, f32, f64 or i8")
     pipe: Literal["valu", "mfma"] = Field(description="vector ALU or matrix unit")
@@ -32,7 +32,7 @@ class PipeCeiling(Section):
 
 
 class CeilingsDocument(Section):
-    """ceilings.json: what microbenchmarks reached on a device."""
+    """ceilings.json: rates that microbenchmarks reached on a device."""
 
     schema_version: Literal["1.0"] = Field(default=SCHEMA_VERSION, description="version of the schema")
     tool: Tool = Field(description="what wrote the document")

@@ -45,13 +45,13 @@ class RanksOutput(JsonModel):
 
 
 class ThreadTraceOutput(JsonModel):
-    """What thread traces tell without a database."""
+    """Results from thread traces without a database."""
 
-    thread_trace: ThreadTraceDocument = Field(description="what the thread traces tell")
+    thread_trace: ThreadTraceDocument = Field(description="results from the thread traces")
 
 
 class AnalyzeOutput(RootModel[ProfileOutput | RanksOutput | ThreadTraceOutput]):
-    """Of one rank, of several, or of thread traces without a database."""
+    """Results for one rank, for several, or for thread traces without a database."""
 
 
 def profile_output(reports: Reports, directory: Path) -> ProfileOutput:

@@ -90,35 +90,37 @@ class ResourceChange(Section):
     resource: str = Field(
         description="VGPRs (per lane, arch and accum together), SGPRs (per wave), LDS (bytes) or workgroup size (threads)"
     )
-    now: int = Field(description="what the kernel takes now")
-    then: int = Field(description="the most that it may take afterwards; for a workgroup its new size")
+    now: int = Field(description="current use of the kernel")
+    then: int = Field(description="maximum after the change; for a workgroup its new size")
 
 
 class LiftSection(Section):
-    changes: list[ResourceChange] = Field(description="changes that belong together")
+    changes: list[ResourceChange] = Field(description="changes that must be made together")
     resident_waves_per_cu: int = Field(description="resident waves after the changes")
 
 
 class OccupancySection(Section):
     theoretical: Fraction | None = Field(description="resident_waves_per_cu / max_waves_per_cu")
     unit: Literal["CU", "WGP"] | None = Field(
-        description="what the figures per CU refer to: a CU, or on RDNA in WGP mode a WGP, which is two CUs that share "
-        "a workgroup"
+        description="unit of the figures per CU: a CU, or on RDNA in WGP mode a WGP, that is, two CUs that share a workgroup"
     )
     compiler_waves_per_simd: int | None = Field(
-        description="what clang's kernel-resource-usage remark says for workgroups of this size; not comparable with "
+        description="occupancy that clang's kernel-resource-usage remark gives for workgroups of this size; not "
+        "comparable with "
         "the next field"
     )
-    resident_waves_per_cu: int | None = Field(description="waves of the workgroups that fit at once, LDS counted in granules")
+    resident_waves_per_cu: int | None = Field(
+        description="waves of the workgroups that fit at once, with LDS counted in granules"
+    )
     resident_workgroups_per_cu: int | None = Field(description="whole workgroups that fit at once")
-    max_waves_per_cu: int | None = Field(description="what the hardware holds")
+    max_waves_per_cu: int | None = Field(description="maximum that the hardware can hold")
     simds_per_cu: int | None = Field(description="number of SIMDs")
     limited_by: list[str] = Field(description="the resources with the smallest limit; 'wave slots' is the hardware's maximum")
     limits: dict[str, int] = Field(description="waves per CU that each resource alone allows")
     waves_in_grid: int | None = Field(description="waves of this dispatch")
-    device_waves: int | None = Field(description="waves that the whole device holds at once")
+    device_waves: int | None = Field(description="waves that the whole device can hold at once")
     lifts: list[LiftSection] = Field(description="alternatives, each of which raises occupancy")
-    notes: list[str] = Field(description="what had to be assumed")
+    notes: list[str] = Field(description="assumptions that were made")
 
 
 class ArithmeticSection(Section):
@@ -128,7 +130,7 @@ class ArithmeticSection(Section):
     gflops: float | None = Field(description="attained, 10^9 FLOP/s")
     peak_gflops: float | None = Field(description="peak rate of the data sheet")
     fraction: float | None = Field(description="attained / peak")
-    measured_gflops: float | None = Field(description="what a microbenchmark reached (--ceilings)")
+    measured_gflops: float | None = Field(description="rate that a microbenchmark reached (--ceilings)")
     fraction_of_measured: float | None = Field(description="attained / measured")
 
 
@@ -138,7 +140,7 @@ class LevelSection(Section):
     gbps: float | None = Field(description="attained, 10^9 bytes/s")
     peak_gbps: float | None = Field(description="peak rate")
     fraction: float | None = Field(description="attained / peak; can exceed 1 for HBM where a MALL answers")
-    measured_gbps: float | None = Field(description="what a microbenchmark reached (--ceilings)")
+    measured_gbps: float | None = Field(description="rate that a microbenchmark reached (--ceilings)")
     fraction_of_measured: float | None = Field(description="attained / measured")
     operational_intensity: float | None = Field(description="FLOP per byte at this level")
 
@@ -148,7 +150,7 @@ class RooflineSection(Section):
     time_ms: float | None = Field(description="time of all its dispatches")
     flop: float | None = Field(description="floating-point operations of all its dispatches")
     gflops: float | None = Field(description="attained rate")
-    attainable_gflops: float | None = Field(description="rate under the roof at this operational intensity")
+    attainable_gflops: float | None = Field(description="rate that the roof allows at this operational intensity")
     fraction_of_ceiling: float | None = Field(description="attained rate / binding roof")
     measured_attainable_gflops: float | None = Field(description="the same under measured ceilings instead of peaks")
     fraction_of_measured_ceiling: float | None = Field(description="attained rate / binding measured ceiling")
@@ -167,14 +169,14 @@ class PassSection(Section):
     output: str | None = Field(
         description="the database, or the folder of the thread trace, relative to the run directory; null if there is none"
     )
-    kernel: str | None = Field(description="the kernel that a thread trace is of; a counter pass covers all")
-    counters: list[str] = Field(description="counters that a counter pass asked for")
+    kernel: str | None = Field(description="the kernel of a thread trace; a counter pass covers all kernels")
+    counters: list[str] = Field(description="counters that a counter pass requested")
     missing: dict[str, str] = Field(description="counters that were not collected -> why")
-    notes: list[str] = Field(description="why what was collected may be wrong")
+    notes: list[str] = Field(description="why the collected data may be wrong")
 
 
 class ProfileDocument(Document):
-    """profile.json: the longest dispatch of the program's own kernels, what it uses and where it stands."""
+    """profile.json: the longest dispatch of the program's own kernels: its resources, occupancy and roofline."""
 
     kernel: KernelIdentity = Field(description="the dispatch that this document is about")
     runtime_ms: float | None = Field(description="median over runs of the time in the program's own kernels")
@@ -211,14 +213,18 @@ class RooflineDocument(Document):
 class SymbolPathSection(Section):
     kernel: str = Field(description="kernel name, or the kind of copy")
     kind: Literal["kernel", "runtime kernel", "copy", "host call"] = Field(description="what it is")
-    dispatches: int = Field(description="number of dispatches; for copies and host calls how often they were made")
+    dispatches: int = Field(description="number of dispatches, copies or calls")
     dispatches_on_path: int = Field(description="number of those on the critical path")
-    total_ms: float | None = Field(description="total time; for a host call from entry to return, also outside the GPU's span")
+    total_ms: float | None = Field(
+        description="total time; for a host call the time from entry to return, also outside the GPU's span"
+    )
     share: float | None = Field(description="share of the time of all kernels and copies")
     critical_path_ns: int | None = Field(description="time on the critical path")
     fraction: float | None = Field(description="share of the critical path")
     speedup_ceiling: float | None = Field(description="1 / (1 - fraction): speed-up of the GPU's span if this took no time")
-    min_slack_ns: int | None = Field(description="least time by which a dispatch could take longer without delaying the end")
+    min_slack_ns: int | None = Field(
+        description="smallest slack: time by which a dispatch could take longer without delaying the end"
+    )
     mean_slack_ns: float | None = Field(description="mean of the same")
     overlap_potential_ns: int | None = Field(
         description="how long its dispatches could have run beside their predecessors in the queue, if the queue's "
@@ -227,7 +233,7 @@ class SymbolPathSection(Section):
 
 
 class EdgeCounts(Section):
-    queue: int = Field(description="order within a queue and nothing else")
+    queue: int = Field(description="order within a queue, with no other dependency")
     signal: int = Field(description="a signal, such as an event that another stream waits for")
     host: int = Field(description="the submitting thread had waited")
     stream: int = Field(description="order within a HIP stream, or with the null stream")
@@ -237,7 +243,9 @@ class EdgeCounts(Section):
     )
     wait: int | None = Field(description="a host call waits for it; null if HIP calls were not traced")
     program: int | None = Field(description="order within a host thread; null if HIP calls were not traced")
-    exact: int = Field(description="number of all these that the trace itself has; the others are inferred from order in time")
+    exact: int = Field(
+        description="number of those that are in the trace itself; the others are inferred from the order in time"
+    )
 
 
 class GapSection(Section):
@@ -247,14 +255,14 @@ class GapSection(Section):
         description="cause of the greater part of the gap"
     )
     before: str = Field(description="the kernel that ended it")
-    waited_for: str | None = Field(description="what that kernel's last predecessor was: a host call, a copy or a kernel")
+    waited_for: str | None = Field(description="the last predecessor of that kernel: a host call, a copy or a kernel")
 
 
 class IdleSection(Section):
     """One GPU's time without a kernel, between its first and its last one."""
 
     agent: int = Field(description="id of the GPU in the trace")
-    span_ns: int = Field(description="from the start of its first kernel to the end of its last")
+    span_ns: int = Field(description="time from the start of its first kernel to the end of its last")
     idle_ns: int = Field(description="time in which no kernel ran")
     fraction: Fraction = Field(description="idle / span")
     gaps: int = Field(description="number of gaps")
@@ -269,10 +277,10 @@ class WhatIfSection(Section):
     """The graph of dependencies replayed with some kernels faster."""
 
     kernels: list[str] = Field(description="the kernels that are faster")
-    pattern: str | None = Field(description="REGEX of --what-if; null if tried unasked")
+    pattern: str | None = Field(description="REGEX of --what-if; null for predictions that are made by default")
     factor: float | None = Field(description="how many times faster; null if they take no time")
-    span_ns: int = Field(description="the GPU's span then")
-    speedup: float | None = Field(description="present span / that span")
+    span_ns: int = Field(description="the GPU's predicted span")
+    speedup: float | None = Field(description="current span / predicted span")
     dominant_symbol: str | None = Field(description="the program's kernel with the most time on the new path")
     fraction: float = Field(description="that kernel's share of the new path")
 
@@ -280,51 +288,51 @@ class WhatIfSection(Section):
 class DominanceShiftSection(Section):
     kernel: str = Field(description="the dominant kernel")
     factor: float | None = Field(
-        description="speed-up from which another kernel dominates, to 2 %; null if none does up to 100"
+        description="speed-up from which another kernel dominates, accurate to 2 %; null if none does up to 100"
     )
     then: str | None = Field(description="the kernel that dominates then")
 
 
 class DagDocument(Document):
-    """dag.json: the critical path, and what else the GPU's span is made of. Per-dispatch results are in dispatches.parquet."""
+    """dag.json: the critical path, and the rest of the GPU's span. Per-dispatch results are in dispatches.parquet."""
 
     dependencies: Literal["exact", "inferred"] = Field(
-        description="exact: the built-in tracer saw them; inferred: order within queues and streams, and what host "
-        "calls tell (rocprofv3)"
+        description="exact: observed by the built-in tracer; inferred: from the order within queues and streams, and from "
+        "host calls (rocprofv3)"
     )
     nodes: int = Field(description="number of dispatches, copies and, if traced, host calls")
     edges: EdgeCounts = Field(description="number of dependencies by kind")
     critical_path_ns: int | None = Field(
         description="from the first start to the last end: work_ns + host_ns + delay_ns + lead_ns"
     )
-    work_ns: int | None = Field(description="kernels and copies on the path")
+    work_ns: int | None = Field(description="time of kernels and copies on the path")
     host_ns: int | None = Field(
-        description="host calls on the path and the host's code between them; null if no calls were traced, or time is modelled"
+        description="time of host calls on the path and of host code between them; null if no calls were traced, "
+        "or if time is modelled"
     )
     delay_ns: int | None = Field(
-        description="between nodes of the path: launch overhead, wake-up, host work that was not traced"
+        description="time between nodes of the path: launch overhead, wake-up, host work that was not traced"
     )
-    lead_ns: int | None = Field(description="before the first node of the path")
+    lead_ns: int | None = Field(description="time before the first node of the path")
     dominant_symbol: str | None = Field(description="the program's kernel with the most time on the path")
     fraction: float | None = Field(description="its share of the critical path")
     speedup_ceiling: float | None = Field(
-        description="1 / (1 - fraction): the GPU's span cannot get shorter by more, whatever is done to that kernel"
+        description="1 / (1 - fraction): upper bound of the speed-up of the GPU's span by changing this kernel alone"
     )
     next_in_line: list[str] = Field(
-        description="if fraction < 0.7, so that no kernel dominates: the next three of the program's kernels on the path"
+        description="the next three of the program's kernels on the path, if fraction < 0.7, that is, if no kernel dominates"
     )
     symbols: list[SymbolPathSection] = Field(
         description="one object per kernel, kind of copy and host call, most time on the path first"
     )
     idle: list[IdleSection] = Field(description="one object per GPU: when it ran no kernel, and why")
     what_if: list[WhatIfSection] = Field(
-        description="the GPU's span if kernels were faster: those of --what-if, then the first three on the path, each "
-        "by itself"
+        description="the GPU's span if kernels were faster: those of --what-if, then each of the first three on the path"
     )
     dominance_shift: DominanceShiftSection | None = Field(
-        description="from which speed-up on another kernel dominates; null if no kernel of the program is on the path"
+        description="speed-up from which another kernel dominates; null if no kernel of the program is on the path"
     )
-    notes: list[str] = Field(description="what else determines the span; what an inferred graph cannot see")
+    notes: list[str] = Field(description="what else determines the span, and what an inferred graph cannot show")
 
 
 class EvidenceItem(Section):
@@ -334,39 +342,40 @@ class EvidenceItem(Section):
 
 
 class SignalSection(EvidenceItem):
-    """A number against the threshold from which on it speaks for a class."""
+    """A number and the threshold from which it indicates a class."""
 
-    threshold: float = Field(description="value from which the number speaks for the class")
+    threshold: float = Field(description="value from which the number indicates the class")
     direction: Literal["at least", "at most"] = Field(
         description="whether the number must be at least or at most the threshold"
     )
-    holds: bool | None = Field(description="whether it is")
+    holds: bool | None = Field(description="whether the condition holds")
     counters: list[str] = Field(
-        description="hardware counters that the number is computed from; empty if the trace itself has it"
+        description="hardware counters from which the number is computed; empty if it comes from the trace itself"
     )
     rationale: str = Field(description="why this threshold")
 
 
 class FindingSection(Section):
     name: str = Field(description="name of the factor")
-    why: str = Field(description="in words")
+    why: str = Field(description="explanation in words")
     evidence: list[EvidenceItem] = Field(description="the numbers behind it")
 
 
 class ClassSection(Section):
     name: str = Field(description="name of the class")
     score: float | None = Field(
-        description="0 to 1, by what is known; the class applies from 0.5; null if what it is scored by is missing"
+        description="0 to 1, from the numbers that are known; the class applies from 0.5; null if the numbers "
+        "for it are missing"
     )
     at_least: float = Field(description="lower bound of the score, whatever the missing numbers are")
     at_most: float = Field(description="upper bound of the score, whatever the missing numbers are")
-    signals: list[SignalSection] = Field(description="every number that the class is judged by")
+    signals: list[SignalSection] = Field(description="every number that determines the class")
     advice: list[str] = Field(description="what to try against it")
 
 
 class BottleneckSection(Section):
-    name: str = Field(description="the class with the highest score, or unknown if nothing speaks for any")
-    why: str = Field(description="in words")
+    name: str = Field(description="the class with the highest score, or unknown if no number indicates one")
+    why: str = Field(description="explanation in words")
     score: float | None = Field(description="score of that class, 0.5 to 1")
     confidence: float = Field(
         description="0 to 1: share of the signals that are known, times (1 + lead over the next class) / 2"
@@ -377,16 +386,16 @@ class BottleneckSection(Section):
     )
     evidence: list[SignalSection] = Field(description="the numbers that show the class, strongest first")
     classes: list[ClassSection] = Field(description="all five classes with their scores, strongest first")
-    factors: list[FindingSection] = Field(description="conditions that explain the class or add to it")
-    undecided: dict[str, str] = Field(description="other classes that the missing numbers could bring up -> what is missing")
+    factors: list[FindingSection] = Field(description="conditions that explain the class or add detail")
+    undecided: dict[str, str] = Field(description="other classes that the missing numbers could indicate -> what is missing")
     advice: list[str] = Field(description="what to try next, the most specific first")
 
 
 class HeadroomSection(Section):
-    ceiling_ms: float | None = Field(description="least time for the present work")
-    binding: str | None = Field(description="what takes that time: a memory level, arithmetic, or VALU issue")
-    fraction: float | None = Field(description="share of the kernel's time that it could lose: 1 - ceiling_ms / time")
-    kernel_speedup: float | None = Field(description="present time / ceiling_ms")
+    ceiling_ms: float | None = Field(description="least time for the kernel's current work")
+    binding: str | None = Field(description="what determines that time: a memory level, arithmetic, or VALU issue")
+    fraction: float | None = Field(description="share of the kernel's time that could be saved: 1 - ceiling_ms / time")
+    kernel_speedup: float | None = Field(description="current time / ceiling_ms")
     program_speedup: float | None = Field(description="speed-up of the GPU's span if the kernel reached its ceiling (Amdahl)")
     priority: float | None = Field(
         description="fraction times critical_path_score: upper bound of the gain of the GPU's span; work on the highest first"
@@ -424,7 +433,7 @@ class KernelAnalysis(Section):
     thread_trace: ThreadTraceSection | None = Field(
         description="what the waves of one dispatch did on one CU; null for kernels that were not traced"
     )
-    notes: list[str] = Field(description="known biases, and what had to be assumed")
+    notes: list[str] = Field(description="known biases, and assumptions that were made")
 
 
 class AnalysisDocument(Document):
@@ -465,15 +474,15 @@ class SummaryDocument(Section):
     schema_version: Literal["1.0"] = Field(default=SCHEMA_VERSION, description="version of the schema")
     tool: Tool = Field(description="what wrote the document")
     ranks: list[RankSummary] = Field(description="one object per rank, in order of their numbers")
-    slowest_rank: int | None = Field(description="index in `ranks` of the one with the longest span")
+    slowest_rank: int | None = Field(description="index in `ranks` of the rank with the longest span")
     kernels: list[KernelOverRanks] = Field(description="one object per kernel, most total time first")
-    notes: list[str] = Field(description="what had to be assumed, and which ranks are left out")
+    notes: list[str] = Field(description="assumptions that were made, and ranks that are left out")
 
 
 class TracedKernel(Section):
     kernel: str = Field(description="demangled name")
     symbol: str = Field(description="mangled name")
-    bottleneck: BottleneckSection = Field(description="as in analysis.json, judged by the thread trace alone")
+    bottleneck: BottleneckSection = Field(description="as in analysis.json, from the thread trace alone")
     thread_trace: ThreadTraceSection = Field(description="as in analysis.json")
 
 
@@ -483,7 +492,7 @@ class ThreadTraceDocument(Section):
     schema_version: Literal["1.0"] = Field(default=SCHEMA_VERSION, description="version of the schema")
     tool: Tool = Field(description="what wrote the document")
     kernels: list[TracedKernel] = Field(description="one object per traced kernel, the one with most traced instructions first")
-    notes: list[str] = Field(description="what a thread trace alone does not tell, and traces that say nothing")
+    notes: list[str] = Field(description="what a thread trace alone cannot show, and traces without usable data")
 
 
 DOCUMENTS: dict[str, type[Document]] = {

@@ -233,7 +233,7 @@ def _fill(found: OccupancySection) -> str:
     if not found.device_waves or found.waves_in_grid is None:
         return ""
     ratio = found.waves_in_grid / found.device_waves
-    return f" Its grid has {found.waves_in_grid:,} waves, {words.percent(ratio)} of what the device holds at once."
+    return f" Its grid has {found.waves_in_grid:,} waves, {words.percent(ratio)} of what the device can hold at once."
 
 
 def _headroom(kernel: KernelAnalysis, console: Console) -> None:

@@ -12,27 +12,25 @@ from rocm_perf_lab.report.section import Section
 class TracedInstruction(Section):
     isa: str = Field(description="assembly")
     source: str | None = Field(
-        description="file:line; of inlined code the innermost place, then ' -> ' and where it was inlined; null "
+        description="file:line; for inlined code the innermost location, then ' -> ' and the place where it was inlined; null "
         "without line numbers"
     )
     vaddr: int = Field(description="address in the code object")
     hits: int = Field(description="executions by traced waves")
-    latency_cycles: int = Field(description="sum of latencies, stalls included")
+    latency_cycles: int = Field(description="sum of latencies, including stalls")
     stall_cycles: int = Field(description="sum of stalls")
-    idle_cycles: int = Field(description="sum of the time before the instruction in which the wave had nothing to issue")
+    idle_cycles: int = Field(description="sum of the times before the instruction in which the wave had nothing to issue")
     share: float = Field(description="(latency + idle) / all cycles of the waves")
 
 
 class TracedLine(Section):
-    source: str = Field(description="file:line, the innermost place")
+    source: str = Field(description="file:line, the innermost location")
     hits: int = Field(description="executions of its instructions by traced waves")
     latency_cycles: int = Field(description="sum over its instructions")
     stall_cycles: int = Field(description="sum over its instructions")
     idle_cycles: int = Field(description="sum over its instructions")
     share: float = Field(description="share of the waves' cycles")
-    waited_cycles: int = Field(
-        description="cycles that waves stalled, at this line or another, until an access of this line was done"
-    )
+    waited_cycles: int = Field(description="cycles for which waves stalled, at any line, until an access of this line was done")
 
 
 class WaitedAccess(Section):
@@ -45,9 +43,9 @@ class WaitedAccess(Section):
 
 class WaitChainSection(Section):
     wait: TracedInstruction = Field(description="the wait instruction")
-    accesses: list[WaitedAccess] = Field(description="what it waited for, the most cycles first")
+    accesses: list[WaitedAccess] = Field(description="the accesses that it waited for, most cycles first")
     unexplained_cycles: int = Field(
-        description="cycles of waits for which it is open which access ended them, or that found none outstanding"
+        description="cycles of waits for which the access that ended them is unknown, or that found no access outstanding"
     )
 
 
@@ -68,29 +66,31 @@ class ThreadTraceSection(Section):
         description="stall + issue on gfx9, stall + execution on later GPUs; the two are not comparable"
     )
     waves: int | None = Field(description="traced waves")
-    truncated_waves: int = Field(description="traced waves that lost instructions for lack of room")
+    truncated_waves: int = Field(description="traced waves that lost instructions for lack of space")
     instructions: int = Field(description="executed instructions")
     mix: dict[str, int] = Field(description="kind -> instructions executed")
     issue_fraction: float | None = Field(description="share of the waves' cycles; issue, stall and idle add up to 1")
     stall_fraction: float | None = Field(description="share of the waves' cycles")
-    idle_fraction: float | None = Field(description="share of the waves' cycles with nothing to issue, as after a jump")
-    wait_fraction: float | None = Field(description="the part of the stalls at s_waitcnt, s_barrier and s_nop")
+    idle_fraction: float | None = Field(
+        description="share of the waves' cycles with no instruction to issue, for example after a jump"
+    )
+    wait_fraction: float | None = Field(description="share of the stalls that occur at s_waitcnt, s_barrier and s_nop")
     ipc: float | None = Field(description="instructions per cycle per SIMD, over cycles in which the SIMD had a traced wave")
     valu_fraction: float | None = Field(description="share of those cycles in which a vector instruction issues")
     mfma_fraction: float | None = Field(
-        description="share of those cycles in which the matrix unit is busy, by operations over its rate"
+        description="share of those cycles in which the matrix unit is busy, computed from operations and its rate"
     )
     vector_memory_latency_cycles: float | None = Field(
-        description="mean from the issue of an access to the end of the wait that it ended; only accesses that waves "
-        "stalled for"
+        description="mean time from the issue of an access to the end of the wait that it ended; only accesses for which "
+        "waves stalled"
     )
     scalar_memory_latency_cycles: float | None = Field(description="the same for scalar loads")
     lds_latency_cycles: float | None = Field(description="the same for the LDS")
-    waited_for: TracedLine | None = Field(description="the source line whose accesses waves wait longest for")
+    waited_for: TracedLine | None = Field(description="the source line for whose accesses waves wait longest")
     hot_instructions: list[TracedInstruction] = Field(description="the ten instructions with the most cycles")
     hot_lines: list[TracedLine] = Field(description="the ten source lines with the most cycles; empty without line numbers")
     wait_chains: list[WaitChainSection] = Field(
-        description="the ten wait instructions with the longest stalls, and what each waited for"
+        description="the ten wait instructions with the longest stalls, and the accesses that each waited for"
     )
     occupancy: WavesOverTime | None = Field(description="waves on the CU over time")
     notes: list[str] = Field(description="what the trace lacks")

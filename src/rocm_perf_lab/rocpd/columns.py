@@ -44,7 +44,7 @@ def integer_columns(connection: sqlite3.Connection, columns: Sequence[str], sour
     count, low, high = connection.execute(f"SELECT COUNT({key}), MIN({key}), MAX({key}) FROM {source}").fetchone()
     result = [_Growing(count) for _ in columns]
     if count and not (isinstance(low, int) and isinstance(high, int)):
-        raise NotAnInteger(f"{key} holds something other than integers")
+        raise NotAnInteger(f"{key} contains something other than integers")
     query = f"SELECT {', '.join(columns)} FROM {source}"
     # With consecutive ids, as collectors write them, the position of each range of rows is known in advance.
     bounds = _ranges(low, high + 1) if count and high - low + 1 == count else [low, (high or 0) + 1]
@@ -91,7 +91,7 @@ def _integers(values: Iterable[Any], name: str) -> Integers:
     if array.dtype.kind == "O":
         array = np.array([NO_ID if value is None else value for value in values])
     if array.dtype.kind != "i":
-        raise NotAnInteger(f"{name} holds something other than integers")
+        raise NotAnInteger(f"{name} contains something other than integers")
     return array
 
 
@@ -133,7 +133,7 @@ def _arrow_integers(values: pyarrow.Array, name: str) -> Integers:
     if values.null_count == len(values):
         return np.full(len(values), NO_ID, np.int32)
     if not pyarrow.types.is_integer(values.type):
-        raise NotAnInteger(f"{name} holds something other than integers")
+        raise NotAnInteger(f"{name} contains something other than integers")
     integers: Integers = (values.fill_null(NO_ID) if values.null_count else values).to_numpy()
     return integers
 

@@ -74,7 +74,7 @@ def _copy_with_journal(path: Path, scratch: Path) -> Path:
 def _check_is_sqlite(path: Path) -> None:
     try:
         if not stat.S_ISREG(path.stat().st_mode):  # Opening a pipe would wait for a writer.
-            raise TraceError(f"cannot read the trace {path} (it is no file)", "give the path of a rocpd .db file")
+            raise TraceError(f"cannot read the trace {path} (it is not a file)", "give the path of a rocpd .db file")
         with path.open("rb") as file:
             head = file.read(len(_SQLITE_MAGIC))
     except OSError as error:

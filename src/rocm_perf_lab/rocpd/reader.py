@@ -38,7 +38,7 @@ def read_trace(path: Path, suffix: str | None = None, part: Part = WHOLE) -> Tra
     with connect(path, suffix) as connection:
         try:
             if suffix is None and (count := len(suffixes(connection))) > 1:
-                raise TraceError(f"{path} holds the traces of {count} processes", "read it with `rocm-perf analyze`")
+                raise TraceError(f"{path} contains the traces of {count} processes", "read it with `rocm-perf analyze`")
             process = _process(connection, path)
             agents = _agents(connection)
             dispatches = _dispatches(connection)

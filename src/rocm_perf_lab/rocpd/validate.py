@@ -75,7 +75,7 @@ def integer(value: object, name: str, least: int = 0, most: int = _INT32_MAX) ->
     if value is None:
         return 0
     if not isinstance(value, int) or not least <= value <= most:
-        raise Nonsense(f"{name} holds something that it cannot be")
+        raise Nonsense(f"{name} contains a value that is not possible there")
     return value
 
 

@@ -1,4 +1,4 @@
-"""Counters against an independent simulation of the address streams, the LDS banks and the active lanes."""
+"""Counters, compared with an independent simulation of the address streams, the LDS banks and the active lanes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ XCDS, CUS = 8, 38
 
 @pytest.fixture(scope="module")
 def dispatches(native_dir, repository, tmp_path_factory, rocm_perf_in, hipcc) -> dict[str, list[dict[str, float]]]:
-    """Kernel name -> counters of its dispatches in order; "in" and "out" -> the addresses of the buffers."""
+    """Kernel name -> counters of its dispatches, in order; "in" and "out" -> the addresses of the buffers."""
     folder = tmp_path_factory.mktemp("caches")
     source = repository / "tests" / "programs" / "caches.hip"
     subprocess.run(["hipcc", "--offload-arch=gfx942", "-O3", "-o", folder / "caches", source], check=True, capture_output=True)
@@ -37,7 +37,7 @@ def dispatches(native_dir, repository, tmp_path_factory, rocm_perf_in, hipcc) ->
 
 
 class Caches:
-    """L1 of each CU and L2 of each XCD, without limits of size: the kernels fit, so that only first touches miss."""
+    """The L1 of each CU and the L2 of each XCD, of unlimited size: the kernels' data fits, so only first accesses miss."""
 
     def __init__(self) -> None:
         self.l1: set[tuple[int, int, int]] = set()
@@ -46,7 +46,7 @@ class Caches:
         self.counts: Counter[str] = Counter()
 
     def load(self, xcd: int, cu: int, addresses: list[int]) -> None:
-        for first in range(0, WAVE, 16):  # 4 bytes a lane: 16 lanes a look-up
+        for first in range(0, WAVE, 16):  # 4 bytes per lane: 16 lanes per look-up
             for line in {address // 128 for address in addresses[first : first + 16]}:
                 self.counts["look-ups"] += 1
                 if (xcd, cu, line) in self.l1:
@@ -73,7 +73,7 @@ class Caches:
 
 
 def simulate(stream) -> Caches:
-    """Runs stream(caches, xcd, cu, first work-item of a wave, its number in the grid) over the grid."""
+    """Runs stream(caches, xcd, cu, first work-item of a wave, the wave's number in the grid) for the whole grid."""
     caches = Caches()
     for group in range(GROUPS):
         for first in range(0, GROUP, WAVE):
@@ -118,7 +118,7 @@ def test_reuse(dispatches):
 
 @pytest.mark.parametrize("stride", (1, 2, 4, 8, 16, 32, 33))
 def test_lds_bank_conflicts(stride, dispatches):
-    """32 banks; 32 lanes at a time, each bank one word a cycle."""
+    """32 banks; 32 lanes at a time, and one word per bank and cycle."""
     cycles = 0
     for first in (0, 32):
         banks = Counter(lane * stride % 32 for lane in range(first, first + 32))

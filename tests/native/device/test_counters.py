@@ -1,4 +1,4 @@
-"""The device's counters against the compiler's disassembly and against recordings of real hardware."""
+"""The device's counters, compared with the compiler's disassembly and with recordings of real hardware."""
 
 from __future__ import annotations
 
@@ -95,16 +95,16 @@ def test_vcopy_moves_its_bytes_once(vcopy_counters):
         read = 128 * counters["TCC_BUBBLE_sum"] + 64 * (counters["TCC_EA0_RDREQ_sum"] - counters["TCC_BUBBLE_sum"])
         whole = counters["TCC_EA0_WRREQ_64B_sum"]
         written = 64 * whole + 32 * (counters["TCC_EA0_WRREQ_sum"] - whole)
-        kernel_arguments = SCALAR_CACHES * 64  # a line for each: host memory is not cached in the L2
+        kernel_arguments = SCALAR_CACHES * 64  # one line for each cache: host memory is not cached in the L2
         assert (read, written) == (8 * ELEMENTS + kernel_arguments, 8 * ELEMENTS)
 
 
-# What the timing model says: printed beside the recording, held to it elsewhere.
+# The timing model's counters: printed beside the recording here, compared with it elsewhere.
 MODELLED_TIME = (
     "SQ_CYCLES SQ_BUSY_CYCLES SQ_BUSY_CU_CYCLES SQ_WAVE_CYCLES SQ_WAIT_ANY SQ_WAIT_INST_ANY GRBM_COUNT GRBM_GUI_ACTIVE"
     " TCC_EA0_RDREQ_LEVEL_sum"
 ).split()
-# Lines that the recording wrote back although this kernel cannot have made them: the command processor uses the L2 too.
+# Lines written back in the recording that cannot come from this kernel: the command processor uses the L2, too.
 OTHER_CLIENTS = 2
 
 
@@ -113,7 +113,7 @@ def of_phase(phase: str, dispatches: list) -> list:
 
 
 def recorded_counters(folder: Path, file: str) -> list[dict[str, str]]:
-    """A dictionary for each dispatch; a counter may have been collected in other runs for other files."""
+    """A dictionary for each dispatch. Different files may have collected a counter in different runs."""
     path = folder / file
     with gzip.open(path, "rt") if path.suffix == ".gz" else path.open() as text:
         return list(csv.DictReader(io.StringIO(text.read())))
@@ -132,7 +132,7 @@ def test_vcopy_counts_like_the_recorded_mi300x(phase, vcopy_counters, shared_dat
         print(f"{name:36} {modelled[name]:12.0f} {' '.join(f'{value:.0f}' for value in hardware):>30}")
         if name in MODELLED_TIME:
             continue
-        # Instructions, waves and the L1's requests are the kernel's own: the same on every run of the hardware.
+        # Instructions, waves and L1 requests depend on the kernel alone: they are the same in every run on hardware.
         relative, absolute = (0.02, OTHER_CLIENTS) if name.startswith("TCC_") else (0, 0)
         if not min(hardware) * (1 - relative) - absolute <= modelled[name] <= max(hardware) * (1 + relative) + absolute:
             wrong.append(name)
@@ -142,16 +142,16 @@ def test_vcopy_counts_like_the_recorded_mi300x(phase, vcopy_counters, shared_dat
 @pytest.mark.parametrize("phase", ["cold", "steady"])
 def test_vcopy_takes_the_time_of_the_recorded_mi300x(phase, vcopy_counters, shared_data, timing_parameters):
     """In cycles. GRBM_COUNT and SQ_CYCLES are left out: in the recording they are mostly the profiler's (56,000 to 321,000
-    cycles an XCD for the same dispatch, depending on the pass).
+    cycles per XCD for the same dispatch, depending on the pass).
 
-    The recorded waves first wait for their arguments, in the memory of a host that answers in 6.5 us. That is the host's,
-    not the device's, whose parameter follows other hosts; so the difference is added to what is modelled. How long they
-    waited is measured: scalar loads in flight, over the two loads of each wave that was there when the cache missed.
+    The recorded waves first wait for their arguments, in the memory of a host that answers in 6.5 us. This latency is the
+    host's; the device's parameter follows other hosts, so the difference is added to the modelled time. The length of the
+    wait is measured: scalar loads in flight, divided by the two loads of each wave present when the cache missed.
     """
     folder = shared_data / "counters" / "vcopy_MI300X_A1"
     main, levels = (of_phase(phase, recorded_counters(folder, name)) for name in ("pmc_perf.csv.gz", "SQ_LEVEL_WAVES.csv"))
     scalar = of_phase(phase, recorded_counters(folder, "SQ_INST_LEVEL_SMEM.csv"))
-    waiting_loads = SCALAR_CACHES * 2 * 32 * 2  # two CUs of 32 waves on each cache
+    waiting_loads = SCALAR_CACHES * 2 * 32 * 2  # two CUs of 32 waves share each cache
     argument_waits = [float(row["SQ_ACCUM_PREV_HIRES"]) / waiting_loads for row in scalar]
     parameter = timing_parameters["host_latency_ns"]["value"] * timing_parameters["clock_mhz"]["value"] / 1000
     slower_host = sum(argument_waits) / len(argument_waits) - parameter
@@ -164,13 +164,13 @@ def test_vcopy_takes_the_time_of_the_recorded_mi300x(phase, vcopy_counters, shar
         return float(row["TCC_EA0_RDREQ_LEVEL_sum"]) / float(row["TCC_EA0_RDREQ_sum"])
 
     ours = of_phase(phase, vcopy_counters)[-1]
-    # What, modelled, how much of the slower host it has, recorded, and the band around the recorded range.
+    # Quantity, modelled value, share of the slower host's time in it, recorded value, band around the recorded range.
     rows = [
         ("busy, a shader engine", ours["SQ_BUSY_CYCLES"] / 32, 1.0,
          [float(row["SQ_BUSY_CYCLES"]) / 32 for row in main + levels], 0.85, 1.15),
         ("life of a wave", per_wave(ours, "SQ_WAVE_CYCLES"), resident_at_first,
          [per_wave(row, "SQ_WAVE_CYCLES") for row in main + levels], 0.75, 1.25),
-        # Together: a scalar load that the full queue of the cache holds back counts as waiting for issue in the recording.
+        # Together: in the recording, a scalar load held back by the cache's full queue counts as waiting for issue.
         ("of it, waiting", per_wave(ours, "SQ_WAIT_ANY", "SQ_WAIT_INST_ANY"), resident_at_first,
          [per_wave(row, "SQ_WAIT_ANY", "SQ_WAIT_INST_ANY") for row in main], 0.75, 1.25),
         ("read beyond the L2", read_latency(ours), 0.0, [read_latency(row) for row in main], 0.5, 1.2),

@@ -1,4 +1,4 @@
-"""What programs ask of the kernel driver works on the software device, or fails with an error of HIP: nothing aborts."""
+"""Requests to the kernel driver work on the software device, or fail with a HIP error: nothing aborts."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ FEATURES = [
 ]
 TARGETS = ["gfx942", "gfx942:sramecc+:xnack-"]
 
-# ROCr asks the driver for the graphics half's export of memory, and for counters: calls that are nowhere hooked.
+# ROCr asks the driver for the graphics half's export of memory, and for counters: these calls are not hooked anywhere.
 UNKNOWN = """
 #include <hsa/hsa.h>
 #include <hsa/hsa_ext_amd.h>
@@ -57,7 +57,7 @@ def environment(native_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> d
 
 @pytest.fixture(scope="module", params=TARGETS)
 def program(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, hipcc: str) -> Path:
-    """Built for the target in general and for the one that an MI300X names."""
+    """The program, built for the generic target and for the one that an MI300X names."""
     program = tmp_path_factory.mktemp("driver") / "driver_calls"
     source = PROGRAMS / "driver_calls.hip"
     subprocess.run(["hipcc", f"--offload-arch={request.param}", "-O2", "-o", program, source], check=True, capture_output=True)

@@ -1,4 +1,4 @@
-"""Programs that fail on the device: each ends as ROCr or HIP ends it, and one line says where and why."""
+"""Programs that fail on the device: each ends in the way of ROCr or HIP, and one line says where and why."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ PROGRAMS = Path(__file__).parents[2] / "programs"
 KERNEL_LIMIT = "kernel-limit=100000"
 NO_LIMIT = {"ROCM_PERF_DEVICE_OPTIONS": "kernel-limit=1000000000000"}
 
-# name -> what HIP says afterwards, the complaint's kernel and words (None: HIP refuses before the device sees it)
+# name -> HIP's message afterwards, kernel and words of the error message (None: HIP refuses before the device sees it)
 FAULTS = {
     "out_of_bounds": ("hipErrorIllegalAddress", "store_behind", r"memory access fault: global_store.*lane 0 .*behind an allocation of 4194304 bytes at 0x"),
     "null": ("hipErrorIllegalAddress", "load_null", r"memory access fault: .*load.*address 0x0: a null pointer"),
@@ -121,19 +121,19 @@ def test_memory_stays_flat_over_ten_thousand_launches(compiled, environment) -> 
     assert done.returncode == 0, done.stderr
     resident_kib, heap_bytes = map(int, done.stdout.split())
     assert resident_kib < 128
-    # What is there only for a while, like a batch of HIP's commands, is there at one of the two looks or at both.
+    # Temporary allocations, such as a batch of HIP's commands, may be present at one of the two looks or at both.
     assert heap_bytes < 10 * launches
 
 
 def test_returning_with_kernels_in_flight_is_clean(compiled, environment) -> None:
-    """HIP's handlers must not run into its static destructors: that corrupted the heap in every tenth run."""
+    """HIP's handlers must not run while its static objects are destroyed: that corrupted the heap in every tenth run."""
     for _ in range(25):
         done = run(compiled("launches"), "2000", "unsynchronized", environment=environment)
         assert done.returncode == 0 and "corruption" not in done.stderr, done.stderr
 
 
 def test_a_late_event_thread_does_not_end_the_program(compiled, compile_c, environment) -> None:
-    """ROCr's event thread may raise a queue's event when the queue is gone: the thunk's model would abort."""
+    """ROCr's event thread may raise a queue's event after the queue is gone, at which the thunk's model would abort."""
     late = compile_c("late_locks.so", (PROGRAMS / "late_locks.c").read_text(), "-shared", "-fPIC", "-ldl")
     for _ in range(8):
         done = run(compiled("launches"), "10", "unsynchronized", environment=environment | {"LD_PRELOAD": str(late)})

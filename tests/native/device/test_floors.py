@@ -1,4 +1,4 @@
-"""The device's floors: what may include what. A file is named with its line, so that who breaks the order finds the place."""
+"""The device's layers: what may include what. Errors name file and line, so that the place of a violation is easy to find."""
 
 import re
 from pathlib import Path
@@ -7,7 +7,7 @@ import pytest
 
 DEVICE = Path(__file__).parents[3] / "native" / "device"
 
-# Each floor may include itself and what is named here. `memory` stands beside: addresses, allocations and tags of caches.
+# Each layer may include itself and those named here. `memory` stands apart: addresses, allocations and cache tags.
 BELOW = {
     "memory": set(),
     "isa": {"memory"},
@@ -23,7 +23,7 @@ GENERATED = {
 
 
 def includes(folder):
-    """(file, line, what) of every include of a file of the project, by path below native/device."""
+    """(file, line, included file) of every include of a project file, with paths relative to native/device."""
     for path in sorted((DEVICE / folder).rglob("*")):
         if path.suffix not in {".h", ".cpp"}:
             continue
@@ -47,7 +47,7 @@ def test_a_floor_includes_only_itself_and_those_below(floor):
 
 
 def test_every_include_is_a_path_from_the_device_or_from_native():
-    """Else the test above would not see which floor is meant."""
+    """Otherwise the test above could not tell which layer is meant."""
     lost = [
         f"native/device/{file}:{line} includes {what}"
         for floor in BELOW
@@ -63,7 +63,7 @@ def test_the_floors_are_all_that_there_is():
 
 
 def test_execution_does_not_name_what_timing_has():
-    """A forward declaration could carry more over the boundary than these two, which are pointers that it only hands on."""
+    """A forward declaration could carry more across the boundary than these two pointers, which are only passed on."""
     timing = set()
     for path in (DEVICE / "timing").rglob("*.h"):
         timing |= set(

@@ -1,4 +1,4 @@
-"""What registers, LDS and private memory hold before a kernel writes there: zeros, or words that a seed draws."""
+"""The initial contents of registers, LDS and private memory: zeros, or random words drawn from a seed."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def program(repository, tmp_path_factory, hipcc):
 
 @pytest.fixture
 def words(native_dir, program, rocm_perf):
-    """words(option, ...) -> of each launch, for each kind of storage, what its lanes found."""
+    """words(option, ...) -> for each launch and each kind of storage, the words that the lanes found."""
 
     def words(*options: str) -> list[tuple[tuple[int, ...], ...]]:
         chosen = [word for option in options for word in ("--device-option", option)]

@@ -1,4 +1,4 @@
-"""HIP programs whose instructions are easily got wrong, through the whole of HIP, against NumPy."""
+"""HIP programs with instructions that are easy to get wrong, run through all of HIP and compared with NumPy."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def run(native_dir: Path, tmp_path_factory: pytest.TempPathFactory):
     from rocm_perf_lab.collect import device as devices
 
     def run(program: Path, name: str, numbers: np.ndarray = NUMBERS, option: str = "") -> np.ndarray | str:
-        """The results' bits, or what stderr says."""
+        """The results' bits, or the text on stderr."""
         options = [option] if option else []
         device = devices.select(devices.SOFTWARE_TARGET, tmp_path_factory.mktemp("device"), options)
         environment = device.environment(os.environ)
@@ -54,7 +54,7 @@ def test_lds_addresses_wrap(compiled, run, name, option) -> None:
 
 
 def test_reads_beyond_the_lds(compiled, run) -> None:
-    last = np.where(LANES % 2, 64, 0)  # of the pair at the end, the first word is inside
+    last = np.where(LANES % 2, 64, 0)  # only the first word of the last pair is inside
     assert np.array_equal(run(compiled(), "lds_beyond"), last ^ (LANES + 1))
     complaint = run(compiled(), "lds_beyond", option="lds-check")
     assert "LDS access out of range: ds_read2_b32" in complaint and "address 0xf00000" in complaint
@@ -64,7 +64,7 @@ def test_reads_beyond_the_lds(compiled, run) -> None:
 def test_angles_of_many_revolutions(compiled, run, name, function) -> None:
     angles = np.linspace(-3071, 200_000, 64).astype(np.float32)
     got = run(compiled(), name, angles).view(np.float32).astype(np.float64)
-    turns = (angles * np.float32(1 / (2 * np.pi))).astype(np.float64)  # what is handed to the instruction
+    turns = (angles * np.float32(1 / (2 * np.pi))).astype(np.float64)  # the instruction's operand
     assert np.abs(got - function(2 * np.pi * turns)).max() < 1e-6
     near = np.abs(angles) < 4000
     assert near.any() and np.abs(got - function(angles.astype(np.float64)))[near].max() < 1e-3
@@ -109,7 +109,7 @@ def test_rounding_modes(compiled, run, name) -> None:
 def test_a_kernel_sees_where_it_runs(compiled, run) -> None:
     smid, xcc, place = run(compiled(), "places").reshape(-1, 3).T
     group = np.arange(smid.size) // 4
-    assert np.array_equal(xcc, group % 8)  # workgroups go to the XCDs in turn
+    assert np.array_equal(xcc, group % 8)  # workgroups are assigned to the XCDs in turn
     unit, engine, simd = place >> 8 & 15, place >> 13 & 3, place >> 4 & 3
     assert np.array_equal(smid, xcc << 6 | engine << 4 | unit) and len(set(smid.tolist())) == 304
     assert all(set(simd[group == g]) == {0, 1, 2, 3} for g in range(640))

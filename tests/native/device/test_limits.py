@@ -1,4 +1,4 @@
-"""Modelled kernels approach the hardware's limits and never pass them; families of kernels get faster or slower in step."""
+"""Modelled kernels approach the hardware's limits but never exceed them; families of kernels get faster or slower in step."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def program(native_dir, repository, tmp_path_factory, hipcc):
 
 @pytest.fixture(scope="module")
 def run(program, tmp_path_factory, rocm_perf_in) -> dict[str, tuple[int, float]]:
-    """Kernel -> (duration in ns, cycles that waves were on the device)."""
+    """Kernel -> (duration in ns, cycles with waves on the device)."""
     return profiled(program, tmp_path_factory.mktemp("run"), rocm_perf_in)
 
 
@@ -42,11 +42,11 @@ def profiled(program, folder, rocm_perf_in) -> dict[str, tuple[int, float]]:
     return found
 
 
-# Kernel, what it does in all, the device's peak of that in a cycle, and the least share of the peak that is plausible.
+# Kernel, its total work, the device's peak rate of such work per cycle, and the least plausible share of the peak.
 PEAKS = [
     ("peak_fma", CUS * 512 * 256 * 16 * 2, CUS * 128, 0.75),  # FP32 operations; packed ones would do twice as many
     ("peak_mfma", CUS * 8 * 128 * 4 * 2 * 32 * 32 * 8, CUS * 2048, 0.75),  # FP16 operations: 1307 TFLOP/s
-    ("peak_lds", CUS * 16 * 256 * 64 * 16, CUS * 128, 0.7),  # bytes; 128 a cycle and CU
+    ("peak_lds", CUS * 16 * 256 * 64 * 16, CUS * 128, 0.7),  # bytes; 128 per cycle and CU
     ("peak_stream_read", 256 << 20, 5300 / CLOCK, 0.6),  # bytes; HBM 5300 GB/s
     ("peak_stream_copy", 2 * (256 << 20), 5300 / CLOCK, 0.6),
 ]
@@ -59,18 +59,18 @@ def test_a_limit_is_approached_and_not_passed(kernel, work, peak, least, run):
     share = work / busy / peak
     print(f"{kernel}: {share:.2f} of the peak while waves run, {work / (ns * CLOCK) / peak:.2f} over the dispatch")
     assert work / (ns * CLOCK) <= peak
-    if "copy" not in kernel:  # what it writes last goes to memory when its waves are gone
+    if "copy" not in kernel:  # its last writes reach memory after its waves have ended
         assert share <= 1
     assert work / (ns * CLOCK) / peak >= least
 
 
-# Family, its members in order, and by how much each step may at most and must at least multiply the time.
+# Family, its members in order, and the least and greatest factor by which each step may multiply the time.
 CURVES = [
-    ("waves<{}>", (1, 2, 4, 8), 0.95, 1.15),  # resident together: the same latencies, once
-    ("in_flight<{}>", (1, 2, 4, 8, 16), 0.4, 0.75),  # each step halves what is waited for
-    ("strided<{}>", (1, 4, 8, 16, 32), 1.0, 2.5),  # each step doubles the lines, up to one a lane
+    ("waves<{}>", (1, 2, 4, 8), 0.95, 1.15),  # resident together: the latencies are paid once
+    ("in_flight<{}>", (1, 2, 4, 8, 16), 0.4, 0.75),  # each step halves the waiting time
+    ("strided<{}>", (1, 4, 8, 16, 32), 1.0, 2.5),  # each step doubles the lines, up to one per lane
     ("ways<{}>", (1, 2, 4, 8), 1.7, 2.2),  # one after the other
-    ("banks<{}>", (1, 2, 4, 8, 16, 32), 1.0, 2.1),  # as many passes as lanes on a bank
+    ("banks<{}>", (1, 2, 4, 8, 16, 32), 1.0, 2.1),  # as many passes as lanes per bank
 ]
 
 

@@ -1,4 +1,4 @@
-"""The testbed notices a wrong instruction: one line of the semantics is broken on purpose and the programs fail."""
+"""The testbed detects a wrong instruction: one line of the semantics is broken on purpose, and the programs must fail."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ MUTATIONS = {
 
 
 def broken_device(native_dir: Path, repository: Path, folder: Path, file: str, before: str, after: str) -> Path:
-    """Builds the device library with one source replaced, from the objects of the existing build."""
+    """Builds the device library with one source file replaced, from the objects of the existing build."""
     source = repository / "native" / "device" / "exec" / "semantics" / file
     text = source.read_text()
     assert text.count(before) == 1, f"{before!r} is not once in {file}"

@@ -1,4 +1,4 @@
-"""The race check finds planted races and says nothing about correct kernels."""
+"""The race check finds planted races and reports nothing for correct kernels."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ OVERTAKEN = (
     r"\(global_atomic_add .*\) was issued, so that others may see the atomic first, \d+ times, "
     r"first with the store by wave {0} "
 )
-# Of each kernel with a twin that waits: what is found.
+# The finding for each kernel that has a twin that waits.
 NOT_WAITED_FOR = {
     "late_write": r"race in LDS, .*store .*ds_write_b32 .* and load .*ds_read_b32 .* for the first had not been waited for",
     "late_read": r"race in LDS, .*load .*ds_read_b32 .* and store .*ds_write_b32 .* for the first had not been waited for",

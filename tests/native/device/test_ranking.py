@@ -1,4 +1,4 @@
-"""The timing model ranks better code before worse, as hardware does."""
+"""The timing model ranks better code ahead of worse code, as hardware does."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ def durations(native_dir, repository, tmp_path_factory, rocm_perf_in, hipcc) -> 
 # (better, worse, at least this many times faster). Where the factor follows from the work it is stated:
 RANKING = [
     ("loads_unrolled", "loads_one_by_one", 3.0),  # eight loads share a latency
-    ("copy_contiguous", "copy_strided", 2.0),  # a line for each float instead of for 32
+    ("copy_contiguous", "copy_strided", 2.0),  # one line per float instead of one per 32
     ("branch_uniform", "branch_divergent", 1.5),  # both sides, one after the other
-    ("products_matrix", "products_vector", 4.0),  # 2048 against 256 operations a cycle and CU
+    ("products_matrix", "products_vector", 4.0),  # 2048 against 256 operations per cycle and CU
     ("lds_conflict_free", "lds_conflicts", 2.0),  # 64 passes instead of 2
 ]
 
@@ -53,12 +53,12 @@ def test_more_waves_hide_latency(durations):
 
 
 def test_a_chain_of_loads_costs_its_latencies(durations):
-    """256 dependent loads of one lane's own line: each an L1 hit after the first, 120 cycles at 2.1 GHz."""
+    """256 dependent loads of one lane from its own line: all but the first hit the L1, 120 cycles each at 2.1 GHz."""
     expected = 256 * 120 / 2.1  # ns
     assert durations["chase_one_wave"] == pytest.approx(expected, rel=0.5)
 
 
 def test_matrix_time_follows_from_its_rate(durations):
-    """512 instructions of 8192 operations in each of 4 waves on each CU, at 2048 operations a cycle."""
+    """512 instructions of 8192 operations in each of 4 waves on each CU, at 2048 operations per cycle."""
     cycles = 4 * 512 * 8192 / 2048
     assert durations["products_matrix"] == pytest.approx(cycles / 2.1, rel=0.2)

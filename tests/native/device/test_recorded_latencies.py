@@ -1,6 +1,6 @@
-"""The timing model's figures against a thread trace recorded on an MI300X, four waves of a matrix multiplication.
+"""The timing model's figures, compared with a thread trace of four waves of a matrix multiplication, recorded on an MI300X.
 
-A trace's wave instruction is [clock, category, stall, latency, line]; on this family the latency is stall plus issue.
+An instruction in a wave's trace is [clock, category, stall, latency, line]; on this family the latency is stall plus issue.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ else:
 
 @pytest.fixture(scope="module")
 def recording(shared_data):
-    """(waves, listing, folder): each wave's JSON, line number -> instruction text, and where they come from."""
+    """(waves, listing, folder): each wave's JSON, line number -> instruction text, and the folder of the recording."""
     folder = shared_data / "att" / "gfx942_ck_bmm" / "ui_output_agent_5600_dispatch_2"
     listing = {row[2]: row[0] for row in json.loads((folder / "code.json").read_text())["code"]}
     waves = [json.loads(path.read_text())["wave"] for path in sorted(folder.glob("se*_wv*.json"))]
@@ -78,7 +78,7 @@ def test_the_end_and_the_first_instruction_of_a_wave(recording, parameters):
     for wave in waves:
         assert listing[wave["instructions"][-1][4]] == "s_endpgm"
         assert wave["instructions"][-1][3] == pytest.approx(parameters["wave_end_cycles"], abs=4)
-        # Its code has to come from memory first.
+        # Its code must first be fetched from memory.
         start = parameters["workgroup_launch_cycles"] + parameters["mall_latency_cycles"]
         latest = parameters["workgroup_launch_cycles"] + parameters["hbm_latency_cycles"]
         assert start <= wave["instructions"][0][0] - wave["begin"] <= latest
@@ -96,7 +96,7 @@ def test_a_taken_branch(recording, parameters):
 
 
 def test_latencies_at_waits(recording, parameters):
-    """From issue to the end of the wait: an LDS load, and the first scalar loads, whose arguments come from memory."""
+    """From issue to the end of the wait: an LDS load, and the first scalar loads, which read the arguments from memory."""
     waves, listing, _ = recording
     lds, scalar = [], []
     for wave in waves:

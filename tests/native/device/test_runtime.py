@@ -1,4 +1,4 @@
-"""The device's runtime under real programs: queues, packets, signals, errors, and modelled time that is the program's alone."""
+"""The device's runtime under real programs: queues, packets, signals, errors, and time that depends on the program alone."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Run = Callable[..., subprocess.CompletedProcess[str]]
 
 @pytest.fixture(scope="session")
 def run(native_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> Run:
-    """run(command, **variables) runs a program on the software device, never for longer than two minutes."""
+    """run(command, **variables) runs a program on the software device, for at most two minutes."""
     device = devices.select(devices.SOFTWARE_TARGET, tmp_path_factory.mktemp("device"))
 
     def run(*command: object, **variables: str) -> subprocess.CompletedProcess[str]:
@@ -51,7 +51,7 @@ def test_queues_do_what_hsa_says(run: Run, scenarios: Path, name: str) -> None:
 
 @pytest.mark.parametrize("name", ["ring_wraps", "barrier_and", "many_waiters", "async_handlers"])
 def test_execution_does_not_need_the_tools_library(run: Run, scenarios: Path, name: str) -> None:
-    """Without it the device does not see the host's side: times suffer, which it says once; execution must not."""
+    """Without it the device does not see the host's side: times suffer, about which it warns once; execution must not."""
     completed = run(scenarios, name, HSA_TOOLS_LIB="")
     assert completed.returncode == 0, completed.stdout + completed.stderr
     assert completed.stderr.count("HSA_TOOLS_ROCPROFILER_V1_TOOLS=1") == 1
@@ -65,7 +65,7 @@ def test_modelled_times_repeat(run: Run, scenarios: Path, name: str) -> None:
 
 
 def test_a_multi_stream_program_is_submitted_and_timed_the_same_every_time(run: Run, testbed: Callable[[str], Path]) -> None:
-    """Every packet, with the modelled time at which its thread submitted it, however fast the machine happens to be."""
+    """Every packet, with the modelled time at which its thread submitted it, no matter how fast the machine is."""
 
     def packets(threads: int) -> list[str]:
         completed = run(testbed("pipeline"), ROCM_PERF_DEVICE_LOG="1", ROCM_PERF_DEVICE_THREADS=str(threads))

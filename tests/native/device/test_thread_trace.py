@@ -1,4 +1,4 @@
-"""Thread traces that the software device writes: by the rules of recorded ones, and against LLVM's listing of the code."""
+"""Thread traces of the software device, checked by the rules of recorded ones and against LLVM's listing of the code."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ PROGRAMS = {
 
 @dataclass(frozen=True)
 class Run:
-    """Of `rocm-perf profile`: its report, the run directory and the folder of the thread trace."""
+    """A run of `rocm-perf profile`: its report, the run directory and the folder of the thread trace."""
 
     printed: str
     directory: Path
@@ -81,7 +81,7 @@ def test_sums_close(kernel, traced):
 
 @every_kernel
 def test_waves_are_whole(kernel, traced):
-    """Each record of a wave follows the one before, and the files about waves agree with each other."""
+    """Each record of a wave continues where the previous one ends, and the files about waves agree with each other."""
     folder = traced(kernel).folder
     waves = wave_files(folder)
     listed = json.loads((folder / "filenames.json").read_text())["wave_filenames"]["0"]
@@ -100,7 +100,7 @@ def test_waves_are_whole(kernel, traced):
         assert before == wave["end"]
         assert sum(cycles for _, cycles in wave["timeline"]) == wave["end"] - wave["begin"]
         for (time, category, *_), after in itertools.pairwise(wave["instructions"]):
-            assert category != TAKEN or after[0] - time >= 20  # as recorded: the instruction buffer is empty
+            assert category != TAKEN or after[0] - time >= 20  # as in recordings: the instruction buffer is empty
         lives += Counter({(wave["begin"], 1, wave["simd"], wave["slot"]): 1, (wave["end"], 0, wave["simd"], wave["slot"]): 1})
     events = json.loads((folder / "occupancy.json").read_text())["0"]
     assert lives == Counter((event[0], event[4], event[2], event[3]) for event in events)
@@ -108,7 +108,7 @@ def test_waves_are_whole(kernel, traced):
 
 @every_kernel
 def test_states_add_up_to_the_waves(kernel, traced):
-    """At any time as many waves are in some state as there are."""
+    """At any time, the numbers of waves in each state add up to the number of waves."""
     folder = traced(kernel).folder
     in_states: Counter[int] = Counter()
     for number in WAIT_STATE_FILES:
@@ -124,7 +124,7 @@ def test_states_add_up_to_the_waves(kernel, traced):
 
 @every_kernel
 def test_waits_are_read_as_written(kernel, traced):
-    """The device's own record of what a wait was for, and what the reader finds, which is held to AMD's record elsewhere."""
+    """The device's record of what a wait was for agrees with the reader's finding, which other tests compare with AMD's."""
     trace = read(traced(kernel).folder)
     chains = WaitChains(trace.code, trace.waves, trace.gfxip)
     some = 0
@@ -150,7 +150,7 @@ class Listed:
 
 @pytest.fixture(scope="module")
 def listing(repository, tmp_path_factory) -> dict[int, Listed]:
-    """Address -> instruction, of softmax.hip's device code compiled alone, as the program's was."""
+    """Address -> instruction in softmax.hip's device code, compiled separately but in the same way as the program's."""
     code = compile_kernels(
         repository / "testbed" / "softmax.hip", tmp_path_factory.mktemp("listing") / "code", "-g", "-std=c++20"
     )
@@ -181,14 +181,14 @@ def vector_registers(operands: str) -> set[int]:
 
 
 def stalls_by_protected_load(waves: dict[str, dict], vaddr_of: dict[int, int], listing: dict[int, Listed]) -> Counter[str]:
-    """Source line -> cycles of the waits that protect registers which a load of that line fills.
+    """Source line -> cycles of the waits that protect the registers filled by a load of that line.
 
-    Data flow alone, no counting: a wait is for the loads whose registers are used between it and the next wait; it ends
-    with the youngest of them.
+    Uses only data flow, no counters: a wait is for the loads whose registers are used between it and the next wait, and is
+    attributed to the youngest of them.
     """
     found: Counter[str] = Counter()
     for document in waves.values():
-        loading: dict[int, tuple[int, str]] = {}  # register -> when its load was issued, and where from
+        loading: dict[int, tuple[int, str]] = {}  # register -> when its load was issued, and by which line
         stall, used = 0, []
         for step, (_, _, cycles, _, line) in enumerate(document["wave"]["instructions"]):
             instruction = listing[vaddr_of[line]]
@@ -227,7 +227,7 @@ def test_the_line_that_waves_wait_for_is_the_load_s_whose_register_the_wait_prot
 
 
 def test_matrix_units_are_busy_for_their_operations(traced):
-    """16x16x16 in half precision: 8192 operations, at 512 a cycle and SIMD; a SIMD's cycles are those with a wave on it."""
+    """16x16x16 in half precision: 8192 operations, at 512 per cycle and SIMD; a SIMD's cycles are those with a wave on it."""
     run = traced("gemm_mfma")
     text = {row[2]: row[0] for row in code_rows(run.folder)}
     waves = [document["wave"] for document in wave_files(run.folder).values()]
@@ -251,7 +251,7 @@ def test_the_cu_and_the_simds_are_those_that_were_asked_for(testbed, rocm_perf_i
     waves = [document["wave"] for document in wave_files(folder).values()]
     assert {wave["simd"] for wave in waves} == {0, 2} and {wave["cu"] for wave in waves} == {2}
     assert_sums_close(folder)
-    # 20 workgroups are three on an XCD, whose CUs they fill from the first on.
+    # 20 workgroups are up to three per XCD, whose CUs they fill starting with the first.
     rocm_perf_in(tmp_path, "profile", "--runs", 1, "--att-target-cu", "15", "-o", "none", *command)
     (trace,) = (one for one in json.loads((tmp_path / "none" / "profile.json").read_text())["passes"] if one["output"] is None)
     assert "no wave of the kernel ran on compute unit 15" in trace["reasons"]["output"]

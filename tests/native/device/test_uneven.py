@@ -1,4 +1,4 @@
-"""The time of a dispatch has what any workgroup has to do, also one that is not replayed."""
+"""The time of a dispatch includes the work of every workgroup, even of those that are not replayed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ KINDS = ["Loads", "Lds", "Vector", "Matrix", "Scalar", "Nops", "Sleeps", "Turns"
 
 @pytest.fixture(scope="module")
 def durations(native_dir, repository, tmp_path_factory, rocm_perf_in, hipcc) -> dict[str, list[int]]:
-    """Kernel -> modelled ns of its dispatches: each without more work for anybody, and then as the program says."""
+    """Kernel -> modelled ns of its dispatches: first without extra work, and then with it as in the program."""
     folder = tmp_path_factory.mktemp("uneven")
     program, source = folder / "uneven", repository / "tests" / "programs" / "uneven.hip"
     subprocess.run(["hipcc", "--offload-arch=gfx942", "-O2", "-o", program, source], check=True, capture_output=True)
@@ -30,7 +30,7 @@ def durations(native_dir, repository, tmp_path_factory, rocm_perf_in, hipcc) -> 
 
 @pytest.mark.parametrize("number", range(len(KINDS)), ids=KINDS)
 def test_more_work_counts_wherever_it_is(durations, number):
-    """In workgroup 0 it is replayed; in another it has to take as long, about."""
+    """In workgroup 0 the work is replayed; in another one it must take about as long."""
     (times,) = [times for name, times in durations.items() if f"(Kind){number}" in name or f"<{number}>" in name]
     _, without, replayed, elsewhere = times
     assert replayed - without > 1500
@@ -38,15 +38,15 @@ def test_more_work_counts_wherever_it_is(durations, number):
 
 
 def test_late_workgroups_count_as_early_ones_do(durations):
-    """The first eight workgroups of a CU are recorded; the work is in the first two of each CU, or in the last two."""
+    """The first eight workgroups of a CU are recorded; the extra work is in the first two of each CU, or in the last two."""
     _, without, early, late, *_ = durations["late"]
     assert early - without > 3000
     assert 0.9 * (early - without) < late - without < 2 * (early - without)
 
 
 def test_one_late_workgroup_holds_up_its_compute_unit(durations):
-    """Of one compute unit: of another than the replayed one, and of that one itself."""
+    """For a compute unit other than the replayed one, and for that one itself."""
     _, without, *_, elsewhere, there = durations["late"]
-    least = 60 * 120 / 2.1  # ns: as many hits of the L1 one after the other
+    least = 60 * 120 / 2.1  # ns: this many consecutive L1 hits
     assert least < elsewhere - without < 3 * least
     assert least < there - without < 3 * least

@@ -1,4 +1,4 @@
-"""The table of vecCopy's durations in the documentation is what the command prints."""
+"""The table of vecCopy's durations in the documentation is the one that the command prints."""
 
 from __future__ import annotations
 
@@ -19,5 +19,5 @@ def test_the_documented_table_is_the_command_s(repository, testbed, shared_data)
     rates = [(line.split(",")[0], line.split(",")[1].split()[0], int(line.split()[-2])) for line in printed.splitlines()]
     peaks = {device.split()[0]: rate for device, kind, rate in rates if kind == "HBM"}
     assert all(rate <= peaks["MI200"] for device, kind, rate in rates if kind == "recorded")
-    # The software device's second and later copies may read what the Infinity Cache has kept; its first cannot.
+    # The software device's second and later copies may hit in the Infinity Cache; the first cannot.
     assert next(rate for _, kind, rate in rates if kind == "modelled") <= peaks["MI300X"]

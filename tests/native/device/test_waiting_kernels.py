@@ -1,4 +1,4 @@
-"""Kernels of several queues that wait for each other: all end, with the same times in every run, or a deadlock is named."""
+"""Kernels of several queues that wait for each other: all end, with the same times in every run, or a deadlock is reported."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_a_kernel_is_released_by_another_queue(run: Run, scenario: str, result: 
 
 @pytest.mark.parametrize("scenario", ["kernels", "many_waves", "ping_pong", "ring"])
 def test_times_of_waiting_kernels_repeat(run: Run, scenario: str) -> None:
-    """However fast the host is, and on however many threads it executes."""
+    """No matter how fast the host is, and on how many threads it executes."""
     outputs = {run(scenario, ROCM_PERF_DEVICE_THREADS=str(threads)).stdout for threads in (1, 2, 1)}
     assert len(outputs) == 1
     waiter, other = map(float, re.findall(r"us (\S+) (\S+)", outputs.pop())[0])

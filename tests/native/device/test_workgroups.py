@@ -1,4 +1,4 @@
-"""Workgroups that meet in memory: the same results whatever the host's threads do, no hangs, grids that synchronise."""
+"""Workgroups that communicate through memory: results do not depend on the host's threads, nothing hangs, grids synchronise."""
 
 from __future__ import annotations
 
@@ -54,13 +54,13 @@ def test_order_dependent_kernels_give_the_same_on_any_number_of_host_threads(roc
 
 @pytest.mark.parametrize("level", ["-O0", "-O3"])
 def test_only_kernels_that_need_it_run_in_one_order(rocm_perf, compiled, level: str) -> None:
-    """Calls are followed where the code says where they go, so that those without atomics keep all host threads."""
+    """Calls are followed if the code gives their targets, so that kernels without atomics can use all host threads."""
     done = rocm_perf(
         "run", compiled(level), "order", environment={"ROCM_PERF_DEVICE_LOG": "1", "ROCM_PERF_DEVICE_THREADS": "2"}
     )
     assert done.returncode == 0, done.stderr
     reasons = dict(re.findall(r"(\w+)\([^)]*\): the XCDs take turns, for (.*)", done.stderr))
-    if level == "-O0":  # atomics return their old value there, used or not
+    if level == "-O0":  # here atomics return the old value, whether it is used or not
         assert reasons.keys() >= {"float_sums", "tickets", "tickets_by_call"} and "calls_without_atomics" not in reasons
         return
     assert reasons == {

@@ -81,7 +81,7 @@ def test_a_foreign_write_fails_the_kernel_and_is_named(built, name: str, tmp_pat
 def test_a_program_that_looks_away_does_not_end_well(check, built) -> None:
     done = check(built(PROGRAMS / "writes.hip"), "writes_packet", "look away")
     last = done.stderr.splitlines()[-1]
-    assert done.returncode == 51 and "does not keep to its memory: the kernel writes memory that is not its program's" in last
+    assert done.returncode == 51 and "writes outside its memory: the kernel writes memory that is not its program's" in last
 
 
 def test_without_the_check_a_program_is_its_own_master(rocm_perf, built) -> None:

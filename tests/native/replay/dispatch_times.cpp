@@ -1,5 +1,5 @@
-// Prints what a replay on a GPU makes of times: before, kernel and after as start and end each, ticks a second, and the
-// host's milliseconds.
+// Prints the kernel time that a replay on a GPU derives from its arguments: start and end of each of before, kernel and
+// after, ticks per second, and the host's milliseconds.
 #include "replay/dispatch_times.h"
 
 #include <cstdio>

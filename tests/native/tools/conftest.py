@@ -24,7 +24,7 @@ def writer(native_dir: Path) -> Path:
 
 @pytest.fixture(scope="session")
 def device(native_dir: Path, tmp_path_factory: pytest.TempPathFactory, hipcc: str) -> devices.Device:
-    """The GPU, or the software device where there is none."""
+    """The GPU, or the software device if there is none."""
     return devices.select(devices.AUTO, tmp_path_factory.mktemp("device"))
 
 
@@ -57,9 +57,9 @@ class Run:
 
 @pytest.fixture(scope="session")
 def traced(device: devices.Device, native_dir: Path) -> Callable[..., Run]:
-    """traced(database, program, *arguments) runs it to its end, however that may be, and waits for the database.
+    """traced(database, program, *arguments) runs the program until it ends, in whatever way, and waits for the database.
 
-    With `kill_after` it is killed after so many seconds, and there may be no database.
+    With `kill_after` it is killed after that many seconds, and there may be no database.
     """
     library = native_dir / "lib" / "librocmperf_tracer.so"
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 PROGRAMS = Path(__file__).parent / "programs"
-SECOND_STREAM = 2  # in the order of creation; 0 is the null stream
+SECOND_STREAM = 2  # in order of creation; 0 is the null stream
 
 LAUNCHES = """SELECT k.name, k.stream_id, r.name FROM kernels k JOIN regions r ON r.id = k.stack_id
               WHERE k.name NOT LIKE '\\_\\_amd%' ESCAPE '\\' AND k.grid_x = 7 ORDER BY k.dispatch_id"""

@@ -1,4 +1,4 @@
-"""Many tiny dispatches from several threads: each is in the database once, and nobody's memory grows with them."""
+"""Many tiny dispatches from several threads: each is in the database once, and no process's memory grows with their number."""
 
 from __future__ import annotations
 
@@ -17,25 +17,25 @@ LOAD = Path(__file__).parent / "programs" / "load.hip"
 THREADS, STREAMS = 4, 8
 FIRST, THEN_EVERY = 1000, 100  # native/tools/tracer/counter_sampling.h
 
-# The tracer's own: the mapped window of the spool, its stacks, its signals. Of the writer: SQLite's cache, a stretch of
-# the spool, and a bit for every dispatch.
+# The tracer's own memory: the mapped window of the spool, its stacks, its signals. The writer's: SQLite's cache, part of
+# the spool, and one bit for every dispatch.
 TRACER_BYTES = 48 << 20
 WRITER_BYTES = 48 << 20
 
 
 def peak_of_writer(database: Path, stop: threading.Event, peaks: list[int]) -> None:
-    """Samples the high-water mark of the process that is writing `database`: the mark itself misses no peak."""
+    """Samples the memory high-water mark of the process that is writing `database`; unlike samples, the mark misses no peak."""
     while not stop.wait(0.02):
         for process in Path("/proc").glob("[0-9]*"):
             try:
                 if f"{database}.partial" in {os.readlink(fd) for fd in (process / "fd").iterdir()}:
                     peaks.append(1024 * int(re.search(r"VmHWM:\s+(\d+)", (process / "status").read_text())[1]))
             except (OSError, TypeError):
-                continue  # it has just ended, or a file of it has just been closed
+                continue  # the process has just ended, or has just closed the file
 
 
 def expected_dispatches(dispatches: int) -> Counter[tuple[int, int]]:
-    """How many dispatches there are of each (work-items, LDS bytes), warming up included."""
+    """The number of dispatches for each (work-items, LDS bytes), including the warm-up."""
     share = STREAMS // THREADS
     numbers = [*range(dispatches), *(i for _ in range(THREADS) for i in range(share))]
     return Counter((i % 64 + 1, i // 64 % 512 * 4) for i in numbers)
@@ -118,7 +118,7 @@ def test_every_dispatch_is_there_once(dispatches, traced, compile_hip, device, t
 
 @pytest.mark.parametrize("seed", range(4))
 def test_killed_under_load(seed, traced, compile_hip, tmp_path):
-    """Whatever the moment, there is a sound database of what had been seen to end, or none at all."""
+    """Whenever the program is killed, there is a sound database of the operations seen to end, or none at all."""
     moment = random.Random(seed).uniform(0, 1.5)
     run = traced(tmp_path / "trace.db", compile_hip(LOAD), 10_000_000, kill_after=moment)
     assert os.listdir(tmp_path) in ([], ["trace.db"])

@@ -1,4 +1,4 @@
-"""The tracer's databases against what is known otherwise: the compiler's metadata, real rocprofv3 databases, and
+"""The tracer's databases, compared with independent sources: the compiler's metadata, real rocprofv3 databases, and
 programs whose dispatches, order and end are known."""
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def kernels(traced, compile_hip, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def recorded(traced, compile_hip, shared_data, tmp_path_factory):
-    """Program ms: traced here, and the database that rocprofv3 made of it."""
+    """Program ms: traced here, and as recorded by rocprofv3 in a database."""
     folder = shared_data / "rocprofv3"
     run = traced(tmp_path_factory.mktemp("ms") / "trace.db", compile_hip(folder / "_inputs" / "ms.hip"))
     assert run.process.returncode == 0
@@ -75,7 +75,7 @@ def test_kernels_and_dispatches_equal_those_of_rocprofv3(recorded):
     run, real = recorded
     for sql in (RESOURCES, NAMES):
         ours, theirs = set(run.query(sql)), set(real.execute(sql))
-        # HIP's own kernels are the installed HIP's; where that is another version than the recorded one, so are they.
+        # HIP's own kernels come from the installed HIP, and differ if its version differs from the recorded one.
         own = {row for row in theirs if not row[0].startswith("__amd_rocclr_")}
         assert own <= ours
         assert {row[0] for row in theirs - ours} <= {row[0] for row in theirs - own}
@@ -112,7 +112,7 @@ def align(value: int, granule: int) -> int:
 
 
 def test_kernel_resources_equal_the_compilers(kernels, device, tmp_path):
-    # What becomes of register counts is written down below for a unified register file only.
+    # The expected register counts below hold for a unified register file only.
     unified = device.target.startswith(("gfx90a", "gfx94"))
     known = slice(None) if unified else slice(4)
     notes = notes_of(PROGRAMS / "kernels.hip", device.target, tmp_path)
@@ -168,7 +168,7 @@ def test_the_software_device_adds_its_counters(kernels, device):
 
 
 def ancestors(run) -> dict[int, set[int]]:
-    """For each of order.hip's kernels (by grid size) the ones that had to be complete before it."""
+    """For each of order.hip's kernels (by grid size), those that had to be complete before it."""
     rows = run.query("""SELECT e.id, k.grid_size_x, json_extract(e.extdata, '$.depends_on')
                         FROM rocpd_event e LEFT JOIN rocpd_kernel_dispatch k ON k.event_id = e.id
                         WHERE json_extract(e.extdata, '$.depends_on') IS NOT NULL""")
@@ -223,7 +223,7 @@ def test_a_forked_child_keeps_nobody_waiting(traced, compile_hip, tmp_path):
 def test_a_second_process_writes_its_own_database(traced, compile_hip, tmp_path):
     run = traced(tmp_path / "trace.db", compile_hip(PROGRAMS / "ends.hip"), "spawn", 3)
     deadline = time.monotonic() + 60
-    while not list(tmp_path.glob("trace_*.db")) and time.monotonic() < deadline:  # its writer is on its own
+    while not list(tmp_path.glob("trace_*.db")) and time.monotonic() < deadline:  # its writer runs independently
         time.sleep(0.05)
     (other,) = tmp_path.glob("trace_*.db")
     assert run.process.returncode == 0

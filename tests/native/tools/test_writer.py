@@ -1,4 +1,4 @@
-"""rocmperf-rocpd-writer by itself: spools made here, with everything known about them."""
+"""rocmperf-rocpd-writer by itself, on spools that are made here and therefore completely known."""
 
 from __future__ import annotations
 
@@ -84,10 +84,10 @@ KINDS = ("queue", "signal", "host")
 
 
 class Oracle:
-    """All packets as nodes of a graph with every single reason to wait as an edge; reduction by brute force."""
+    """A graph with all packets as nodes and every single reason to wait as an edge, reduced by brute force."""
 
     def __init__(self) -> None:
-        self.edges: list[list[tuple[int, int]]] = []  # of each packet: (earlier packet, kind)
+        self.edges: list[list[tuple[int, int]]] = []  # for each packet: (earlier packet, kind)
         self.events: list[int] = []  # packets that are dispatches or copies
         self.in_queue: dict[int, list[int]] = {q: [] for q in QUEUES}
         self.gate: dict[int, int] = {}
@@ -124,7 +124,7 @@ class Oracle:
                     self.seen[thread].append(self.completes[signal])
 
     def direct(self) -> list[set[tuple[int, str]]]:
-        """Of each event, in order: (earlier event's number, kind) of those that no other implies."""
+        """For each event, in order: (number, kind) of the earlier events that no other one implies."""
         before: list[set[int]] = []
         for edges in self.edges:
             before.append({packet for earlier, _ in edges for packet in before[earlier] | {earlier}})
@@ -181,7 +181,7 @@ def test_dependencies_are_the_transitive_reduction_of_every_reason_to_wait(progr
     assert ours == oracle.direct()
 
 
-# ---- damage, and text that is no friend of SQL ----
+# ---- damage, and text that is hostile to SQL ----
 
 
 def test_any_text_survives(writer, tmp_path):

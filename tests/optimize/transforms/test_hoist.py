@@ -89,7 +89,7 @@ def kernel(writer: Writer, name: str) -> list[tuple[int, list[str] | str]]:
         if forbidden:
             expected[-1] = (expected[-1][0], FORBIDDEN[next(s for s in FORBIDDEN if s in body)])
         elif not loads:
-            expected[-1] = (expected[-1][0], "from one address")
+            expected[-1] = (expected[-1][0], "has the same address")
     say(1, "out[lane] = f; out[64 + lane] = (float)(g & 0xffff);")
     say(0, "}")
     return expected

@@ -43,7 +43,7 @@ UNKNOWN = {
     "{ dim3 block(64); block = dim3(n); k<<<4, block>>>(p, n); }": "not a constant",
     "{ dim3 block(64); dim3& same = block; same.x = n; k<<<4, block>>>(p, n); }": "not a constant",
     "{ int threads = 64; k<<<4, threads>>>(p, n); }": "not a constant",
-    "{ auto pointer = &k; pointer<<<4, 64>>>(p, n); }": "launches are not all seen",
+    "{ auto pointer = &k; pointer<<<4, 64>>>(p, n); }": "not all of its launches are known",
     "k<<<4, kSide * 128>>>(p, n);": "as the compiler assumes",
 }
 

@@ -27,10 +27,10 @@ REFUSED = {
     "by reference": ("float {a}[8][16]", "touched({a}[lane & 7][2]); f += {a}[lane & 7][2];"),
     "": ("float {a}[8][16]", "f += sizeof({a}[0]) + {a}[lane & 7][1];"),
     "macro or a type alias": ("Rows {a}", "f += {a}[lane & 7][5];"),
-    "written by a macro": ("float {a}[8]WIDE", "f += {a}[lane & 7][5];"),
-    "lie in one row": ("float {a}[8][16]", "f += {a}[n & 7][lane & 15];"),
+    "comes from a macro": ("float {a}[8]WIDE", "f += {a}[lane & 7][5];"),
+    "are in one row": ("float {a}[8][16]", "f += {a}[n & 7][lane & 15];"),
     "odd number of banks": ("float {a}[8][17]", "f += {a}[lane & 7][5];"),
-    "no whole number": ("char {a}[8][6]", "f += {a}[lane & 7][5];"),
+    "not a whole number": ("char {a}[8][6]", "f += {a}[lane & 7][5];"),
 }
 TYPES = {"float": (8, 16), "double": (4, 8), "int": (3, 32), "short": (8, 64), "unsigned char": (4, 128)}
 

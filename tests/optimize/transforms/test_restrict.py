@@ -75,7 +75,7 @@ int main() { float *a, *b, *c; hipMalloc((void**)&a, 64), hipMalloc((void**)&b, 
 """
 REASONS = {
     "one": "only pointer", "same": "of the same y", "indirect": "a may hold addresses", "holder": "a may hold addresses",
-    "global": "variable shared", "number": "pointer of a number", "taken": "launches are not all seen",
+    "global": "variable shared", "number": "pointer from a number", "taken": "not all of its launches are known",
 }  # fmt: skip
 
 

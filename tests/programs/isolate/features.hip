@@ -1,4 +1,4 @@
-// One way of launching or of using memory for each word of the command line. Checks its own results.
+// Each word of the command line names a way of launching kernels or using memory. Checks its own results.
 #include <dlfcn.h>
 #include <hip/hip_runtime.h>
 #include <sys/resource.h>
@@ -123,7 +123,7 @@ unsigned long run_untouched() {
   return checksum_of(values, kCount);
 }
 
-// During the second launch no file can be made longer than a few pages.
+// During the second launch, no file can grow beyond a few pages.
 unsigned long run_limited() {
   unsigned* values = filled(kCount);
   accumulate<<<blocks(kCount), 128>>>(values, kCount);
@@ -170,7 +170,7 @@ unsigned long run_lds() {
   return checksum_of(values, kCount);
 }
 
-// Lists whose nodes are in allocations of their own, linked by device pointers.
+// Lists with each node in an allocation of its own, linked by device pointers.
 unsigned long run_list() {
   constexpr int kLists = 10, kNodes = 6;
   std::vector<Node*> heads(kLists);
@@ -189,7 +189,7 @@ unsigned long run_list() {
   return checksum_of(sums, kLists);
 }
 
-// A chain over three streams: the second waits for the first, the third for the second, all submitted at once.
+// A chain across three streams: the second waits for the first, the third for the second, all submitted at once.
 unsigned long run_streams() {
   hipStream_t streams[3];
   hipEvent_t done[3];
@@ -212,7 +212,7 @@ unsigned long run_streams() {
   return checksum_of(buffers[0], kCount);
 }
 
-// The second launch has to wait for a function of the host, which takes its time.
+// The second launch has to wait for a host function that takes a while.
 unsigned long run_host_function() {
   unsigned* values = filled(kCount);
   hipStream_t stream;
@@ -226,7 +226,7 @@ unsigned long run_host_function() {
   return checksum_of(values, kCount);
 }
 
-// Four threads that each keep a stream busy.
+// Four threads, each of which keeps a stream busy.
 unsigned long run_threads() {
   constexpr int kThreads = 4;
   unsigned* buffers[kThreads];
@@ -295,7 +295,7 @@ unsigned long run_registered() {
   return sum;
 }
 
-// The kernel is in a library that is loaded when everything else is running already.
+// The kernel is in a library that is loaded when everything else is already running.
 unsigned long run_library(const char* path) {
   unsigned* values = filled(kCount);
   accumulate<<<blocks(kCount), 128>>>(values, kCount);

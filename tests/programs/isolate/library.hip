@@ -1,5 +1,5 @@
-// Kernels for a library (launch_mix), and for modules, compiled for the device only: as they are, or otherwise than they
-// were captured.
+// Kernels for a library (launch_mix), and for modules, which are compiled for the device only: unchanged, or different from
+// when they were captured.
 #include <hip/hip_runtime.h>
 
 #ifndef FACTOR
@@ -20,8 +20,8 @@
 #define ARGUMENTS unsigned *values, int count
 #endif
 
-// A kernel finds its completion signal through its packet: FORGED_VALUE ends the wait, unless somebody knows better; the times
-// are one nanosecond.
+// A kernel can find its completion signal through its packet: FORGED_VALUE ends the wait, unless the waiting side knows
+// better; the forged time is one nanosecond.
 static __device__ void forge() {
   typedef const char __attribute__((address_space(4)))* Packet;
   volatile long* const signal = *(volatile long* const __attribute__((address_space(4)))*)((Packet)__builtin_amdgcn_dispatch_ptr() + 56);

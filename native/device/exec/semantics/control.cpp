@@ -19,7 +19,7 @@ void branch_if(const Op& op, Wave& wave) {
 }
 
 void jump_to(Wave& wave, uint64_t address) {
-  // Only calls and returns come here: a look-up in the decoded program, not a decode, once it is warm.
+  // Only calls and returns come here. Once the code is decoded, this is only a look-up.
   wave.pc = wave.program->at(address);
 }
 
@@ -42,7 +42,7 @@ void set_priority(const Op& op, Wave& wave) { wave.priority = op.immediate & 3; 
 
 void wait_count(const Op& op, Wave& wave) { wave.observer->wait(wave, op.wait.vector, op.wait.scalar); }
 
-// Without a debugger ROCr's trap handler goes on after trap 3 (__builtin_debugtrap) and reports all others
+// Without a debugger, ROCr's trap handler continues after trap 3 (__builtin_debugtrap) and reports all other traps
 // [LLVM AMDGPUUsage, "Trap Handler ABI"].
 void trap(const Op& op, Wave& wave) {
   constexpr uint32_t kDebugTrap = 3;
@@ -70,7 +70,7 @@ uint32_t status(const Wave& wave) {
          uint32_t{in_group} << 11 | 1u << 16;
 }
 
-// What `id` holds, or nothing if the device does not model it.
+// The value of hardware register `id`, or nothing if the device does not model it.
 std::optional<uint32_t> hardware_register(const Wave& wave, unsigned id) {
   switch (id) {
     case kMode: return wave.mode;
@@ -115,7 +115,8 @@ const char* refuse_to_set(const Op& op) {
 void set_register(const Op& op, Wave& wave) { set_field(op, wave, read_scalar<uint32_t>(op.destination, wave)); }
 void set_register_literal(const Op& op, Wave& wave) { set_field(op, wave, static_cast<uint32_t>(op.destination.constant)); }
 
-// Register indexing. The enables are an immediate: the raw second operand of s_set_gpr_idx_on, SIMM16 of the other.
+// Register indexing. The enables are an immediate: the raw second operand of s_set_gpr_idx_on, or SIMM16 of
+// s_set_gpr_idx_mode.
 void set_index(Wave& wave, const Operand& index) {
   set_bits(wave.scalar[kM0], kGprIndexMask, read_scalar<uint32_t>(index, wave));
 }
@@ -131,7 +132,7 @@ void index_off(const Op&, Wave& wave) { wave.mode &= ~kModeGprIndex; }
 void index_only(const Op& op, Wave& wave) { set_index(wave, op.source[0]); }
 void index_enables(const Op& op, Wave& wave) { set_enables(wave, op.immediate); }
 
-// S_MOVREL: M0 is added to the number of the source's or of the destination's register.
+// S_MOVREL: M0 is added to the register number of the source or of the destination.
 template <class T, bool OfDestination>
 void move_relative(const Op& op, Wave& wave) {
   Operand moved = OfDestination ? op.destination : op.source[0];

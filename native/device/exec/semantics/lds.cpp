@@ -1,4 +1,4 @@
-// DS: local data share reads, writes, atomics, and the cross-lane moves that run through its crossbar.
+// DS: reads, writes and atomics of the local data share, and the cross-lane moves that use its crossbar.
 #include <bit>
 
 #include "exec/atomics.h"
@@ -13,11 +13,12 @@ namespace {
 
 struct LdsAddresses {
   uint64_t lane[kLanes];  // byte offset in the LDS
-  uint64_t inside;        // enabled lanes whose access is in the workgroup's LDS ...
-  uint64_t outside;       // ... and those of which a part is not
+  uint64_t inside;        // enabled lanes whose access lies within the workgroup's LDS ...
+  uint64_t outside;       // ... and those whose access lies partly outside it
 };
 
-// What address_of(lane) says. False (and a fault) if an enabled lane is out of range and that is checked.
+// Takes the addresses from address_of(lane). Returns false (and raises a fault) if an enabled lane is out of range and that is
+// checked.
 template <class AddressOf>
 bool find_addresses(Wave& wave, uint32_t bytes, LdsAddresses& out, AddressOf address_of) {
   uint64_t outside = 0;
@@ -33,16 +34,16 @@ bool find_addresses(Wave& wave, uint32_t bytes, LdsAddresses& out, AddressOf add
   return may_leave_lds(wave, out.lane[first], first);
 }
 
-// `offset` behind the address register, modulo 2^32: compilers fold offsets onto negative bases.
+// The address register plus `offset`, modulo 2^32: compilers fold offsets into negative bases.
 bool addresses_of(const Op& op, Wave& wave, uint32_t offset, uint32_t bytes, LdsAddresses& out) {
   const uint32_t* address = wave.registers(op.source[0]);
   return find_addresses(wave, bytes, out, [=](int l) -> uint32_t { return address[l] + offset; });
 }
 
-// The instruction's offset behind the base in M0.
+// The base in M0 plus the instruction's offset.
 uint32_t behind_m0(const Op& op, const Wave& wave) { return (wave.scalar[kM0] & 0xffff) + static_cast<uint32_t>(op.offset); }
 
-// ADDTID: a dword for each lane, side by side.
+// ADDTID: consecutive dwords, one for each lane.
 bool addresses_of_lanes(const Op& op, Wave& wave, LdsAddresses& out) {
   const uint32_t first = behind_m0(op, wave);
   return find_addresses(wave, kLdsDword, out, [=](int l) { return first + kLdsDword * static_cast<uint32_t>(l); });
@@ -165,7 +166,7 @@ void write_narrow(const Op& op, Wave& wave) {
 
 // ---- atomics: lanes in order, as the LDS serialises them ----
 
-// Reads and writes may be misaligned, as in global memory; atomics must not: false, and a fault.
+// Reads and writes may be misaligned, as in global memory; a misaligned atomic raises a fault and returns false.
 template <class T>
 bool all_aligned(Wave& wave, const LdsAddresses& addresses) {
   for (uint64_t left = addresses.inside; left; left &= left - 1) {
@@ -204,7 +205,7 @@ void update(const Op& op, Wave& wave) {
   for_each_update<T>(op, wave, [data](T old, int l) { return F(old, lane_value<T>(data, l)); });
 }
 
-// The LDS's own arithmetic flushes denormals where MODE says so, and always rounds to nearest.
+// The LDS's own arithmetic flushes denormals if MODE says so, and always rounds to nearest.
 template <class T>
 T flushed(T value, bool keeps) {
   if (!keeps) flush_denormals(&value, 1);
@@ -227,7 +228,7 @@ void update_by_two(const Op& op, Wave& wave) {
   for_each_update<T>(op, wave, [=](T old, int l) { return F(old, lane_value<T>(first, l), lane_value<T>(second, l)); });
 }
 
-// As numbers where T is one: denormals count, whatever MODE says.
+// Compares as numbers if T is a floating-point type: denormals are not flushed, whatever MODE says.
 template <class T>
 T compare_store(T old, T compare, T value) {
   return old == compare ? value : old;
@@ -238,7 +239,7 @@ T masked_or(T old, T mask, T bits) {
 }
 uint32_t wrap(uint32_t old, uint32_t limit, uint32_t step) { return old >= limit ? old - limit : old + step; }
 
-// Each half of the operand whose top bit is set replaces that half of memory, without that bit.
+// Each half of the operand whose top bit is set replaces that half of memory, with the bit cleared.
 uint64_t exchange_marked(uint64_t old, uint64_t value) {
   constexpr uint64_t marks = uint64_t{1} << 63 | uint64_t{1} << 31;
   const uint64_t replaced = ((value & marks) >> 31) * 0xffffffff;
@@ -279,7 +280,7 @@ void exchange_two(const Op& op, Wave& wave) {
   observe(op, wave, AccessKind::Atomic, sizeof(T), second);
 }
 
-// DS_APPEND, DS_CONSUME: the number of enabled lanes is added to (taken from) one counter, and all of them get what it was.
+// DS_APPEND, DS_CONSUME: add (subtract) the number of enabled lanes to one counter, whose old value all of them get.
 // Its address is M0's lower half: LLVM (SelectDSAppendConsume) puts the pointer of __builtin_amdgcn_ds_append there.
 template <int Sign>
 void count_lanes(const Op& op, Wave& wave) {
@@ -289,7 +290,7 @@ void count_lanes(const Op& op, Wave& wave) {
   LdsAddresses counter;
   const uint32_t at = behind_m0(op, wave);
   if (!find_addresses(wave, kLdsDword, counter, [=](int) { return at; })) return;
-  counter.inside &= uint64_t{1} << lane;  // one access, not one a lane
+  counter.inside &= uint64_t{1} << lane;  // a single access, not one per lane
   counter.outside &= uint64_t{1} << lane;
   if (!all_aligned<uint32_t>(wave, counter)) return;
   const uint32_t old = loaded<uint32_t>(wave, counter, lane);
@@ -324,7 +325,7 @@ void permute_forward(const Op& op, Wave& wave) {
   write_lanes32(wave.registers(op.destination), out, exec);
 }
 
-// The lane that each lane reads, within 32 lanes, by the control's upper bits:
+// The lane that each lane reads, within groups of 32, as selected by the control's upper bits:
 //   0b111  FFT: bits in reverse order, except those of the mask
 //   0b110  rotate by offset[9:5], down where offset[10] is set, except for the bits of the mask
 //   0b1    within groups of four
@@ -380,7 +381,7 @@ constexpr Semantics lds_write(const char* name, Execute execute, int bytes) {
   return entry;
 }
 
-// Its text prints the control as offset:swizzle(...): the bits are simpler.
+// The text shows the control as offset:swizzle(...); it is simpler to take it from the bits.
 constexpr Semantics with_control(Semantics entry) {
   entry.offset_in_bits = true;
   return entry;

@@ -1,11 +1,11 @@
 // MFMA and SMFMAC: D = A * B + C over the whole wave, whatever exec says.
 //
-// Layout (AMD's matrix instruction calculator prints it for every instruction): of an M x M x K product of B blocks,
-// each lane holds consecutive k of one row of A and one column of B, the row (column) being lane % M; groups of M
-// lanes hold the blocks or, where there is one block, the rest of k. D has its column in lane % M; four consecutive
+// Layout (AMD's matrix instruction calculator prints it for every instruction): for an M x M x K product of B blocks,
+// each lane holds consecutive k of one row of A and one column of B, the row (column) being lane % M. Groups of M
+// lanes hold the blocks or, if there is only one block, the rest of k. The column of D is lane % M; four consecutive
 // rows are in four consecutive registers.
 //
-// Products are summed in the order of k, each step rounded once. What the hardware does inside is not documented.
+// Products are summed in the order of k, rounding once per step. The hardware's internal order is not documented.
 #include <algorithm>
 #include <iterator>
 
@@ -17,9 +17,9 @@ namespace rpd {
 namespace {
 
 struct BFloat {};
-struct XFloat {};  // XF32: a single of which the lower 13 bits do not count (see widen_xfloat)
+struct XFloat {};  // XF32: a single whose lower 13 bits are ignored (see widen_xfloat)
 
-// AMD's documents do not say whether inputs are rounded or cut to ten bits of mantissa: here they are cut.
+// AMD's documents do not say whether inputs are rounded or truncated to ten bits of mantissa: here they are truncated.
 float widen_xfloat(uint32_t bits) {
   const auto whole = std::bit_cast<float>(bits);
   return is_nan(whole) ? quiet(whole) : std::bit_cast<float>(bits & ~0x1fffu);
@@ -49,7 +49,7 @@ int32_t multiply_add(int32_t a, int32_t b, int32_t sum) {
   return static_cast<int32_t>(static_cast<uint32_t>(a * b) + static_cast<uint32_t>(sum));
 }
 
-// Where an element of D is: its row and block, from its register and lane.
+// The position of an element of D: its row and block, from its register and lane.
 template <int M, int Blocks>
 struct Element {
   int row, block;
@@ -58,19 +58,19 @@ struct Element {
       row = reg;
       block = lane / M;
     } else {
-      constexpr int registers = M * M / kLanes;  // of a block
+      constexpr int registers = M * M / kLanes;  // per block
       row = reg % registers / 4 * (4 * kLanes / M) + lane / M * 4 + reg % 4;
       block = reg / registers;
     }
   }
 };
 
-// CBSZ, ABID: of each 2^CBSZ blocks of A all are that one.
+// CBSZ, ABID: in each group of 2^CBSZ blocks, all use block ABID of A.
 int block_of_a(const MatrixControl& control, int block) {
   return (block & -(1 << control.broadcast_size)) | control.broadcast_block;
 }
 
-// BLGP: whose B a lane gets.
+// BLGP: the lane whose B a lane gets.
 int lane_of_b(const MatrixControl& control, int lane) {
   switch (control.lane_pattern) {
     case 0: return lane;
@@ -81,7 +81,8 @@ int lane_of_b(const MatrixControl& control, int lane) {
   }
 }
 
-// A lane's elements, of A or B alike, by k: [block][k][row or column]. `lane_of` says whose each lane takes.
+// Rearranges the lanes' elements of A or B: [block][k][row or column]. `lane_of` gives the lane that each lane takes them
+// from.
 template <class In, int M, int K, int Blocks, class Sum, class LaneOf>
 void spread(const Wave& wave, const Operand& operand, Sum (&out)[Blocks][K][M], LaneOf lane_of) {
   constexpr int per_lane = M * K * Blocks / kLanes;
@@ -93,7 +94,7 @@ void spread(const Wave& wave, const Operand& operand, Sum (&out)[Blocks][K][M], 
   }
 }
 
-// Of B as it is, or with BLGP; of A with CBSZ and ABID.
+// Reads A, with CBSZ and ABID applied (spread_a), and B, with BLGP applied (spread_b).
 template <class In, int M, int K, int Blocks, class Sum>
 void spread_a(const Op& op, const Wave& wave, Sum (&a)[Blocks][K][M]) {
   if (Blocks == 1 || op.matrix.broadcast_size == 0) return spread<In, M>(wave, op.source[0], a, [](int lane) { return lane; });
@@ -105,14 +106,14 @@ void spread_b(const Op& op, const Wave& wave, Sum (&b)[Blocks][K][M]) {
   spread<In, M>(wave, op.source[1], b, [&](int lane) { return lane_of_b(op.matrix, lane); });
 }
 
-// What D begins with: C, or a constant.
+// Initialises D: from C, or a constant.
 template <class Sum, int Registers>
 void read_c(const Op& op, const Wave& wave, Sum (&d)[Registers * kLanes]) {
   if (is_vector(op.source[2])) return void(std::memcpy(d, wave.registers(op.source[2]), sizeof d));
   std::fill(std::begin(d), std::end(d), read_scalar<Sum>(op.source[2], wave));
 }
 
-// A row of D lies in the lanes side by side: all its columns are computed at once, each in the order of k.
+// A row of D lies in consecutive lanes: all its columns are computed at once, each in the order of k.
 template <int M, int K, int Blocks, class A, class B = A>
 void multiply_matrices(const Op& op, Wave& wave) {
   using Sum = decltype(element<A>(wave, op.source[0], 0, 0));
@@ -134,9 +135,9 @@ void multiply_matrices(const Op& op, Wave& wave) {
   std::memcpy(wave.registers(op.destination), d, sizeof d);
 }
 
-// ---- sparse: of every four k, A holds two; which ones, two bits each say in a lane's register of indices ----
+// ---- sparse: of every four k, A holds two; a lane's index register tells which ones, with two bits for each ----
 
-// A lane has one of several sets of indices, which ABID picks while CBSZ is 0.
+// The register holds several sets of indices, one of which ABID selects if CBSZ is 0.
 template <int Bits>
 uint32_t indices_of(const Op& op, const Wave& wave, int lane) {
   const uint32_t set = op.matrix.broadcast_size & 3 ? 0 : op.matrix.broadcast_block % (32 / Bits);
@@ -171,7 +172,7 @@ void multiply_sparse(const Op& op, Wave& wave) {
   }
 }
 
-// ---- double precision: one k in each group of 16 lanes; a register pair of D is one row (of each block) in each ----
+// ---- double precision: one k per group of 16 lanes; a register pair of D holds one row (of each block) in each group ----
 
 double read_double(const Wave& wave, const Operand& operand, int pair, int lane) {
   double value;

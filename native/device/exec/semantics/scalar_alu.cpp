@@ -1,4 +1,4 @@
-// SOP1, SOP2, SOPC, SOPK: arithmetic on scalar registers. After AMD's pseudo-code for CDNA3.
+// SOP1, SOP2, SOPC, SOPK: arithmetic on scalar registers. Follows AMD's pseudo-code for CDNA3.
 #include <bit>
 
 #include "exec/alu.h"
@@ -40,7 +40,7 @@ i32 subtract_signed(bool& scc, i32 a, i32 b) {
   return difference;
 }
 
-// S_BFE: offset in the low bits, width in bits 22:16. A width of 0 gives 0, one beyond the top all that there is.
+// S_BFE: offset in the low bits, width in bits 22:16. A width of 0 gives 0; a field that extends beyond the top bit ends there.
 template <class T>
 T extract(bool& scc, T value, u32 field, unsigned offset_bits) {
   const unsigned bits = 8 * sizeof(T);
@@ -64,7 +64,7 @@ template <class T>
 i32 leading(T value) {
   return value == 0 ? -1 : std::countl_zero(value);
 }
-// Position of the first bit from the top that differs from the sign.
+// Position, counted from the top, of the first bit that differs from the sign.
 template <class T>
 i32 leading_signed(T value) {
   using U = std::make_unsigned_t<T>;

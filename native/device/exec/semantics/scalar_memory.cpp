@@ -1,4 +1,4 @@
-// SMEM: loads, stores and atomics through the scalar cache. The cache is not stale here: what others wrote is seen.
+// SMEM: loads, stores and atomics through the scalar cache. The cache is never stale here: writes by others are visible.
 #include "exec/atomics.h"
 #include "exec/observer.h"
 #include "exec/operands.h"
@@ -73,7 +73,7 @@ void buffer_store(const Op& op, Wave& wave) {
   wave.observer->scalar_access(wave, buffer.base + begin, Dwords * 4);
 }
 
-// Where an atomic takes place, or null where it does not: out of a buffer's range, or a fault.
+// The address of an atomic, or null if it does not take place: out of the buffer's range, or a fault.
 template <class T, bool Buffer>
 T* place_of(const Op& op, Wave& wave) {
   uint64_t address;
@@ -101,7 +101,7 @@ void update(const Op& op, Wave& wave) {
   if (op.returns) write_scalar(op.source[0], wave, old);
 }
 
-// Data holds the new value, then the value to compare with.
+// The data holds the new value, then the value to compare with.
 template <class T, bool Buffer>
 void compare_swap(const Op& op, Wave& wave) {
   T* at = place_of<T, Buffer>(op, wave);
@@ -111,7 +111,7 @@ void compare_swap(const Op& op, Wave& wave) {
   if (op.returns) write_scalar(op.source[0], wave, old);
 }
 
-// The modelled clock of the wave: differences within a wave mean something, nothing else does.
+// The wave's modelled clock: only differences within one wave are meaningful.
 void read_clock(const Op& op, Wave& wave) { wave.set_scalar64(op.destination.reg, wave.observer->clock(wave)); }
 void nothing(const Op&, Wave&) {}
 

@@ -1,4 +1,4 @@
-// What stands where there is no instruction that the device can execute.
+// Executed at addresses without an instruction that the device can execute.
 #include "exec/wave.h"
 #include "isa/semantics.h"
 

@@ -1,5 +1,5 @@
-// MUBUF: loads, stores and atomics through a buffer resource descriptor. Dwords of a load or store are checked against its
-// range one by one, atomics and narrow accesses as a whole.
+// MUBUF: loads, stores and atomics through a buffer resource descriptor. Loads and stores are checked against its range dword
+// by dword, atomics and narrow accesses as a whole.
 #include <array>
 
 #include "exec/atomics.h"
@@ -12,7 +12,7 @@
 namespace rpd {
 namespace {
 
-// The whole of an access of one of this file's instructions.
+// Carries out an access of any of this file's instructions.
 template <class Access>
 void for_each_lane(const Op& op, Wave& wave, AccessKind kind, uint32_t unit, Access access) {
   for_each_buffer_lane(op, wave, BufferDescriptor(wave, op.source[1]), kind, unit, op.semantics->bytes, access);
@@ -91,7 +91,7 @@ void update(const Op& op, Wave& wave) {
   });
 }
 
-// Data holds the new value, then the value to compare with.
+// The data holds the new value, then the value to compare with.
 template <class T>
 void compare_swap(const Op& op, Wave& wave) {
   uint32_t* data = wave.registers(op.source[3]);

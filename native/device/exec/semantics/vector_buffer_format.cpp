@@ -1,5 +1,5 @@
-// Loads and stores that convert: MTBUF, whose format is in the instruction, and MUBUF's format ones, whose is in the buffer's
-// descriptor, which also says where each component comes from (CDNA3 ISA, "Buffer data").
+// Loads and stores that convert formats: MTBUF, with the format in the instruction, and MUBUF's format instructions, with the
+// format in the buffer's descriptor, which also selects the source of each component (CDNA3 ISA, "Buffer data").
 #include "exec/buffer_access.h"
 #include "exec/buffer_format.h"
 #include "exec/lane_values.h"
@@ -10,7 +10,7 @@ namespace {
 
 using Components = std::array<uint32_t, kComponents>;
 
-// Where a register's component comes from: 0, 1, or 4 and more for X, Y, Z, W.
+// The source of a register's component: constant 0 or 1, or from 4 on X, Y, Z, W.
 enum Source : uint32_t { kZero = 0, kOne = 1, kX = 4 };
 
 struct Layout {
@@ -18,7 +18,7 @@ struct Layout {
   std::array<uint32_t, kComponents> from;
 };
 
-// tbuffer: the components in their order, and 0 for those that the format does not have.
+// tbuffer: the components in order, and 0 for those that the format does not have.
 Layout layout_of(const Op& op, const BufferDescriptor& buffer) {
   if (op.semantics->needs_format) return {{op.immediate >> 19, op.immediate >> 23}, {kX, kX + 1, kX + 2, kX + 3}};
   const uint32_t word = buffer.format;
@@ -36,7 +36,7 @@ Components arranged(const Layout& layout, const Components& in_memory) {
   return out;
 }
 
-// The other way: what nothing comes from is written as 0.
+// The reverse, for stores: components that no register maps to are written as 0.
 Components rearranged(const Layout& layout, const Components& in_registers) {
   Components out{};
   for (int i = kComponents - 1; i >= 0; --i) {
@@ -45,7 +45,7 @@ Components rearranged(const Layout& layout, const Components& in_registers) {
   return out;
 }
 
-// ---- registers: a component in each, or two halves ----
+// ---- registers: one component each, or two halves ----
 
 enum class Width { Whole, Halves, UpperHalf };
 
@@ -108,7 +108,7 @@ void load_to_lds(const Op& op, Wave& wave) {
 
 template <int Count, Width W>
 void load(const Op& op, Wave& wave) {
-  if (op.to_lds) return load_to_lds(op, wave);  // of one component: others cannot be said
+  if (op.to_lds) return load_to_lds(op, wave);  // one component: there is no encoding for more
   uint32_t* reg = wave.registers(op.destination);
   for_each_element(op, wave, AccessKind::Load, [reg](const Layout& layout, int l, const uint8_t* at) {
     const Components values = at ? arranged(layout, layout.format.unpack(at)) : Components{};

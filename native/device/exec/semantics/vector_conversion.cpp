@@ -1,4 +1,4 @@
-// Conversions between number formats. After AMD's pseudo-code for CDNA3: float to integer truncates, saturates,
+// Conversions between number formats. Follows AMD's pseudo-code for CDNA3: float to integer truncates, saturates,
 // and gives 0 for NaN.
 #include <cmath>
 #include <limits>
@@ -29,7 +29,7 @@ To saturate(From v) {
 float widen(Half v) { return is_nan(v) ? quiet(static_cast<float>(v)) : static_cast<float>(v); }
 Half narrow(float v) { return settle_nan(static_cast<Half>(v), static_cast<Half>(v)); }
 
-// Rounds toward zero: step back where the nearest half is farther from zero than v.
+// Rounds toward zero: steps back if the nearest half is farther from zero than v.
 u16 narrow_toward_zero(float v) {
   const Half nearest = static_cast<Half>(v);
   u16 bits = bits_of(nearest);
@@ -47,7 +47,7 @@ u16 normalise(double v) {
   return static_cast<u16>(static_cast<To>(std::nearbyint(clamped * scale)));
 }
 
-// Two halves of a register.
+// The two halves of a register.
 struct HalfPair {
   Half low, high;
 };
@@ -88,7 +88,7 @@ u32 narrow_stochastically(float v, u32 random) {
   return F::narrow_stochastically(v, random, Saturates);
 }
 
-// Of MODE only FP16_OVFL counts: these round to nearest, and what is a denormal single is 0 here.
+// Of MODE, only FP16_OVFL matters: these round to nearest, and denormal singles become 0.
 template <auto Saturating, auto Without>
 constexpr Semantics by_overflow_mode(const char* name) {
   Semantics entry = vector<Saturating>(name);
@@ -110,7 +110,7 @@ constexpr Semantics narrows_stochastically(const char* name) {
   return entry;
 }
 
-// Bytes 1 to 3 by SDWA, byte 0 by every other selection.
+// SDWA selects bytes 1 to 3; every other selection means byte 0.
 template <class F>
 void widen_byte(const Op& op, Wave& wave) {
   Operand from = op.source[0];
@@ -121,7 +121,7 @@ void widen_byte(const Op& op, Wave& wave) {
   write_lanes(op, wave, out);
 }
 
-// The upper half by WORD_1 (and BYTE_1, of which the hardware looks at the same two bits), else the lower.
+// WORD_1 selects the upper half (and so does BYTE_1, whose two bits the hardware reads the same way), all others the lower.
 template <class F>
 void widen_pair(const Op& op, Wave& wave) {
   Operand from = op.source[0];

@@ -1,4 +1,4 @@
-// Cube maps: which of six faces the direction (x, y, z) meets, and where. After AMD's pseudo-code for CDNA3.
+// Cube maps: which of the six faces the direction (x, y, z) hits, and where. Follows AMD's pseudo-code for CDNA3.
 #include <cmath>
 
 #include "exec/alu.h"

@@ -1,5 +1,4 @@
-// Sums of absolute differences, the measure by which motion estimation compares blocks of pixels. After AMD's pseudo-code
-// for CDNA3.
+// Sums of absolute differences, with which motion estimation compares blocks of pixels. Follows AMD's pseudo-code for CDNA3.
 #include <algorithm>
 
 #include "exec/alu.h"
@@ -24,7 +23,7 @@ u32 sum_of_differences(u32 a, u32 b) {
   }
   return sum;
 }
-// Bytes where the second operand is 0 do not count.
+// Bytes for which the second operand is 0 are skipped.
 u32 masked_sum_of_differences(u32 a, u32 b) {
   u32 sum = 0;
   for (int i = 0; i < 4; ++i) {
@@ -33,7 +32,7 @@ u32 masked_sum_of_differences(u32 a, u32 b) {
   return sum;
 }
 
-// ---- four sums at once: of S0's bytes 0 to 3, 1 to 4, 2 to 5 and 3 to 6, each with the four of S1 ----
+// ---- four sums at once: of S0's bytes 0 to 3, 1 to 4, 2 to 5 and 3 to 6, each against the four bytes of S1 ----
 
 constexpr int kSums = 4;
 using Sum = u32 (*)(u32, u32);

@@ -1,4 +1,4 @@
-// Single- and double-precision vector arithmetic. After AMD's pseudo-code for CDNA3.
+// Single- and double-precision vector arithmetic. Follows AMD's pseudo-code for CDNA3.
 #include <bit>
 #include <cmath>
 #include <cstring>
@@ -45,7 +45,7 @@ double reciprocal_root(double x) { return 1.0 / std::sqrt(x); }
 double root(double x) { return std::sqrt(x); }
 double power_of_two(double x) { return std::exp2(x); }
 double log_of_two(double x) { return std::log2(x); }
-// V_SIN/V_COS take revolutions, of any number (gfx8 and older: up to 256).
+// V_SIN/V_COS take any number of revolutions (gfx8 and older: up to 256).
 constexpr double kTurn = 6.283185307179586476925286766559;
 double sine_of_turns(double x) { return std::isinf(x) ? NAN : std::sin(std::remainder(x, 1.0) * kTurn); }
 double cosine_of_turns(double x) { return std::isinf(x) ? NAN : std::cos(std::remainder(x, 1.0) * kTurn); }
@@ -70,10 +70,10 @@ struct Scaling {
   bool invalid = false;
 };
 
-// S0 is the operand to scale: the same register as S1 (denominator) or S2 (numerator). Departures from the printed
-// pseudo-code, each needed for the sequence to give IEEE's quotient: "1.0 / 64'F(S1)" is taken in the operation's own
-// precision (a float's reciprocal is never a denormal double); a quotient that rounds to zero counts as denormal; and
-// where both reciprocal and quotient are tiny the (huge) denominator is scaled down, not up into infinity.
+// S0 is the operand to scale: the same register as S1 (denominator) or S2 (numerator). This departs from the published
+// pseudo-code in ways that the sequence needs to give IEEE's quotient: "1.0 / 64'F(S1)" is computed in the operation's own
+// precision (a float's reciprocal is never a denormal double); a quotient that rounds to zero counts as denormal; and if
+// both reciprocal and quotient are tiny, the (huge) denominator is scaled down, not up into infinity.
 template <class T>
 Scaling division_scaling(T s0, T denominator, T numerator) {
   if (numerator == 0 || denominator == 0) return {0, false, true};
@@ -113,13 +113,13 @@ void divide_scale(const Op& op, Wave& wave) {
   wave.set_scalar64(op.scalar_destination.reg, flags & wave.exec());
 }
 
-// fma(a, b, c) * 2^power, rounded once: a quotient that ends as a denormal must not be rounded as a normal first.
+// fma(a, b, c) * 2^power, rounded once: a denormal quotient must not be rounded as a normal number first.
 #if defined(__SIZEOF_FLOAT128__)
 using Quad = __float128;
 #else
 using Quad = long double;
 #endif
-// a + b rounded to odd: never a tie, so that rounding once more to a narrower format is as good as rounding once.
+// a + b rounded to odd: never a tie, so that rounding again to a narrower format gives the same as rounding once.
 template <class Wide, class WideBits>
 Wide add_to_odd(Wide a, Wide b) {
   const Wide sum = a + b;
@@ -145,8 +145,8 @@ WiderThan<T> scaled_fma(T a, T b, T c, int power) {
   return add_to_odd<Wide, WideBits>(product, static_cast<Wide>(c)) * static_cast<Wide>(std::ldexp(1.0, power));
 }
 
-// D = fma(S0, S1, S2), scaled back where v_div_scale said so in vcc. The CDNA pseudo-code prints 2**32 and 2**64,
-// which does not undo v_div_scale's 2**64 and 2**128; RDNA's, used here, does: up for a large quotient, else down.
+// D = fma(S0, S1, S2), scaled back where v_div_scale has set vcc. The CDNA pseudo-code has 2**32 and 2**64, which does
+// not undo v_div_scale's 2**64 and 2**128; RDNA's, used here, does: up for a large quotient, else down.
 template <class T>
 WiderThan<T> scaled_back(T a, T b, T c) {
   constexpr int bias = (1 << (FloatBits<T>::exponent - 1)) - 1;
@@ -171,7 +171,7 @@ void divide_fmas(const Op& op, Wave& wave) {
     for (int l = 0; l < kLanes; ++l) out[l] = fused(a.data[l], b.data[l], c.data[l]);
     for (u64 left = scaled; left; left &= left - 1) {
       const int l = std::countr_zero(left);
-      // A sum that is exactly zero has the sign that the rounding mode gives it.
+      // The sign of an exact zero sum depends on the rounding mode.
       if (wide[l] != 0) out[l] = settle_nan(static_cast<T>(wide[l]), a.data[l], b.data[l], c.data[l]);
     }
     modify_results(op, mode, out);
@@ -196,7 +196,7 @@ T divide_fixup(T quotient, T denominator, T numerator) {
   constexpr int largest_biased = (1 << FloatBits<T>::exponent) - 1;
   if (biased_exponent(numerator) - biased_exponent(denominator) < smallest) return with_sign(T(0));
   if (biased_exponent(denominator) == largest_biased) return with_sign(infinity);
-  // The estimate overflows to NaN only where the quotient is infinite: finite operands have been dealt with otherwise.
+  // The estimate overflows to NaN only if the quotient is infinite: the other cases have been handled above.
   if (is_nan(quotient)) return with_sign(infinity);
   return with_sign(std::fabs(quotient));
 }
@@ -208,8 +208,8 @@ T fraction(T v) {
   const T result = v - std::floor(v);
   return settle_nan(result < below_one ? result : is_nan(result) ? result : below_one, v);
 }
-// Denormals have their true exponent and a normal mantissa, zero has exponent 0 (the pseudo-code's "exponent(S0) - 127 +
-// 1" holds for normal numbers only; the device libraries' frexp relies on the rest).
+// Denormals give their true exponent and a normalised mantissa, zero gives exponent 0 (the pseudo-code's "exponent(S0) - 127
+// + 1" holds for normal numbers only; the device libraries' frexp relies on the other cases).
 template <class T>
 i32 exponent_of(T v) {
   if (std::isinf(v) || is_nan(v) || v == 0) return 0;
@@ -229,7 +229,7 @@ T scale(T v, i32 exponent) {
   return settle_nan(std::ldexp(v, exponent), v);
 }
 
-// Bits of 2/pi for the exact reduction of large angles: a segment of 53 of them, further on the larger the angle.
+// A segment of 53 bits of 2/pi for the exact reduction of large angles; the larger the angle, the later the segment.
 double reduction_segment(double angle, u32 segment) {
   const u32 exponent = bits_of(angle) >> 52 & 0x7ff;
   u32 skip = (segment & 0x1f) * 53;

@@ -1,4 +1,4 @@
-// Half-precision vector arithmetic. After AMD's pseudo-code for CDNA3.
+// Half-precision vector arithmetic. Follows AMD's pseudo-code for CDNA3.
 #include <cmath>
 
 #include "exec/alu.h"
@@ -10,11 +10,11 @@ namespace {
 Half add(Half a, Half b) { return settle_nan(static_cast<Half>(a + b), a, b); }
 Half subtract(Half a, Half b) { return settle_nan(static_cast<Half>(a - b), a, b); }
 Half multiply(Half a, Half b) { return settle_nan(static_cast<Half>(a * b), a, b); }
-// The product of two halves and its sum with a third are exact in double: one rounding.
+// The product of two halves and its sum with a third are exact in double: only one rounding.
 Half fused(Half a, Half b, Half c) {
   return settle_nan(to_half(static_cast<double>(a) * static_cast<double>(b) + static_cast<double>(c)), a, b, c);
 }
-// The same as a product and then a sum, each rounded.
+// A product and then a sum, each rounded.
 Half multiply_add(Half a, Half b, Half c) { return add(multiply(a, b), c); }
 template <double (*F)(double)>
 Half through_double(Half v) {
@@ -65,7 +65,7 @@ Half fraction(Half v) {
   const Half result = to_half(x - std::floor(x));
   return settle_nan(result > below_one ? below_one : result, v);
 }
-// V_SIN/V_COS take revolutions, of any number.
+// V_SIN/V_COS take any number of revolutions.
 constexpr double kTurn = 6.283185307179586476925286766559;
 double sine_of_turns(double x) { return std::isinf(x) ? NAN : std::sin(std::remainder(x, 1.0) * kTurn); }
 double cosine_of_turns(double x) { return std::isinf(x) ? NAN : std::cos(std::remainder(x, 1.0) * kTurn); }

@@ -1,4 +1,4 @@
-// Integer and bitwise vector arithmetic. After AMD's pseudo-code for CDNA3.
+// Integer and bitwise vector arithmetic. Follows AMD's pseudo-code for CDNA3.
 #include <algorithm>
 #include <bit>
 
@@ -57,20 +57,20 @@ u32 permute_bytes(u32 s0, u32 s1, u32 selector) {
   return out;
 }
 
-// The mean of each pair of bytes, rounded up where the third operand's byte is odd.
+// The mean of each pair of bytes, rounded up if the third operand's byte is odd.
 u32 average_bytes(u32 a, u32 b, u32 round_up) {
   u32 out = 0;
   for (int i = 0; i < 4; ++i) out |= (byte_of(a, i) + byte_of(b, i) + (byte_of(round_up, i) & 1)) >> 1 << (8 * i);
   return out;
 }
 
-// Two signed halves as two unsigned bytes.
+// Converts two signed halves to two unsigned bytes.
 u16 bytes_of_halves(u32 v) {
   const auto byte = [](u32 half) { return saturated<uint8_t>(static_cast<i16>(half)); };
   return static_cast<u16>(byte(v) | byte(v >> 16) << 8);
 }
 
-// T: i32 for signed elements, u32 for unsigned ones; Sum: as wide for a sum that wraps, i64 for the exact one.
+// T: i32 for signed elements, u32 for unsigned ones; Sum: equally wide for a wrapping sum, i64 for an exact one.
 template <int Bits, class T, class Sum>
 Sum dot(u32 a, u32 b, T c) {
   Sum total = static_cast<Sum>(c);
@@ -101,7 +101,7 @@ constexpr Semantics accumulating_dots(const char* name) {
   return entry;
 }
 
-// ---- sums that clamp may hold to the type's range ----
+// ---- sums that clamp may limit to the type's range ----
 
 constexpr i64 sum(i64 a, i64 b) { return a + b; }
 constexpr i64 difference(i64 a, i64 b) { return a - b; }
@@ -119,7 +119,7 @@ constexpr T clamped(T a, T b) {
 
 using AddWithCarry = u64 (*)(u32 a, u32 b, u32 carry);  // bit 32 is the carry (or borrow) out
 
-// Limit: what clamp makes of a result with a carry (or borrow).
+// Limit: the clamped value of a result with a carry (or borrow).
 template <AddWithCarry F, bool CarryIn, u32 Limit>
 void execute_carry(const Op& op, Wave& wave) {
   const Lanes<u32> a(op, op.source[0], wave);
@@ -149,7 +149,7 @@ constexpr AddWithCarry plus = [](u32 a, u32 b, u32 c) { return u64{a} + b + c; }
 constexpr AddWithCarry minus = [](u32 a, u32 b, u32 c) { return u64{a} - b - c; };
 constexpr AddWithCarry reverse_minus = [](u32 a, u32 b, u32 c) { return u64{b} - a - c; };
 
-// V_MAD_U64_U32, V_MAD_I64_I32: bit 64 of the 65-bit result goes to the carry-out; of a signed one that is its sign.
+// V_MAD_U64_U32, V_MAD_I64_I32: bit 64 of the 65-bit result goes to the carry-out; in the signed case that is the sign.
 template <bool Signed>
 void multiply_add_64(const Op& op, Wave& wave) {
   const Lanes<u32> a(op, op.source[0], wave);

@@ -1,4 +1,4 @@
-// Vector instructions in which the lane itself matters: selects by mask, cross-lane reads, lane counts.
+// Vector instructions that depend on the lane's number: selects by mask, cross-lane reads, lane counts.
 #include <bit>
 
 #include "exec/alu.h"

@@ -16,7 +16,7 @@ struct Addresses {
   uint64_t lane[kLanes];
 };
 
-// global: 64-bit vector address, or scalar base + 32-bit vector offset.
+// global: a 64-bit vector address, or a scalar base + 32-bit vector offset.
 void global_addresses(const Op& op, const Wave& wave, const Operand& vector, const Operand& base, Addresses& out) {
   const uint32_t* low = wave.registers(vector);
   if (base.kind == Operand::Kind::None) {
@@ -44,13 +44,13 @@ void addresses_of(const Op& op, const Wave& wave, const Operand& vector, const O
   global_addresses(op, wave, vector, base, out);
 }
 
-// Lanes of a flat access that fall into the LDS, private memory, or neither.
+// The lanes of a flat access that access the LDS, private memory, or neither.
 struct Spaces {
   uint64_t global = 0, lds = 0, scratch = 0;
 };
 
-// The aperture is the base's, and the offset is added to the low 32 bits: it may take a negative offset in the LDS back
-// into it.
+// The base decides the aperture; the offset is then added to the low 32 bits, so that a negative offset in the LDS can lead
+// back into it.
 uint64_t aperture_of(const Op& op, uint64_t address) {
   const bool wrapped = static_cast<uint32_t>(address) < static_cast<uint32_t>(op.offset);
   const uint64_t base = (address - static_cast<uint32_t>(op.offset)) & kApertureMask;
@@ -79,9 +79,9 @@ Spaces split_by_space(const Op& op, uint64_t exec, Addresses& addresses) {
 
 constexpr const char* kMisaligned = "misaligned atomic";
 
-constexpr int kLargestAccess = 16;  // bytes a lane
+constexpr int kLargestAccess = 16;  // bytes per lane
 
-// An access of which a part is out of range, on a copy: see lds_range.h. An atomic is carried out whole or not at all.
+// Performs an access that is partly out of range on a copy: see lds_range.h. An atomic is performed completely or not at all.
 template <class Access>
 void access_edge_of_lds(Wave& wave, AccessKind kind, uint64_t at, uint32_t bytes, int lane, Access access) {
   alignas(8) uint8_t copy[kLargestAccess] = {};
@@ -90,7 +90,7 @@ void access_edge_of_lds(Wave& wave, AccessKind kind, uint64_t at, uint32_t bytes
   if (kind == AccessKind::Store) store_lds(wave, at, bytes, copy);
 }
 
-// All lanes, each behind the one before, in memory that is known to be accessible: false if it is another case.
+// Handles the case of all lanes accessing consecutive elements in memory known to be accessible; returns false otherwise.
 template <class Access>
 bool access_consecutive(const Op& op, const Wave& wave, bool writes, uint64_t lanes, const Addresses& addresses,
                         Access access) {
@@ -103,13 +103,13 @@ bool access_consecutive(const Op& op, const Wave& wave, bool writes, uint64_t la
   return true;
 }
 
-// Runs `access(lane, host pointer)` for each enabled lane, and tells the observer.
+// Calls `access(lane, host pointer)` for each enabled lane, and informs the observer.
 template <class Access>
 void for_each_lane(const Op& op, Wave& wave, AccessKind kind, Addresses& addresses, Access access) {
   const uint32_t bytes = op.semantics->bytes;
   const bool writes = kind != AccessKind::Load;
   // Loads and stores may be misaligned: the driver runs the device with unaligned access enabled (amdkfd:
-  // SH_MEM_ALIGNMENT_MODE_UNALIGNED in SH_MEM_CONFIG). Atomics must not.
+  // SH_MEM_ALIGNMENT_MODE_UNALIGNED in SH_MEM_CONFIG). Atomics may not.
   const uint64_t misaligned = kind == AccessKind::Atomic ? bytes - 1 : 0;
   Spaces spaces = split_by_space(op, wave.exec(), addresses);
   if (kind != AccessKind::Atomic && access_consecutive(op, wave, writes, spaces.global, addresses, access)) {
@@ -170,7 +170,7 @@ void load_narrow(const Op& op, Wave& wave) {
   });
 }
 
-// Straight into the LDS, past the registers.
+// Directly into the LDS, bypassing the registers.
 template <class T>
 void load_to_lds(const Op& op, Wave& wave) {
   Addresses addresses;
@@ -223,7 +223,7 @@ void update(const Op& op, Wave& wave) {
   });
 }
 
-// Data holds the new value, then the value to compare with.
+// The data holds the new value, then the value to compare with.
 template <class T>
 void compare_swap(const Op& op, Wave& wave) {
   Addresses addresses;
@@ -240,7 +240,7 @@ void compare_swap(const Op& op, Wave& wave) {
 
 void fence(const Op& op, Wave& wave) { wave.observer->fence(wave, op); }
 
-// ---- the table: every access exists as flat_, global_ and scratch_ (atomics not in scratch) ----
+// ---- the table: every access exists as flat_, global_ and scratch_ (atomics not as scratch_) ----
 
 constexpr Semantics access(const char* name, Execute execute, Unit unit, Space space, int bytes) {
   return {.mnemonic = name,

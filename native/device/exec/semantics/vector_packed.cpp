@@ -1,4 +1,4 @@
-// VOP3P: two results at once, each source half picked by op_sel (low result) and op_sel_hi (high result).
+// VOP3P: two results at once; op_sel (low result) and op_sel_hi (high result) pick a half of each source.
 #include <algorithm>
 #include <cmath>
 
@@ -124,7 +124,7 @@ void execute_packed(const Op& op, Wave& wave) {
   run_packed<F>(op, wave, std::make_index_sequence<SignatureOf<F>::count>());
 }
 
-// A source's type says what an inline constant means: a half, or a single in each register of a pair.
+// A source's type decides what an inline constant means: a half, or a single in each register of a pair.
 template <class T>
 constexpr Type packed_type() {
   if constexpr (sizeof(T) == 4) return Type::F32;
@@ -142,8 +142,8 @@ constexpr Semantics packed(const char* name) {
   return entry;
 }
 
-// The destination is read as the last source. Its encodings are those of unpacked instructions, with other modifiers than
-// packed ones have: what they would do to two halves is not documented.
+// The destination is also read, as the last source. The encodings are those of unpacked instructions, with modifiers that
+// packed instructions do not have; their effect on two halves is not documented.
 const char* refuse_modified(const Op& op) {
   bool modified =
       op.permutation || op.destination_select != Select::Dword || op.packed_low || op.output_modifier != OutputModifier::None;
@@ -210,7 +210,7 @@ void packed_move(const Op& op, Wave& wave) {
   write_lanes32(wave.registers(op.destination) + kLanes, high, wave.exec());
 }
 
-// Mixed precision: op_sel_hi says that a source is a half, op_sel which half of the register it is in.
+// Mixed precision: op_sel_hi marks a source as a half, and op_sel tells which half of the register it is in.
 struct MixedSource {
   alignas(64) float value[kLanes];
 

@@ -1,8 +1,9 @@
-// What the device says of itself beyond what ROCr takes from the topology: that it has cooperative launches, and its name.
+// What the device reports about itself beyond what ROCr takes from the topology: that it supports cooperative launches, and
+// its name.
 //
 // For a cooperative queue ROCr asks the kernel driver for global wave sync, which the thunk's model does not have. Programs
-// do not need it: HIP's grid barrier is made of atomics in memory, and a grid that fits runs at once because the engine
-// places workgroups as the hardware does. So cooperative queues are queues like any other.
+// do not need it: HIP's grid barrier consists of atomics in memory, and a grid that fits runs as a whole because the engine
+// places workgroups as the hardware does. So cooperative queues are treated like any other queue.
 //
 // The name of a real device comes from the graphics half of the driver.
 #include <cstdio>
@@ -15,7 +16,7 @@
 namespace rpd {
 namespace {
 
-constexpr size_t kNameBytes = 64;  // what ROCr gives to a name
+constexpr size_t kNameBytes = 64;  // ROCr's space for a name
 
 bool is_gpu(hsa_agent_t agent) {
   hsa_device_type_t kind;
@@ -23,7 +24,7 @@ bool is_gpu(hsa_agent_t agent) {
          kind == HSA_DEVICE_TYPE_GPU;
 }
 
-// From the file that the topology has beside ROCr's own.
+// From the file that the topology has in addition to those that ROCr reads.
 std::string product_name(hsa_agent_t agent) {
   const char* topology = std::getenv("HSA_MODEL_TOPOLOGY");
   uint32_t node = 0;

@@ -39,7 +39,7 @@ std::map<const void*, Pending>& pending() {
 }
 std::atomic<int> running{0};
 std::atomic<bool> closed{false};
-pid_t owner = 0;  // a child of fork has none of the threads that would be waited for
+pid_t owner = 0;  // a forked child has none of the threads to wait for
 
 bool any_due() {
   const std::lock_guard lock(mutex);
@@ -53,7 +53,7 @@ bool settled() {
 }
 
 void settle() {
-  // A handler that exits would wait for itself.
+  // A handler that calls exit() would wait for itself.
   if (getpid() != owner || virtual_clock::in_callback() || closed.load()) return;
   const auto deadline = Clock::now() + kPatience;
   while (!settled() && Clock::now() < deadline) std::this_thread::sleep_for(200us);

@@ -21,7 +21,7 @@ struct Known {
   std::mutex mutex;
   std::set<pid_t> of_runtime;
   std::map<pid_t, Clock::time_point> waiting;  // until when
-  std::map<pid_t, uint64_t> ticks;  // of each thread when last looked at
+  std::map<pid_t, uint64_t> ticks;  // of each thread at the last look
   uint64_t sum = 0;
 };
 
@@ -30,7 +30,7 @@ Known& known() {
   return *all;
 }
 
-// User and system time: the 14th and 15th field, counted behind the name, which may hold anything.
+// User and system time, the 14th and 15th fields. Parsing starts after the name, which may contain anything.
 uint64_t ticks_of(pid_t thread) {
   char path[64], text[1024];
   std::snprintf(path, sizeof path, "/proc/self/task/%d/stat", thread);

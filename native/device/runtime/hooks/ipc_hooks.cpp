@@ -1,4 +1,4 @@
-// Memory for other processes: they map the same pages, by the file that holds them in the process that has them.
+// Memory shared with other processes: they map the same pages, through the file that holds them in the owning process.
 #include <dirent.h>
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -22,7 +22,7 @@ namespace {
 
 constexpr uint32_t kMark = 0x72706d69;
 
-// What is in a handle.
+// The content of a handle.
 struct Shared {
   uint32_t mark;
   int32_t process;
@@ -37,7 +37,7 @@ struct Location {
   uint64_t inode = 0, offset = 0;
 };
 
-// Which file this process has mapped there.
+// The file that this process has mapped at the address.
 Location location_of(uint64_t address, size_t size) {
   Location location;
   std::FILE* maps = std::fopen("/proc/self/maps", "re");
@@ -72,7 +72,7 @@ hsa_status_t create(void* address, size_t size, hsa_amd_ipc_memory_t* handle) {
   const auto number = reinterpret_cast<uint64_t>(address);
   const Location location = location_of(reinterpret_cast<uint64_t>(list.front()->memory().at(number)), size);
   const int file = location.inode ? file_of(location.inode) : -1;
-  if (file < 0) return HSA_STATUS_ERROR_INVALID_ARGUMENT;  // not the device's, or more than one allocation
+  if (file < 0) return HSA_STATUS_ERROR_INVALID_ARGUMENT;  // not the device's memory, or more than one allocation
   const Shared shared{kMark, getpid(), file, list.front()->allocations().is_local(number), location.offset, size};
   std::memset(handle, 0, sizeof *handle);
   std::memcpy(handle, &shared, sizeof shared);
@@ -125,7 +125,7 @@ hsa_status_t detach(void* address) {
   return HSA_STATUS_SUCCESS;
 }
 
-// A buffer of the graphics half of the driver, for devices of other kinds: there are none.
+// A buffer of the graphics half of the driver, for devices of other kinds: not available here.
 hsa_status_t export_buffer(const void*, size_t, int*, uint64_t*) { return HSA_STATUS_ERROR_INVALID_AGENT; }
 hsa_status_t export_buffer_v2(const void*, size_t, int*, uint64_t*, uint64_t) { return HSA_STATUS_ERROR_INVALID_AGENT; }
 

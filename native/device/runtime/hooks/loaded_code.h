@@ -19,12 +19,12 @@ struct LoadedCode {
   std::shared_ptr<const CodeObject> object;  // null if its file cannot be read
 };
 
-// Where the device address is; null if it is in no code object that was loaded after remember_code().
+// The loaded code object that contains the device address; null if remember_code() has not recorded one.
 std::shared_ptr<const LoadedCode> loaded_code_at(uint64_t address);
 
 const hsa_ven_amd_loader_1_03_pfn_t& code_loader();
 
-// What ROCr's loader says of a code object.
+// An attribute of a code object, from ROCr's loader.
 template <class T>
 T code_info(hsa_loaded_code_object_t object, hsa_ven_amd_loader_loaded_code_object_info_t attribute) {
   T value{};
@@ -32,7 +32,7 @@ T code_info(hsa_loaded_code_object_t object, hsa_ven_amd_loader_loaded_code_obje
   return value;
 }
 
-// Keeps a copy of the code objects of an executable that was just frozen.
+// Keeps a copy of the code objects of an executable that has just been frozen.
 void remember_code(hsa_executable_t executable);
 
 }  // namespace rpd

@@ -1,7 +1,7 @@
-// Managed memory: where it should be, and who asked for it there.
+// Managed memory: its preferred location and access attributes.
 //
-// It is the host's, and the device accesses it where it is: nothing migrates, so advice and prefetches change no time.
-// The thunk's model takes attributes and forgets them; whoever asks for one would end the process.
+// It is host memory, and the device accesses it in place: nothing migrates, so advice and prefetches do not change any time.
+// The thunk's model accepts attributes and drops them; querying one would end the process.
 #include <algorithm>
 #include <iterator>
 #include <map>
@@ -16,7 +16,7 @@ namespace {
 
 constexpr uint64_t kPage = 4096;
 
-// A value for each address that was given one.
+// Maps address ranges to values.
 class Ranges {
  public:
   void set(uint64_t begin, uint64_t end, uint64_t value) {
@@ -25,7 +25,7 @@ class Ranges {
     parts_.erase(parts_.lower_bound(begin), parts_.lower_bound(end));
     parts_[begin] = {end, value};
   }
-  // Nothing unless it is the same everywhere.
+  // The value of the range; nothing unless all of it has the same.
   std::optional<uint64_t> get(uint64_t begin, uint64_t end) const {
     auto part = parts_.upper_bound(begin);
     if (part == parts_.begin() || (--part)->second.end <= begin) return std::nullopt;
@@ -48,7 +48,7 @@ class Ranges {
     parts_[at] = part;
     part.end = at;
   }
-  std::map<uint64_t, Part> parts_;  // by first address; they do not overlap
+  std::map<uint64_t, Part> parts_;  // by first address; without overlaps
 };
 
 struct Attributes {
@@ -73,7 +73,7 @@ bool is_access(uint64_t attribute) {
   return attribute >= HSA_AMD_SVM_ATTRIB_AGENT_ACCESSIBLE && attribute <= HSA_AMD_SVM_ATTRIB_AGENT_NO_ACCESS;
 }
 
-// HIP maps managed memory itself and only then says so to ROCr.
+// HIP maps managed memory itself and informs ROCr only afterwards.
 hsa_status_t set_attributes(void* address, size_t size, hsa_amd_svm_attribute_pair_t* pairs, size_t count) {
   const hsa_status_t status = original().amd.hsa_amd_svm_attributes_set_fn(address, size, pairs, count);
   if (status != HSA_STATUS_SUCCESS) return status;
@@ -98,7 +98,7 @@ hsa_status_t get_attributes(void* address, size_t size, hsa_amd_svm_attribute_pa
   const std::lock_guard lock(attributes().mutex);
   for (size_t i = 0; i < count; ++i) {
     auto& [attribute, value] = pairs[i];
-    if (is_access(attribute)) return HSA_STATUS_ERROR_INVALID_ARGUMENT;  // only to be set
+    if (is_access(attribute)) return HSA_STATUS_ERROR_INVALID_ARGUMENT;  // can only be set
     if (attribute == HSA_AMD_SVM_ATTRIB_ACCESS_QUERY)
       attribute = attributes().access[value].get(pages.begin, pages.end).value_or(HSA_AMD_SVM_ATTRIB_AGENT_ACCESSIBLE_IN_PLACE);
     else value = attributes().plain[attribute].get(pages.begin, pages.end).value_or(default_of(attribute));

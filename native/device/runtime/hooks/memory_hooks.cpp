@@ -1,5 +1,5 @@
-// What the program allocates, as it asked for it: messages about faults name the nearest allocation, and a kernel may be
-// held to what its program was given. And who wants to know of faults.
+// Records the program's allocations as it requested them: messages about faults name the nearest one, and a kernel may be
+// confined to its program's memory. Also records the program's handlers of faults.
 #include <mutex>
 #include <unordered_map>
 
@@ -51,7 +51,7 @@ hsa_status_t release(void* address) {
   return original().amd.hsa_amd_memory_pool_free_fn(address);
 }
 
-// ROCr's regions are its pools.
+// ROCr's regions are the same as its pools.
 hsa_status_t allocate_region(hsa_region_t region, size_t size, void** address) {
   const hsa_status_t status = original().core.hsa_memory_allocate_fn(region, size, address);
   if (status != HSA_STATUS_SUCCESS) return status;
@@ -66,11 +66,11 @@ hsa_status_t release_region(void* address) {
   return original().core.hsa_memory_free_fn(address);
 }
 
-// ---- memory of the host ----
+// ---- host memory ----
 
 struct Locks {
   std::mutex mutex;
-  std::unordered_map<const void*, const void*> agent_address;  // by the host's
+  std::unordered_map<const void*, const void*> agent_address;  // by host address
 };
 
 Locks& locks() {

@@ -19,8 +19,8 @@ ProgramMemory& program_memory() {
   return *memory;
 }
 
-// Of a loaded code object the segments that its program may write, and those that it may not. Constants lie among the
-// latter, but HIP copies into them with a kernel of its own: they are variables as all others.
+// Declares the segments of a loaded code object that its program may write, and those that it may not. Constants lie in the
+// latter, but HIP copies into them with a kernel of its own, so they are treated like all other variables.
 namespace {
 
 struct Loaded {
@@ -63,7 +63,7 @@ hsa_status_t take_variable(hsa_executable_t, hsa_agent_t, hsa_executable_symbol_
   return HSA_STATUS_SUCCESS;
 }
 
-// Everything in [begin, end) but the variables.
+// Bars everything in [begin, end) except for the variables.
 void bar(uint64_t begin, uint64_t end, const Variables& variables, std::vector<uint64_t>& declared) {
   const auto bar_until = [&](uint64_t until) {
     if (until > begin) program_memory().bar(begin, until - begin, "loaded code"), declared.push_back(begin);

@@ -1,4 +1,4 @@
-// The program's memory, as the HSA interface saw it being given to the program.
+// The program's memory, as observed at the HSA interface when it is given to the program.
 #pragma once
 
 #include <hsa/hsa.h>
@@ -7,11 +7,11 @@
 
 namespace rpd {
 
-// One for all devices of the process: what a program allocates, all of its GPUs may be let use. Never destroyed.
+// One for all devices of the process, since a program may give any of its GPUs access to its allocations. Never destroyed.
 ProgramMemory& program_memory();
 
-// The code objects of an executable that was just frozen: their variables are the program's, their code is not. And no
-// more, once it is destroyed.
+// Declare the code objects of an executable that has just been frozen (their variables are the program's, their code is not),
+// and undo this when it is destroyed.
 void own_variables_of(hsa_executable_t executable);
 void disown_variables_of(hsa_executable_t executable);
 

@@ -1,13 +1,13 @@
-// Host threads and signals: who waits for what, and until when in virtual time.
+// Host threads and signals: which thread waits for what, and until when in virtual time.
 //
-// A host thread must see of a signal what it would see at its own virtual time, or the program's decisions, and
-// with them modelled times, would depend on how fast this machine happens to execute. So
+// A host thread must see a signal as it is at the thread's own virtual time. Otherwise the program's decisions, and with
+// them modelled times, would depend on how fast this machine happens to execute. So
 //  - a wait advances the thread's clock to the end of what it waited for;
 //  - a wait with a timeout takes the timeout as virtual time: it is satisfied if the signal completes by then;
-//  - a load sees the value 0 of a finished packet only once the thread's clock has reached the packet's end, and to
-//    know that, it waits (in real time) for the packet while the device makes progress. HIP loads signals to leave
-//    out dependencies on what is already complete; taking that from real time would leave them out by chance;
-//  - a thread that loads the same signal over and over, and does nothing else, is polling: that is a wait.
+//  - a load sees the value 0 of a finished packet only once the thread's clock has reached the packet's end; to know
+//    that end, it waits (in real time) for the packet while the device makes progress. HIP loads signals in order to omit
+//    dependencies that are already complete; going by real time would omit them at random;
+//  - a thread that loads the same signal over and over, and does nothing else, is polling, which counts as a wait.
 #include <algorithm>
 #include <chrono>
 #include <memory>
@@ -34,7 +34,7 @@ amd_signal_t& of(hsa_signal_t signal) { return *reinterpret_cast<amd_signal_t*>(
 
 // ---- polling ----
 
-// So many loads of one signal in a row are a polling loop: HIP itself looks at most a few times in a row.
+// This many consecutive loads of one signal count as a polling loop: HIP itself loads one at most a few times in a row.
 constexpr int kPollingLoads = 32;
 thread_local uint64_t loaded_signal = 0;
 thread_local int loads_in_a_row = 0;
@@ -49,7 +49,7 @@ bool is_polling(hsa_signal_t signal) {
 
 // ---- loads ----
 
-// Blocks until done(). Spins a little first: short work is often done by then.
+// Blocks until done(). Spins briefly first: short work is often done by then.
 template <class Done>
 void block_until(Done done) {
   const auto spin_end = Clock::now() + 20us;
@@ -61,8 +61,8 @@ void block_until(Done done) {
   }
 }
 
-// Tells when waiting for the device has become pointless: when no queue has worked on anything for longer than it
-// takes to notice a new packet. Then pending signals stay so until the host does something.
+// Detects when waiting for the device has become pointless: no queue has worked on anything for longer than it takes to
+// notice a new packet. Pending signals then stay pending until the host does something.
 class Hope {
  public:
   bool lost() {
@@ -77,9 +77,9 @@ class Hope {
   Clock::time_point last_work_ = Clock::now();
 };
 
-// Blocks until the signal is 0 or cannot become so by the device alone.
+// Blocks until the signal is 0, or the device alone cannot make it 0.
 void await_outcome(hsa_signal_t signal) {
-  thread_local uint64_t hopeless_signal = 0;  // of the last load, if it ended so
+  thread_local uint64_t hopeless_signal = 0;  // the signal of the last load, if that gave up
   if (loads_in_a_row > 1 && hopeless_signal == signal.handle) return;
   hopeless_signal = 0;
   Hope hope;
@@ -115,7 +115,7 @@ struct WaitItem {
   hsa_signal_t signal;
   hsa_signal_condition_t condition;
   hsa_signal_value_t reference;
-  hsa_signal_value_t value = 0;  // when last looked at
+  hsa_signal_value_t value = 0;  // at the last look
 
   bool look() {
     value = load_value(of(signal));
@@ -125,12 +125,12 @@ struct WaitItem {
 
 constexpr uint64_t kForEver = ~uint64_t{0};
 
-// Blocks until satisfied(), which it returns. A timeout, in virtual ns, ends it earlier only when it has also passed
-// in real time (for what host threads complete) and the device, which is far slower than what it models, has had
-// its say.
+// Blocks until satisfied(), and returns its value. A timeout, in virtual ns, ends the wait earlier only if it has also passed
+// in real time (for signals that host threads complete) and the device, which is far slower than the hardware that it models,
+// is idle.
 template <class Satisfied>
 bool block_for(uint64_t timeout, Satisfied satisfied) {
-  constexpr std::chrono::nanoseconds kMost = 24h * 365;  // more is for ever, and would overflow
+  constexpr std::chrono::nanoseconds kMost = 24h * 365;  // more counts as forever, and would overflow
   const bool for_ever = timeout >= static_cast<uint64_t>(kMost.count());
   const auto deadline = for_ever ? Clock::time_point::max() : Clock::now() + std::chrono::nanoseconds(timeout);
   bool result = false;
@@ -143,7 +143,7 @@ bool block_for(uint64_t timeout, Satisfied satisfied) {
   return result;
 }
 
-// In virtual time: whether what ends at `end` does so within the timeout. Advances the clock to the outcome.
+// Whether, in virtual time, `end` lies within the timeout. Advances the clock to the earlier of the two.
 bool in_time(uint64_t end, uint64_t timeout) {
   const uint64_t now = virtual_clock::now();
   const uint64_t deadline = timeout > kForEver - now ? kForEver : now + timeout;
@@ -160,7 +160,7 @@ hsa_signal_value_t wait_one(WaitItem item, uint64_t timeout) {
   if (timeout != 0) end_polling();
   if (!block_for(timeout, [&] { return item.look(); })) return item.value;
   if (in_time(completion_time(of(item.signal)), polling ? kForEver : timeout)) return item.value;
-  return item.value + 1;  // as before the packet's end
+  return item.value + 1;  // the value before the packet's end
 }
 
 hsa_signal_value_t wait_relaxed(hsa_signal_t signal, hsa_signal_condition_t condition, hsa_signal_value_t reference,
@@ -212,8 +212,8 @@ uint32_t wait_all(uint32_t count, hsa_signal_t* signals, hsa_signal_condition_t*
 
 // ---- stores ----
 
-// Before a host thread gives a signal another value. A positive one arms it for new work, whose end is unknown;
-// otherwise, unless a device or a tool has said so already, the thread itself is what completes it.
+// To be called before a host thread changes a signal's value. A positive value arms the signal for new work, whose end is
+// unknown; otherwise the thread itself completes it, unless a device or a tool already has.
 void note_host_write(hsa_signal_t signal, hsa_signal_value_t value) {
   if (of(signal).kind != AMD_SIGNAL_KIND_USER) return;
   if (value > 0) __atomic_store_n(&of(signal).end_ts, 0, __ATOMIC_RELAXED);
@@ -237,7 +237,7 @@ void subtract(hsa_signal_t signal, hsa_signal_value_t amount) {
   signal_changes().announce();
 }
 
-// A new signal may lie where an old one was, with its times.
+// A new signal may reuse the memory of an old one, which holds the old times.
 void is_new(hsa_status_t status, const hsa_signal_t* signal) {
   if (status != HSA_STATUS_SUCCESS) return;
   of(*signal).start_ts = of(*signal).end_ts = 0;
@@ -264,7 +264,7 @@ hsa_status_t create_with_attributes(hsa_signal_value_t value, uint32_t consumer_
 
 // ---- handlers ----
 
-// A handler runs on ROCr's event thread, in virtual time at the end of what it was waiting for.
+// A handler runs on ROCr's event thread, at the virtual end time of the operation that it waited for.
 struct Handler {
   hsa_amd_signal_handler function;
   void* argument;
@@ -290,11 +290,11 @@ bool run_handler(hsa_signal_value_t value, void* context) {
 
 hsa_status_t async_handler(hsa_signal_t signal, hsa_signal_condition_t condition, hsa_signal_value_t reference,
                            hsa_amd_signal_handler function, void* argument) {
-  // Without a signal it is a plain function to call once, of another type.
+  // Without a signal, `function` is a plain function of another type, to be called once.
   if (signal.handle == 0 || !function)
     return original().amd.hsa_amd_signal_async_handler_fn(signal, condition, reference, function, argument);
   auto handler = std::make_unique<Handler>(Handler{function, argument, signal, condition, reference});
-  // The first registration comes after more of HIP's static objects exist than did when the runtime was loaded.
+  // By the first registration, more of HIP's static objects exist than when the runtime was loaded.
   static std::once_flag first;
   std::call_once(first, handlers_at_exit::settle_at_exit);
   handlers_at_exit::add(handler.get(), signal, condition, reference);

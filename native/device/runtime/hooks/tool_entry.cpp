@@ -19,7 +19,7 @@ OriginalTables& original() {
   return tables;
 }
 
-// AMD's ROCr passes over HSA_TOOLS_LIB where a tool of rocprofiler-register has its table, unless it is told not to.
+// AMD's ROCr ignores HSA_TOOLS_LIB if a tool registered through rocprofiler-register has its table, unless it is told not to.
 void expect_hooks() {
   static std::atomic<bool> said{false};
   if (original().core.version.major_id != 0 || said.exchange(true)) return;
@@ -30,10 +30,10 @@ void expect_hooks() {
 
 namespace {
 
-// The signal whose event nobody waits for (see EventWakeups).
+// The signal for whose event nobody waits (see EventWakeups).
 hsa_signal_t spare_signal{};
 
-// The table of a newer ROCr is longer, of an older one shorter; each begins with its size.
+// The table of a newer ROCr is longer, that of an older one shorter; each begins with its size.
 template <class Table>
 void copy_table(Table& to, const Table& from) {
   std::memcpy(static_cast<void*>(&to), &from, std::min<size_t>(sizeof to, from.version.minor_id));
@@ -45,7 +45,8 @@ void open_wakeups() {
   for (Device* device : devices()) device->wakeups().open(event);
 }
 
-// How many times the program has initialised the runtime more than shut it down. The first time is what loads us.
+// The number of times that the program has initialised the runtime, less those that it has shut it down. The first
+// initialisation is what loads this library.
 std::atomic<int> initialisations{0};
 
 void close_wakeups() {
@@ -59,7 +60,7 @@ hsa_status_t init() {
   return original().core.hsa_init_fn();
 }
 
-// OnUnload comes too late to destroy a signal: the runtime counts as shut down by then, and reports a leak.
+// OnUnload is too late for destroying a signal: by then the runtime counts as shut down, and reports a leak.
 hsa_status_t shut_down() {
   if (--initialisations == 0) {
     close_wakeups();

@@ -1,7 +1,7 @@
-// Virtual memory that programs manage themselves: addresses are reserved, memory is made, and mapped to addresses.
+// Virtual memory that programs manage themselves: they reserve addresses, create memory, and map it to addresses.
 //
-// ROCr asks the kernel driver's graphics half for this, which the thunk's model does not have. Here memory is a file
-// without a name; what is mapped lies at its address in this process, where the device finds it as it finds the host's.
+// ROCr uses the graphics half of the kernel driver for this, which the thunk's model does not have. Here memory is an unnamed
+// file; mapped memory lies at its address in this process, where the device accesses it like host memory.
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -69,10 +69,10 @@ size_t whole_pages(size_t size) { return (size + kPage - 1) & ~(kPage - 1); }
 
 hsa_status_t reserve_aligned(void** address, size_t size, uint64_t wanted, uint64_t alignment, uint64_t flags) {
   if (alignment == 0) alignment = kPage;
-  size = whole_pages(size);  // HIP asks for as much managed memory as the program does
+  size = whole_pages(size);  // HIP passes on the program's size for managed memory
   if (!address || size == 0 || alignment % kPage || (alignment & (alignment - 1))) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
   const size_t with_slack = size + alignment - kPage;
-  // What is not registered with the driver is for managed memory: pages of the host, there when they are touched.
+  // Addresses that are not registered with the driver are for managed memory: host pages, allocated when they are touched.
   const bool managed = flags & HSA_AMD_VMEM_ADDRESS_NO_REGISTER;
   const int rights = managed ? PROT_READ | PROT_WRITE : PROT_NONE;
   void* got = mmap(pointer(wanted), with_slack, rights, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -135,7 +135,7 @@ hsa_status_t create(hsa_amd_memory_pool_t pool, size_t size, hsa_amd_memory_type
   return HSA_STATUS_SUCCESS;
 }
 
-// What is mapped stays until it is unmapped.
+// Mappings stay until they are unmapped.
 hsa_status_t release(hsa_amd_vmem_alloc_handle_t handle) {
   const std::lock_guard lock(state().mutex);
   const auto found = state().memories.find(handle.handle);
@@ -211,7 +211,7 @@ hsa_status_t unmap(void* address, size_t size) {
   return HSA_STATUS_SUCCESS;
 }
 
-// Memory that one agent may access all may, as through the large BAR of a real device.
+// Memory that one agent may access is accessible to all, as through the large BAR of a real device.
 int rights(const Mapping& mapping) {
   int all = PROT_NONE;
   for (const auto& [agent, access] : mapping.access) {
@@ -249,7 +249,7 @@ hsa_status_t get_access(void* address, hsa_access_permission_t* access, hsa_agen
   return HSA_STATUS_SUCCESS;
 }
 
-// ---- to and from other processes: the file itself ----
+// ---- sharing with other processes: by the file itself ----
 
 hsa_status_t export_handle(int* file, hsa_amd_vmem_alloc_handle_t handle, uint64_t) {
   const std::lock_guard lock(state().mutex);

@@ -1,4 +1,4 @@
-// AQL packets: 64 bytes, told apart by the type in the header (HSA Platform System Architecture, 2.9).
+// AQL packets: 64 bytes, distinguished by the type in the header (HSA Platform System Architecture, 2.9).
 #pragma once
 
 #include <hsa/hsa.h>
@@ -41,7 +41,7 @@ struct AqlPacket {
   uint8_t vendor_format() const { return bytes[2]; }
   // In every kind of packet the last eight bytes are the completion signal ...
   uint64_t completion_signal() const { return word(7); }
-  // ... and the eight before are reserved. The submitting thread's virtual time is left there on its way in.
+  // ... and the eight before it are reserved. The submitting thread's virtual time is stored there on submission.
   uint64_t submit_time() const { return word(6); }
 
   template <class T>

@@ -66,8 +66,8 @@ bool AqlQueue::is_submitted(uint64_t index) {
   if (!requires_release_.load(std::memory_order_acquire)) return true;
   if (index < released_end_.load(std::memory_order_acquire)) return true;
 
-  // The submitting thread has not rung yet, which takes no longer than a thread's preemption; or ROCr submitted
-  // the packet itself on the program's queue, where its doorbell is not seen.
+  // Either the submitting thread has not rung yet, which takes no longer than a preemption of the thread; or ROCr itself
+  // has submitted the packet on the program's queue, in which case the doorbell is not seen.
   constexpr auto kPatience = 100ms;
   const auto now = std::chrono::steady_clock::now();
   if (held_index_ != index) {
@@ -145,7 +145,6 @@ void AqlQueue::process_dispatch(const AqlPacket& packet) {
   request.workgroup[2] = dimensions >= 3 ? dispatch.workgroup_size_z : 1;
   request.group_segment_size = dispatch.group_segment_size;
   request.private_segment_size = dispatch.private_segment_size;
-  request.acquires = fences(dispatch.header, HSA_PACKET_HEADER_SCACQUIRE_FENCE_SCOPE);
   request.releases = fences(dispatch.header, HSA_PACKET_HEADER_SCRELEASE_FENCE_SCOPE);
 
   if (dispatch.kernel_object == 0) return fail("kernel dispatch without a kernel object", queue_error::kInvalidCode);
@@ -197,7 +196,7 @@ void AqlQueue::process_vendor(const AqlPacket& packet) {
 void AqlQueue::complete_at(const AqlPacket& packet, uint64_t start, uint64_t end) {
   earliest_start_ = std::max(earliest_start_, start);
   latest_end_ = std::max(latest_end_, end);
-  // Before the signal: who sees that all packets are complete may destroy the queue.
+  // Before the signal: whoever sees that all packets are complete may destroy the queue.
   release_slot();
   device_.complete(packet.completion_signal(), start, end);
 }

@@ -17,14 +17,15 @@ class AqlQueue : public Queue {
  public:
   AqlQueue(Device& device, const model::QueueInfo& info);
 
-  // From now on a packet is served only once it is released, when its doorbell was rung and its submit time noted.
+  // From now on a packet is served only once it is released, that is, when its doorbell has been rung and its submit time
+  // noted.
   void require_release() { requires_release_.store(true, std::memory_order_release); }
   // Packets before index `end` are released.
   void release_until(uint64_t end);
 
   bool progresses() const override { return Queue::progresses() && seat_.state != Turns::Seat::State::Parked; }
   bool is_about_to_serve(uint64_t time) const override;
-  // Of the dispatch under way.
+  // The seat of the dispatch in flight.
   Turns::Seat& seat() { return seat_; }
 
   // Device address of the amd_queue_t that holds the write pointer.
@@ -39,7 +40,7 @@ class AqlQueue : public Queue {
   uint16_t* header_of(uint64_t index) const;
   bool is_submitted(uint64_t index);
   AqlPacket copy_of(uint64_t index) const;
-  // The slot may be written again.
+  // Allows the slot of the current packet to be written again.
   void release_slot();
 
   void process(const AqlPacket& packet);
@@ -47,7 +48,7 @@ class AqlQueue : public Queue {
   void process_barrier(const AqlPacket& packet);
   void process_vendor(const AqlPacket& packet);
   void complete_at(const AqlPacket& packet, uint64_t start, uint64_t end);
-  // The earliest a packet can start as far as this queue and the submitting thread are concerned.
+  // The earliest time at which this queue and the submitting thread allow the packet to start.
   uint64_t ready_time(const AqlPacket& packet) const;
   void fail_dispatch(const std::string& kernel, const DispatchResult& result);
   void fail(const std::string& reason, int64_t error_code);
@@ -55,12 +56,12 @@ class AqlQueue : public Queue {
   Turns::Seat seat_;
   uint64_t next_ = 0;  // index of the packet to process
   bool failed_ = false;
-  uint64_t latest_end_ = 0;    // virtual; of every packet so far
+  uint64_t latest_end_ = 0;    // virtual; over all packets so far
   uint64_t earliest_start_ = 0;  // virtual; packets start in order
 
   std::atomic<bool> requires_release_{false};
   std::atomic<uint64_t> released_end_{0};
-  uint64_t held_index_ = kNoPacket;  // a complete packet that nobody released, seen first at held_since_
+  uint64_t held_index_ = kNoPacket;  // a complete packet that has not been released, first seen at held_since_
   std::chrono::steady_clock::time_point held_since_;
 };
 

@@ -20,7 +20,7 @@ bool Dependencies::satisfied() const {
 uint64_t Dependencies::satisfied_at() const {
   uint64_t first = ~uint64_t{0}, last = 0;
   for (int i = 0; i < count_; ++i) {
-    if (load_value(*signals_[i]) != 0) continue;  // of an OR, still pending
+    if (load_value(*signals_[i]) != 0) continue;  // still pending, in the case of OR
     const uint64_t time = completion_time(*signals_[i]);
     first = std::min(first, time);
     last = std::max(last, time);

@@ -1,4 +1,4 @@
-// What barrier packets wait for, and when that is so in virtual time.
+// What barrier packets wait for, and when it is satisfied in virtual time.
 #pragma once
 
 #include <hsa/amd_hsa_signal.h>
@@ -10,14 +10,14 @@
 
 namespace rpd {
 
-// Up to five signals, all (barrier-AND) or at least one (barrier-OR) of which must be 0. A null signal counts as
-// 0 for AND and is ignored for OR; no signals at all are satisfied.
+// Up to five signals, of which all (barrier-AND) or at least one (barrier-OR) must be 0. A null signal counts as
+// 0 for AND and is ignored for OR; without any signal the condition is satisfied.
 class Dependencies {
  public:
   Dependencies(const AddressSpace& memory, const hsa_signal_t (&signals)[5], bool all);
 
   bool satisfied() const;
-  // The end of the last one (AND) or of the first one to end (OR). Only when satisfied.
+  // When the last signal (AND) or the first one (OR) completed. Valid only when satisfied.
   uint64_t satisfied_at() const;
 
  private:

@@ -1,10 +1,10 @@
-// An event count: sleep until something may have changed.
+// An event count, for sleeping until something may have changed.
 //
 //   const auto seen = changes.current();
 //   if (!condition()) changes.wait(seen, timeout);
 //
-// A change announced after current() is never slept through. The timeout is there for changes that nobody
-// announces, such as a host thread writing a signal's value through a pointer.
+// A change announced after current() always ends the sleep. The timeout covers changes that nobody announces, such as a
+// host thread writing a signal's value through a pointer.
 #pragma once
 
 #include <atomic>
@@ -28,7 +28,7 @@ class EventCount {
   std::condition_variable changed_;
 };
 
-// Announced whenever a signal's value changed by the device's or, as far as it is seen, the host's doing.
+// Announced whenever the device has changed a signal's value, or the host has in a way that the device can observe.
 // Never destroyed: threads outlive static destructors.
 EventCount& signal_changes();
 

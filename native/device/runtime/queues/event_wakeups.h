@@ -1,4 +1,4 @@
-// Wakes host threads that sleep in the thunk for an event.
+// Wakes host threads that sleep in the thunk until an event occurs.
 #pragma once
 
 #include <atomic>
@@ -15,15 +15,16 @@ class EventWakeups {
  public:
   void set_callback(model::SetEvent set_event, void* data);
 
-  // As an interrupt: of an event that is already destroyed it must come to nothing, where the thunk's model aborts.
+  // Raises the event like an interrupt. For an event that is already destroyed this must have no effect, where the thunk's
+  // model would abort.
   void raise(uint32_t event_id);
 
   // The thunk's set_event can lose the wake-up of a thread that is just going to sleep. From now on every raise
-  // is followed by a few more broadcasts, made by setting `spare_event`, which nobody waits for: a sleeper
-  // re-checks its own events at any broadcast. Without them ROCr's event thread could sleep for ever.
+  // is followed by a few more broadcasts, made by setting `spare_event`, for which nobody waits: a sleeping thread
+  // re-checks its own events at any broadcast. Without them, ROCr's event thread could sleep forever.
   void open(uint32_t spare_event);
-  // Nothing is raised afterwards, and all events may be destroyed: ROCr's shut-down does so before it destroys the
-  // queues, on which kernels may still complete.
+  // Nothing is raised from now on, so all events may be destroyed: on shutdown, ROCr destroys them before the queues, on
+  // which kernels may still complete.
   void close();
 
  private:

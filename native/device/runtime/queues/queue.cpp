@@ -10,8 +10,8 @@ using namespace std::chrono_literals;
 namespace {
 
 // How long an idle queue sleeps between two looks at its ring. Submissions through the HSA interface wake it at
-// once; those that ROCr makes itself (and all of them without the tools library) are found by looking, so it
-// looks often while it is in use and seldom when it has long been idle.
+// once; those that ROCr makes itself (and all of them without the tools library) are found by polling, so the queue
+// polls often while it is in use and rarely when it has long been idle.
 std::chrono::microseconds look_interval(std::chrono::steady_clock::duration idle) {
   if (idle < 5ms) return 50us;
   if (idle < 100ms) return 500us;

@@ -1,4 +1,4 @@
-// What all queues of the device share: a thread that serves the ring, and a virtual time up to which it has.
+// The common part of all queues of the device: a thread that serves the ring.
 #pragma once
 
 #include <atomic>
@@ -24,29 +24,29 @@ class Queue : public std::enable_shared_from_this<Queue> {
 
   // The thread keeps the queue alive for as long as it runs.
   void start();
-  // Waits for the thread as long as `patience`; false if it is still busy (with a long kernel) then. In either
-  // case the queue touches neither ring nor signals any more once this returned, except for a kernel's own stores.
+  // Waits for the thread for up to `patience`; returns false if it is still busy (with a long kernel) then. In either case the
+  // queue no longer accesses the ring or signals after this has returned, except for a kernel's own stores.
   bool stop(std::chrono::milliseconds patience);
-  // There may be new packets.
+  // Tells the thread that there may be new packets.
   void wake() { work_.announce(); }
 
-  // Has packets and neither waits for something else nor has given up.
+  // Whether the queue has packets, does not wait for something else, and has not given up.
   virtual bool progresses() const;
 
   bool stopping() const { return stopping_.load(std::memory_order_acquire); }
 
-  // Has a packet that its thread will take up at once, and that was submitted before this virtual time.
+  // Whether the queue has a packet that was submitted before this virtual time and that its thread will serve at once.
   virtual bool is_about_to_serve(uint64_t) const { return false; }
 
   uint64_t ring_address() const { return info_.ring_base_address; }
 
  protected:
-  // Serves the packets that are there; whether there were any.
+  // Serves the packets in the ring; returns whether there were any.
   virtual bool serve_packets() = 0;
 
-  // No further packet will be served.
+  // Stops serving packets for good.
   void give_up() { blocked_.store(true, std::memory_order_release); }
-  // Blocks until `condition` holds; false if the queue is being stopped before.
+  // Blocks until `condition` holds; returns false if the queue is stopped first.
   bool wait_until(const std::function<bool()>& condition);
 
   Device& device_;

@@ -48,7 +48,7 @@ void report_queue_error(Device& device, AqlQueue& queue, const std::string& reas
     report_error("the program gave its queue no error callback and would wait for ever: aborting");
     std::abort();
   }
-  // On a thread of its own, as ROCr does: the callback may destroy the queue, which waits for this one.
+  // On a thread of its own, as in ROCr: the callback may destroy the queue, which waits for the present thread.
   std::thread([program_queue, status = status_of(error_code)] {
     program_queue->error_callback(status, program_queue->queue, program_queue->error_data);
   }).detach();

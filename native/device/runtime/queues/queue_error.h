@@ -1,12 +1,12 @@
-// How a queue that cannot go on tells the program.
+// How a queue that cannot continue informs the program.
 //
 // A real device writes an error code into the queue's queue_inactive_signal; ROCr's handler for it
 // (AqlQueue::DynamicQueueEventsHandler) maps the code to a status, suspends the queue and calls the callback that
 // the program gave to hsa_queue_create. HIP's callback prints the status and aborts the process.
 //
-// On the software device suspending is what breaks: the thunk's model has no such ioctl and aborts, before the
-// callback, with "model: Unimplemented KFD ioctl". So where the queue's creation was seen (queue_hooks.cpp) the
-// callback is called directly, with the status that ROCr would give; otherwise the error goes ROCr's way.
+// On the software device, suspending fails: the thunk's model has no such ioctl and aborts with "model: Unimplemented KFD
+// ioctl" before the callback is called. So if the hooks have seen the queue's creation (queue_hooks.cpp), the callback is
+// called directly, with the status that ROCr would pass; otherwise the error takes ROCr's way.
 #pragma once
 
 #include <cstdint>

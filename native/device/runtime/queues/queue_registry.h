@@ -1,7 +1,7 @@
-// Which hardware queue lies behind which doorbell.
+// Maps doorbells to the hardware queues behind them.
 //
-// A program rings a doorbell signal; the tools interface sees that (queue_hooks.cpp), the thunk's does not. What
-// the two know of a queue meets here.
+// A program rings a doorbell signal, which is visible at the tools interface (queue_hooks.cpp) but not at the thunk's. The
+// registry combines what the two interfaces know about a queue.
 #pragma once
 
 #include <hsa/hsa.h>
@@ -20,13 +20,13 @@ class AqlQueue;
 
 using QueueErrorCallback = void (*)(hsa_status_t status, hsa_queue_t* queue, void* data);
 
-// A queue as the program has it.
+// A queue as the program sees it.
 struct ProgramQueue {
   hsa_queue_t* queue = nullptr;
   QueueErrorCallback error_callback = nullptr;
   void* error_data = nullptr;
-  // The one that executes its packets. For an intercept queue ROCr copies packets from the program's ring to
-  // that one's own, otherwise they share a ring.
+  // The queue that executes its packets. For an intercept queue ROCr copies packets from the program's ring to the hardware
+  // queue's own; otherwise they share a ring.
   std::weak_ptr<AqlQueue> hardware;
   bool intercepted = false;
   std::vector<uint32_t> mask;    // of compute units; empty for all; guarded by `stamping`
@@ -38,7 +38,7 @@ struct ProgramQueue {
 class QueueRegistry {
  public:
   void created(const std::shared_ptr<AqlQueue>& queue);
-  // The AQL queue that the calling thread made the device create last, since this was last asked.
+  // The AQL queue that the calling thread has most recently caused the device to create since the last call, if any.
   std::shared_ptr<AqlQueue> take_last_created();
 
   void add(const std::shared_ptr<ProgramQueue>& queue);
@@ -49,7 +49,7 @@ class QueueRegistry {
  private:
   mutable std::mutex mutex_;
   std::unordered_map<uint64_t, std::shared_ptr<ProgramQueue>> by_doorbell_;
-  // Not thread_local: a thread's objects are destroyed before HIP's own, which may create queues to the last.
+  // Not thread_local: a thread's objects are destroyed before HIP's own, which may create queues until the very end.
   std::unordered_map<std::thread::id, std::weak_ptr<AqlQueue>> last_created_;
 };
 

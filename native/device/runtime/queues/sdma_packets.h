@@ -1,5 +1,5 @@
-// SDMA packets of GFX9 (as ROCr and the Linux driver write them): dwords, opcode in bits 7:0 of the first, sub-opcode in
-// bits 15:8.
+// SDMA packets of GFX9 (as ROCr and the Linux driver write them): a sequence of dwords; bits 7:0 of the first are the opcode,
+// bits 15:8 the sub-opcode.
 #pragma once
 
 #include <cstdint>
@@ -34,7 +34,7 @@ class Packet {
   uint8_t opcode() const { return static_cast<uint8_t>(dwords_[0]); }
   uint8_t sub_opcode() const { return static_cast<uint8_t>(dwords_[0] >> 8); }
 
-  // Size in dwords; 0 if it is no packet of this list.
+  // Size in dwords; 0 if the opcode is not listed here.
   uint32_t length() const {
     switch (opcode()) {
       case kNop: return 1 + bits(0, 16, 14);

@@ -18,7 +18,7 @@
 namespace rpd {
 namespace {
 
-// POLL_REGMEM's comparisons, all unsigned, of the masked word with the reference.
+// POLL_REGMEM's comparisons of the masked word with the reference, all unsigned.
 bool poll_satisfied(uint32_t function, uint32_t value, uint32_t reference) {
   switch (function) {
     case 0: return true;
@@ -147,11 +147,11 @@ void SdmaQueue::atomic(const sdma::Packet& packet) {
   uint32_t event = 0;
   if (signal) {
     finish_work(*signal, packet.qword(1));
-    event = signal->event_id;  // the signal may be gone once its value is seen
+    event = signal->event_id;  // the signal may be gone once its value has been seen
   }
   __atomic_fetch_add(target, packet.qword(3), __ATOMIC_ACQ_REL);
   signal_changes().announce();
-  // ROCr adds an interrupt packet only for signals with a mailbox, which the thunk's model does not give them.
+  // ROCr adds an interrupt packet only for signals with a mailbox; under the thunk's model they have none.
   device_.wakeups().raise(event);
 }
 
@@ -165,8 +165,8 @@ void SdmaQueue::finish_work(amd_signal_t& signal, uint64_t value_address) {
 }
 
 void SdmaQueue::timestamp(const sdma::Packet& packet) {
-  // When profiling, ROCr has the engine stamp the signal before and after the copy. The copy's start is only known
-  // once its completion signal is (finish_work), which overwrites what is written here.
+  // When profiling, ROCr has the engine stamp the signal before and after the copy. The copy's start is known only when its
+  // completion signal is (in finish_work), which overwrites the time written here.
   const uint64_t time = std::max(latest_end_, dependencies_) + duration_;
   *device_.memory().at<uint64_t>(packet.qword(1)) = virtual_clock::to_timestamp(time);
 }

@@ -12,11 +12,11 @@ inline int64_t load_value(const amd_signal_t& signal) { return __atomic_load_n(&
 
 bool condition_holds(hsa_signal_condition_t condition, int64_t value, int64_t reference);
 
-// Virtual time at which what last completed the signal ended; 0 if no device or tracked host thread has.
+// Virtual end time of the operation that last completed the signal; 0 if no device or tracked host thread has completed it.
 uint64_t completion_time(const amd_signal_t& signal);
 void set_times(amd_signal_t& signal, uint64_t start, uint64_t end);
 
-// The signal whose value is the 64-bit word (or its upper half) at `address`, or null if that is not one.
+// The signal whose value is the 64-bit word (or has its upper half) at `address`, or null if there is no such signal.
 amd_signal_t* signal_of_value(void* address);
 
 }  // namespace rpd

@@ -25,7 +25,7 @@ bool ValueCondition::satisfied() const {
 uint64_t ValueCondition::satisfied_at() const { return signal_ ? completion_time(*signal_) : 0; }
 
 bool invalidates_code(const AddressSpace& memory, const Pm4IbPacket& packet) {
-  if (opcode(packet.jump[0]) != kOpcodeIndirectBuffer) return true;  // not ROCr's: assume the worst
+  if (opcode(packet.jump[0]) != kOpcodeIndirectBuffer) return true;  // not from ROCr: assume the worst
   const uint64_t address = uint64_t{packet.jump[1] & ~3u} | uint64_t{packet.jump[2] & 0xffff} << 32;
   const uint32_t dwords = packet.jump[3] & 0xfffff;
   const auto* commands = memory.at<const uint32_t>(address);

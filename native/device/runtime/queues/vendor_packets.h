@@ -9,7 +9,7 @@
 
 namespace rpd {
 
-// BARRIER_VALUE: (signal value & mask) <condition> reference. A null signal is satisfied.
+// BARRIER_VALUE: (signal value & mask) <condition> reference. A null signal satisfies the condition.
 class ValueCondition {
  public:
   ValueCondition(const AddressSpace& memory, const hsa_amd_barrier_value_packet_t& packet);
@@ -24,8 +24,8 @@ class ValueCondition {
   int64_t mask_;
 };
 
-// Whether the PM4 commands behind the packet invalidate instruction caches, as ROCr does after it loaded code.
-// They have no other effect on this device: they set up what a real one needs.
+// Whether the PM4 commands that the packet points to invalidate instruction caches, as ROCr does after it has loaded code.
+// They have no other effect on this device: they set up what only real hardware needs.
 bool invalidates_code(const AddressSpace& memory, const Pm4IbPacket& packet);
 
 }  // namespace rpd

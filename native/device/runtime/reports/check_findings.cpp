@@ -43,7 +43,7 @@ void report_written(const std::vector<std::pair<uint64_t, uint64_t>>& ranges) {
 
 void report_foreign_write(const std::string& write) {
   append("ROCM_PERF_DEVICE_WRITES", write);
-  const auto* kept = new std::string(write);  // for as long as the process
+  const auto* kept = new std::string(write);  // lives as long as the process
   const std::string* none = nullptr;
   if (!first_write.compare_exchange_strong(none, kept)) delete kept;
 }

@@ -1,5 +1,5 @@
-// What the device itself knows of finished dispatches, kept until a tool takes it: a kernel can write its signal, its
-// packet and its queue, but not this.
+// The device's own records of finished dispatches, kept until a tool takes them. A kernel can overwrite its signal, its
+// packet and its queue, but not these records.
 #pragma once
 
 #include <cstddef>
@@ -18,14 +18,14 @@ struct DispatchRecord {
 
 class DispatchRecords {
  public:
-  // A tool that records but never takes loses the oldest records beyond this many.
+  // Beyond this number, the oldest records are dropped, in case a tool enables recording but never takes any.
   static constexpr size_t kLimit = 1 << 16;
 
-  // As often as it was enabled it has to be disabled until nothing is kept any more.
+  // Nested: records are kept until this has been disabled as often as it was enabled.
   void enable(bool enabled);
   void add(uint64_t completion_signal, DispatchRecord record);
   bool has(uint64_t completion_signal);
-  // Moves it into `record`; false if there is none.
+  // Moves the record into `record`; returns false if there is none.
   bool take(uint64_t completion_signal, DispatchRecord& record);
 
  private:

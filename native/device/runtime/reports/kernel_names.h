@@ -1,4 +1,4 @@
-// Names of kernels, for messages: the device itself only ever sees the addresses of their descriptors.
+// Names of kernels, for messages: the device itself sees only the addresses of their descriptors.
 #pragma once
 
 #include <cstdint>
@@ -6,10 +6,10 @@
 
 namespace rpd {
 
-// Demangled; "kernel at 0x..." if it was not loaded through ROCr's loader after the hooks were in place.
+// The demangled name; "kernel at 0x..." if the kernel was not loaded through ROCr's loader after the hooks were installed.
 std::string kernel_name(uint64_t kernel_object);
 
-// The symbol of its code, mangled; empty if it is not known.
+// The mangled symbol of the kernel's code; empty if unknown.
 std::string kernel_symbol(uint64_t kernel_object);
 std::string demangled_name(const std::string& symbol);
 

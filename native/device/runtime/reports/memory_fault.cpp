@@ -69,7 +69,7 @@ void on_fault(int signal, siginfo_t* info, void* context) {
   if (previous.sa_flags & SA_SIGINFO) return previous.sa_sigaction(signal, info, context);
   if (previous.sa_handler != SIG_DFL && previous.sa_handler != SIG_IGN) return previous.sa_handler(signal);
   if (previous.sa_handler == SIG_IGN && sent) return;
-  std::signal(signal, SIG_DFL);  // an access repeats, and then has its usual end
+  std::signal(signal, SIG_DFL);  // an access is repeated, with the default effect
   if (sent) raise(signal);       // delivered once this handler returns
 }
 
@@ -122,7 +122,7 @@ bool program_handles(hsa_agent_t agent, uint64_t address) {
 void report_memory_fault(const std::string& what, uint64_t address) {
   report_error("%s", what.c_str());
   constexpr uint64_t kPageBytes = 4096;
-  const uint64_t page = address & ~(kPageBytes - 1);  // hardware reports no more
+  const uint64_t page = address & ~(kPageBytes - 1);  // hardware reports only the page
   const hsa_agent_t agent = gpu_agent();
   if (program_handles(agent, page)) return;
   std::fprintf(stderr, "Memory access fault by GPU node-%u (Agent handle: %p) on address %p. Reason: %s\n", node_of(agent),

@@ -1,4 +1,4 @@
-// What a program gets for a kernel's or copy's access to memory that is not there.
+// How a kernel's or copy's access to unmapped memory is reported to the program.
 #pragma once
 
 #include <hsa/hsa_ext_amd.h>
@@ -8,14 +8,14 @@
 
 namespace rpd {
 
-// Ends the process as ROCr does (Runtime::VMFaultHandler): the program's system event handlers are asked first, and
-// unless one of them takes care of the fault, ROCr's line "Memory access fault by GPU node-..." and abort(). Before
-// that `what`, one line that names who accessed what. Returns if a handler took care.
+// Ends the process as ROCr does (Runtime::VMFaultHandler): first prints `what`, one line that names who accessed what; then
+// calls the program's system event handlers, and unless one of them handles the fault, prints ROCr's line "Memory access
+// fault by GPU node-..." and calls abort(). Returns only if a handler has handled the fault.
 void report_memory_fault(const std::string& what, uint64_t address);
 
-// Kernels' accesses are checked before they are made. What that leaves, memory that is unmapped while a kernel uses
-// it, strikes as SIGSEGV or SIGBUS on a thread that has such an object: it ends the process with a line, too. The
-// signals of all other threads go where they went before.
+// Kernels' accesses are checked before they are made. The remaining case, memory that is unmapped while a kernel uses it,
+// raises SIGSEGV or SIGBUS on a thread that has such an object: this too ends the process with a line. Signals on all other
+// threads are handled as before.
 class DeviceAccess {
  public:
   DeviceAccess();
@@ -24,10 +24,10 @@ class DeviceAccess {
   DeviceAccess& operator=(const DeviceAccess&) = delete;
 };
 
-// A program's handler of system events, in addition to others.
+// Adds a program's handler of system events; earlier handlers stay.
 void add_system_event_handler(hsa_amd_system_event_callback_t handler, void* data);
 
-// Where the aperture of a device is, so that such a line can give a device address.
+// Tells where the aperture of a device is, so that such a line can give a device address.
 void report_memory_faults_in(void* aperture, uint64_t size);
 
 }  // namespace rpd

@@ -1,5 +1,5 @@
-// How far the dispatch on the engine is, for who watches the program from outside: a page of the file that
-// ROCM_PERF_DEVICE_PROGRESS names. Without that variable nothing of this costs anything.
+// The progress of the dispatch on the engine, for observers outside the program: a page of the file that
+// ROCM_PERF_DEVICE_PROGRESS names. Without that variable, this costs nothing.
 #pragma once
 
 #include <cstdint>
@@ -8,18 +8,18 @@ namespace rpd::progress {
 
 constexpr uint64_t kNameBytes = 256;
 
-// Written by one thread at a time. Who reads takes what it finds if `version` is even and the same before and after.
+// Written by one thread at a time. A reader may use what it has read if `version` was even, and the same before and after.
 struct Page {
   uint32_t version;
   uint32_t process;
-  uint64_t dispatch;  // of this process, from 1
+  uint64_t dispatch;  // its number in this process, from 1
   uint64_t done;      // workgroups
-  uint64_t total;     // 0: none is under way
-  uint64_t instructions;  // so far: workgroups that run side by side all end late
-  char kernel[kNameBytes];  // its demangled name, or the beginning of it; ends with a zero byte
+  uint64_t total;     // workgroups; 0: no dispatch is in flight
+  uint64_t instructions;  // executed so far; needed because workgroups that run side by side all end late
+  char kernel[kNameBytes];  // the demangled name, truncated if need be; zero-terminated
 };
 
-// Null without the variable, or where the file is not there or cannot be mapped.
+// Null if the variable is not set, or the file does not exist or cannot be mapped.
 Page* page();
 
 struct Work {

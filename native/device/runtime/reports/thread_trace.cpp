@@ -23,13 +23,13 @@ namespace {
 constexpr int kAgent = 1;                     // the node id of the only GPU
 constexpr uint32_t kCus = target::kCusPerXcd;
 
-// The first workgroup of an XCD goes to this CU; rocprofv3 traces CU 1 unless told otherwise. On hardware it is as
-// arbitrary which it is.
+// The number given to the CU that gets the first workgroup of an XCD; rocprofv3 traces CU 1 by default. On hardware, which
+// CU that is is just as arbitrary.
 constexpr uint32_t kFirstCu = 1;
 
 struct Options {
   std::filesystem::path folder;      // empty: no traces
-  std::optional<std::regex> kernel;  // none: all but those of the HIP runtime
+  std::optional<std::regex> kernel;  // none: all except for the HIP runtime's own
   uint64_t iteration = 1;            // which dispatch of each such kernel, from 1
   uint32_t cu = kFirstCu;
   uint32_t simds = 0xf;
@@ -90,7 +90,7 @@ class Lister {
  public:
   explicit Lister(const AddressSpace& memory) : memory_(memory), disassembler_(target::kIsaName) {}
 
-  // Adds the whole function around a device address; what is in no known function by itself.
+  // Adds the whole function around a device address, or only the address if it is in no known function.
   void add(uint64_t address) {
     if (listing_.contains(address)) return;
     const auto code = loaded_code_at(address);
@@ -101,7 +101,7 @@ class Lister {
     }
     const uint64_t begin = function->address + code->delta;
     add_range(code.get(), begin, begin + function->size, function->is_kernel ? function->symbol : "");
-    // An address that no instruction of the function begins at: data between code that was jumped over, or the like.
+    // No instruction of the function begins at the address: for example, data amid the code was decoded as instructions.
     if (!listing_.contains(address)) add_range(code.get(), address, address + 1, "");
   }
 

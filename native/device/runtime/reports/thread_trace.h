@@ -13,10 +13,10 @@ class AddressSpace;
 // Whether any dispatch of this process may be traced.
 bool thread_traces_wanted();
 
-// The CU to trace for this dispatch, as Xcd counts them; empty if it is not to be traced.
+// The CU to trace for this dispatch, in Xcd's numbering; empty if the dispatch is not to be traced.
 std::optional<uint32_t> thread_trace_wanted(const DispatchRequest& request);
 
-// Writes the trace of a dispatch that ran. Trouble is reported; the program goes on.
+// Writes the trace of a dispatch that has run. Errors are reported, but the program continues.
 void write_thread_trace(const DispatchRequest& request, const Timeline& timeline, const AddressSpace& memory);
 
 }  // namespace rpd

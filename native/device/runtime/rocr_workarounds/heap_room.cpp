@@ -11,12 +11,12 @@
 namespace rpd {
 namespace {
 
-constexpr uint64_t kReservation = uint64_t{1} << 30;  // what is as large as this and without rights is one
+constexpr uint64_t kReservation = uint64_t{1} << 30;  // least size of a mapping without rights that is a reservation
 constexpr uint64_t kRoom = uint64_t{64} << 30;
 constexpr uint64_t kHugePage = uint64_t{2} << 20;
 constexpr uint64_t kAperture = uint64_t{256} << 30;
 
-// Only what a program that is linked to a fixed address has: others have their heap far above.
+// Concerns only programs that are linked to a fixed address: others have their heap far above.
 void* behind_heap(void* hint) {
   const auto heap_end = reinterpret_cast<uint64_t>(sbrk(0));
   if (heap_end + kRoom > kAperture / 2) return hint;

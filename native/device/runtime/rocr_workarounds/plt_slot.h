@@ -3,8 +3,8 @@
 
 namespace rpd {
 
-// Makes the library whose file name contains `library` call `replacement` for `function` from now on. Returns what
-// it called before, or null (and nothing changed) if library or slot are not there. The slot stays writable.
+// Makes the library whose file name contains `library` call `replacement` for `function` from now on. Returns the function
+// that it called before, or null (without any change) if there is no such library or slot. The slot stays writable.
 void* replace_plt_slot(const char* library, const char* function, void* replacement);
 
 }  // namespace rpd

@@ -14,13 +14,13 @@ namespace {
 
 constexpr char kRocr[] = "libhsa-runtime64.so";
 constexpr size_t kSuspiciousBytes = size_t{32} << 20;
-// Cleared after all: writing the malloc header may have made a whole huge page resident.
+// Cleared nevertheless: writing the malloc header may have made a whole huge page resident.
 constexpr size_t kClearedHead = size_t{4} << 20;
 
 std::atomic<void*> original_memset{nullptr};
 
-// A chunk that malloc has just mapped: its data begins 16 bytes into a page, its size field says "mapped", and no
-// page behind the head has been touched.
+// Whether this is a chunk that malloc has just mapped: its data begins 16 bytes into a page, its size field says "mapped",
+// and no page after the head has been touched.
 bool is_fresh_chunk(void* data, size_t size) {
   const auto page_size = static_cast<size_t>(sysconf(_SC_PAGESIZE));
   const auto address = reinterpret_cast<uintptr_t>(data);
@@ -44,7 +44,7 @@ bool is_fresh_chunk(void* data, size_t size) {
   return true;
 }
 
-// Stands in for memset until the first large clearing.
+// Replaces memset until the first large clearing.
 void* memset_once(void* data, int value, size_t size) {
   if (value != 0 || size < kSuspiciousBytes) return std::memset(data, value, size);
   if (void* original = original_memset.exchange(nullptr)) replace_plt_slot(kRocr, "memset", original);

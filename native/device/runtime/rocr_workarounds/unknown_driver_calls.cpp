@@ -1,8 +1,8 @@
-// The thunk's model ends the process at each driver call that it does not know. Here such a call fails instead, as on a
-// machine whose driver does not know it, and ROCr tells the program.
+// The thunk's model ends the process at any driver call that it does not know. This makes such a call fail instead, as on
+// a machine whose driver does not know it, and ROCr informs the program.
 //
-// abort() is where it is noticed. The thread then holds the model's mutex, which it has locked in the function that
-// serves driver calls: it is made to return from that function with -1, as unwinding an exception would.
+// The call is intercepted in abort(). The thread then holds the model's mutex, which it has locked in the function that
+// serves driver calls: it is made to return from that function with -1, in the way that unwinding an exception would.
 #include <dlfcn.h>
 #include <pthread.h>
 #include <unistd.h>
@@ -23,20 +23,20 @@ namespace {
 
 #if defined(__x86_64__)
 
-// What a function finds as it was when the function that it has called returns.
+// The registers that a function expects to be unchanged when a function that it has called returns.
 struct Caller {
   uint64_t rbx, rbp, r12, r13, r14, r15, rsp, rip;
 };
 
 struct Search {
-  void* server;        // where the function begins that serves driver calls
+  void* server;        // start of the function that serves driver calls
   bool in_server = false;
   bool found = false;
   Caller caller{};
   std::string wanted_by;
 };
 
-// The function of ROCr's interface that a frame belongs to, if it is one.
+// The function of ROCr's interface that a frame belongs to, if any.
 std::string interface_function(_Unwind_Context* frame) {
   Dl_info info{};
   void* const begin = _Unwind_FindEnclosingFunction(reinterpret_cast<void*>(_Unwind_GetIP(frame) - 1));
@@ -80,7 +80,7 @@ _Unwind_Reason_Code look(_Unwind_Context* frame, void* context) {
 }
 
 [[noreturn]] void fail_call(void* server) {
-  static thread_local Search search;  // not on the stack, which is given up
+  static thread_local Search search;  // not on the stack, which is abandoned
   search = Search{.server = server};
   _Unwind_Backtrace(look, &search);
   if (!search.found) std::abort();

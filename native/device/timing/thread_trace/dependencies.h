@@ -1,4 +1,4 @@
-// Which accesses each s_waitcnt of a wave waited for, by gfx9's counting rules.
+// Finds the accesses that each s_waitcnt of a wave waited for, by gfx9's counting rules.
 #pragma once
 
 #include <cstddef>
@@ -10,11 +10,11 @@ namespace rpd {
 
 struct WaitDependencies {
   size_t wait;                   // index of the entry
-  std::vector<size_t> accesses;  // likewise; never empty
+  std::vector<size_t> accesses;  // indices of entries; never empty
 };
 
-// vmcnt and lgkmcnt of one instruction give an element each, lgkmcnt first. Where accesses may complete in any order,
-// only a wait for all of them says which it was for.
+// vmcnt and lgkmcnt of one instruction give one element each, lgkmcnt first. For accesses that may complete in any order,
+// only a wait for all of them tells which ones it waited for.
 std::vector<WaitDependencies> wait_dependencies(const TimelineWave& wave);
 
 }  // namespace rpd

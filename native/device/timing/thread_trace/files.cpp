@@ -23,7 +23,7 @@ namespace fs = std::filesystem;
 constexpr const char* kVersion = "3.0.0";  // of the format
 constexpr uint64_t kRealtimeHz = 100'000'000;
 
-// Categories of instructions and states of waves, as the decoder of gfx9 numbers them.
+// Instruction categories and wave states, in the numbering of the gfx9 decoder.
 enum Category { kSmem = 1, kSalu, kBuffer, kFlat, kLds, kValu, kTaken, kNotTaken, kImmediate, kContext, kMessage };
 enum State { kEmpty, kIdle, kExecuting, kWaiting, kStalled, kStates };
 
@@ -66,7 +66,7 @@ struct Sums {
   uint64_t hits = 0, latency = 0, stall = 0, idle = 0;
 };
 
-// One dispatch's trace on its way to the files.
+// Writes one dispatch's trace to the files.
 class Writer {
  public:
   Writer(const fs::path& folder, const ThreadTraceOf& of, const Timeline& timeline, const Listing& listing)
@@ -113,7 +113,7 @@ class Writer {
   std::unordered_map<uint64_t, Line> lines_;  // by device address
 };
 
-// The head of a kernel takes a line of its own.
+// The heading of a kernel takes a line of its own.
 void Writer::number_lines() {
   uint64_t next = 0;
   for (const auto& [address, instruction] : listing_) {
@@ -134,7 +134,7 @@ void Writer::add_up(const TimelineWave& wave) {
   }
 }
 
-// What the wave did from its beginning, state by state. Stalls are apart, one an instruction.
+// The wave's states from its beginning, in order. Stalls stay separate, one per instruction.
 std::vector<std::pair<State, uint64_t>> Writer::states_of(const TimelineWave& wave) const {
   std::vector<std::pair<State, uint64_t>> states;
   const auto add = [&](State state, uint64_t cycles) {
@@ -248,7 +248,7 @@ void Writer::occupancy() const {
     events.push_back({wave.begin, &wave, true});
     events.push_back({wave.end, &wave, false});
   }
-  // A slot is free before it is taken again.
+  // A slot is freed before it is taken again.
   std::stable_sort(events.begin(), events.end(),
                    [](const Event& a, const Event& b) { return a.time != b.time ? a.time < b.time : a.start < b.start; });
   JsonText json;
@@ -263,7 +263,7 @@ void Writer::occupancy() const {
   write_file(folder_ / "occupancy.json", json.text());
 }
 
-// Two readings of both clocks, whole cycles and ticks apart.
+// Two readings of both clocks, a whole number of cycles and ticks apart.
 void Writer::realtime() const {
   constexpr uint64_t ticks = kRealtimeHz / 1'000'000;  // a microsecond
   uint64_t end = 1;
@@ -275,7 +275,7 @@ void Writer::realtime() const {
   write_file(folder_ / "realtime.json", json.text());
 }
 
-// How many of the traced waves are in each state, whenever that changes.
+// The number of traced waves in each state, at every change.
 void Writer::states() const {
   std::vector<std::map<uint64_t, int64_t>> changes(kStates);
   for (const TimelineWave* traced : traced_) {
@@ -335,7 +335,7 @@ void rename_new(const fs::path& from, const fs::path& to) {
 
 void write_thread_trace(const fs::path& folder, const std::string& name, const ThreadTraceOf& traced, const Timeline& timeline,
                         const Listing& listing) {
-  // Nobody sees half a trace, and nobody takes what is still growing for one.
+  // So that nobody sees half a trace, or mistakes one that is still being written for a complete one.
   const fs::path partial = folder / ("." + name + "." + std::to_string(getpid()) + ".partial");
   std::error_code error;
   fs::remove_all(partial, error);

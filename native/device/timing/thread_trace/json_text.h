@@ -1,4 +1,4 @@
-// Text of JSON documents, written as it comes: thread traces are too long to build in memory first.
+// Writes JSON text directly: thread traces are too long to be built as documents in memory first.
 #pragma once
 
 #include <charconv>
@@ -30,7 +30,7 @@ class JsonText {
     text_ += '"';
     return *this;
   }
-  // Each element of `range` by `write`, between brackets and with commas.
+  // Writes each element of `range` by calling `write`, with brackets around the list and commas between elements.
   template <class Range, class Write>
   JsonText& list(const Range& range, Write write) {
     text_ += '[';

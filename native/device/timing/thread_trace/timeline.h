@@ -1,4 +1,4 @@
-// What the waves of one CU did and when: the replay of a CU, written down.
+// What the waves of one CU did and when: a record of a CU's replay.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,8 @@
 
 namespace rpd {
 
-// An instruction of a wave, as a hardware thread trace of gfx9 has it: next in order at `time`, it stalled and then
-// issued, `latency` cycles in all.
+// An instruction of a wave, in the form of a gfx9 hardware thread trace: next in order at `time`, it stalled for `stall`
+// cycles and then issued; `latency` is the total in cycles.
 struct TimelineEntry {
   const Op* op;
   uint64_t time;
@@ -20,10 +20,10 @@ struct TimelineEntry {
 
 struct TimelineWave {
   uint32_t simd = 0;
-  uint32_t slot = 0;      // of the SIMD; the lowest that was free
+  uint32_t slot = 0;      // of the SIMD; the lowest one that was free
   uint64_t begin = 0;
   uint64_t end = 0;
-  uint64_t lost = 0;      // instructions that the recording had no room for
+  uint64_t lost = 0;      // instructions for which the recording had no room
   std::vector<TimelineEntry> entries;
 };
 
@@ -32,7 +32,7 @@ class Timeline : public CuObserver {
   void launched(uint32_t wave, uint32_t simd, uint64_t time) override;
   void executed(uint32_t wave, const Op& op, uint64_t arrived, uint64_t issued, uint64_t done) override;
   void ended(uint32_t wave, uint64_t time) override;
-  // Takes over from the recording what it had no room for.
+  // Copies from the recording the number of instructions for which it had no room.
   void note_losses(const CuTrace& trace);
 
   const std::vector<TimelineWave>& waves() const { return waves_; }  // in the order of launch

@@ -380,12 +380,12 @@ def _occupancy(trace: ThreadTrace) -> tuple[OccupancyOverTime | None, str | None
     events = trace.events.engines.get(engine, np.empty((0, 6), np.int64))
     events = events[events[:, 1] == cu]
     if not len(events):
-        return None, f"occupancy.json has nothing of CU {cu}"
+        return None, f"occupancy.json has no data on CU {cu}"
     events = events[np.argsort(events[:, 0], kind="stable")]
     time, change = events[:, 0], np.where(events[:, 4] == 1, 1, -1)
     count = np.cumsum(change)
     if count.min() < 0 or time[-1] == time[0]:
-        return None, "occupancy.json has more ends of waves than starts"
+        return None, "occupancy.json has more wave ends than starts"
     start, width = int(time[0]), float(time[-1] - time[0]) / _BINS
     wave_cycles = np.concatenate(([0], np.cumsum(count[:-1] * np.diff(time))))
     edges = start + width * np.arange(_BINS + 1)

@@ -48,7 +48,7 @@ def traced_kernels(folder: Path, family: Family | None) -> TracedKernels:
 def _why_nothing(trace: ThreadTrace) -> str:
     name = trace.folder.name if trace.dispatch is None else f"dispatch {trace.dispatch}"
     if trace.missing["code"] != NOTHING_RAN:
-        return f"the trace of {name} says nothing: {trace.missing['code']}"
+        return f"the trace of {name} has no usable data: {trace.missing['code']}"
     return f"{name} was traced, but {NOTHING_RAN}: choose others (--att-target-cu, --att-simd-select)"
 
 

@@ -28,7 +28,7 @@ class Unreadable(Exception):
 def read_bytes(path: Path) -> bytes:
     try:
         if path.exists() and not path.is_file():  # reading a pipe would block
-            raise Unreadable(f"{path.name} is no file")
+            raise Unreadable(f"{path.name} is not a file")
         return path.read_bytes()
     except OSError as error:
         raise Unreadable(f"{path.name}: {error.strerror or error}") from error
@@ -45,24 +45,24 @@ def _parse(path: Path, text: bytes) -> dict[str, Any]:
     try:
         document = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise Unreadable(f"{path.name} is truncated or no JSON ({_one_line(error)})") from error
+        raise Unreadable(f"{path.name} is truncated or not JSON ({_one_line(error)})") from error
     if not isinstance(document, dict):
-        raise Unreadable(f"{path.name} holds no JSON object")
+        raise Unreadable(f"{path.name} does not contain a JSON object")
     return document
 
 
 def integers(path: Path, what: str, rows: Any, columns: int) -> Integers:
     """`rows` as int64[n, columns]; anything but non-negative whole numbers is refused."""
     if not isinstance(rows, list):
-        raise Unreadable(f"{path.name}: {what} is no list")
+        raise Unreadable(f"{path.name}: {what} is not a list")
     if not rows:
         return np.empty((0, columns), np.int64)
     try:
         table = np.array(rows)
     except (ValueError, OverflowError) as error:
-        raise Unreadable(f"{path.name}: {what} is no table of numbers") from error
+        raise Unreadable(f"{path.name}: {what} is not a table of numbers") from error
     if table.ndim != 2 or table.shape[1] != columns or table.dtype.kind != "i":
-        raise Unreadable(f"{path.name}: {what} is not {columns} whole numbers a row")
+        raise Unreadable(f"{path.name}: {what} is not {columns} whole numbers per row")
     return _in_range(path, what, table.astype(np.int64, copy=False))
 
 
@@ -80,7 +80,7 @@ def code_json(path: Path) -> TracedCode:
     if rows is None:
         rows = []  # what the decoder writes for a trace without instructions
     if not isinstance(rows, list):
-        raise Unreadable(f"{path.name}: `code` is no list")
+        raise Unreadable(f"{path.name}: `code` is not a list")
     for number, row in enumerate(rows):
         valid = isinstance(row, list) and len(row) >= 10 and isinstance(row[0], str) and isinstance(row[3], str)
         valid = valid and row[0].isprintable() and row[3].isprintable()
@@ -99,7 +99,7 @@ def stats_csv(path: Path) -> TracedCode:
         csv.field_size_limit(1 << 24)  # demangled names of up to 100 kB have been seen
         table = list(csv.reader(io.StringIO(text, newline=""), strict=True))
     except (UnicodeDecodeError, csv.Error) as error:
-        raise Unreadable(f"{path.name} is no CSV ({_one_line(error)})") from error
+        raise Unreadable(f"{path.name} is not a CSV file ({_one_line(error)})") from error
     if not table:
         return _code(path, [])
     if [name.strip() for name in table[0]] != _CSV_HEAD:
@@ -109,7 +109,7 @@ def stats_csv(path: Path) -> TracedCode:
         try:
             numbers = [int(row[column]) for column in (0, 1, 3, 4, 5, 6)]
         except (ValueError, IndexError) as error:
-            raise Unreadable(f"{path.name}: row {number + 2} is truncated or no numbers") from error
+            raise Unreadable(f"{path.name}: row {number + 2} is truncated or not numeric") from error
         if len(row) != len(_CSV_HEAD) or min(numbers) < 0 or max(numbers) > _LARGEST:
             raise Unreadable(f"{path.name}: row {number + 2} is truncated or has a number out of range")
         if not (row[2].isprintable() and row[7].isprintable()):
@@ -150,7 +150,7 @@ def _coordinates(path: Path) -> tuple[int, ...]:
     """Engine, SIMD, slot and wave."""
     found = _WAVE_FILE.fullmatch(path.name)
     if found is None:
-        raise Unreadable(f"{path.name} is no file of a wave")
+        raise Unreadable(f"{path.name} is not the file of a wave")
     return tuple(map(int, found.groups()))
 
 
@@ -172,7 +172,7 @@ def wave_json(path: Path) -> Wave:
     if numbers["end"] < numbers["begin"]:
         raise Unreadable(f"{path.name}: the wave ends before it begins")
     if numbers["num_stitched"] != len(records):
-        raise Unreadable(f"{path.name} has {len(records)} instructions and says {numbers['num_stitched']}")
+        raise Unreadable(f"{path.name} has {len(records)} instructions but claims {numbers['num_stitched']}")
     engine, simd, slot, _ = _coordinates(path)
     if (records[:, 2] > records[:, 3]).any():
         raise Unreadable(f"{path.name}: an instruction stalls for longer than it takes")
@@ -185,7 +185,7 @@ def wave_json(path: Path) -> Wave:
 def _whole_number(path: Path, name: str, values: dict[str, Any]) -> int:
     value = values.get(name)
     if type(value) is not int or not 0 <= value <= _LARGEST:
-        raise Unreadable(f"{path.name}: `{name}` is no whole number")
+        raise Unreadable(f"{path.name}: `{name}` is not a whole number")
     return value
 
 
@@ -214,7 +214,7 @@ def _rows_of_five(path: Path, rows: bytes) -> Integers:
             arrow_csv.ConvertOptions(column_types=dict.fromkeys(names, arrow.int64()), null_values=[]),
         )
     except arrow.ArrowInvalid as error:
-        raise Unreadable(f"{path.name}: `instructions` is not 5 whole numbers a row ({_one_line(error)})") from error
+        raise Unreadable(f"{path.name}: `instructions` is not 5 whole numbers per row ({_one_line(error)})") from error
     columns = [table.column(name).to_numpy() for name in names]
     return _in_range(path, "`instructions`", np.column_stack(columns))
 
@@ -259,7 +259,7 @@ def clock_mhz(path: Path) -> float:
         if len(table) >= 2 and type(frequency) is int and (ticks := int(table[-1, 1] - table[0, 1])) > 0:
             if (cycles := int(table[-1, 0] - table[0, 0])) > 0:
                 return cycles / ticks * frequency / 1e6
-    raise Unreadable(f"{path.name} has no two readings of the clocks")
+    raise Unreadable(f"{path.name} does not have two readings of the clocks")
 
 
 def _one_line(error: BaseException) -> str:

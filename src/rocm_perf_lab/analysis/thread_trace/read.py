@@ -68,7 +68,7 @@ def _code(output: Output, missing: dict[str, str]) -> TracedCode | None:
         missing["code"] = wrong
         return None
     if output.ui is not None and reasons and found[0][0] != "code.json":
-        missing["waves"] = f"{reasons[0]}: it says what the waves' records refer to"
+        missing["waves"] = f"{reasons[0]}: the waves' records refer to it"
     return found[0][1]
 
 

@@ -20,7 +20,7 @@ _REFUSED = {
     "open_tree_attr": 467, "name_to_handle_at": 303, "open_by_handle_at": 304, "fanotify_init": 300,
     # what namespaces do not separate, and memory that no process can be charged with
     "keyctl": 250, "add_key": 248, "request_key": 249, "syslog": 103, "acct": 163, "quotactl": 179, "quotactl_fd": 443,
-    "shmget": 29, "shmat": 30, "shmctl": 31, "remap_file_pages": 216, "memfd_secret": 447,
+    "shmget": 29, "shmat": 30, "shmctl": 31, "remap_file_pages": 216, "memfd_secret": 447, "semget": 64, "msgget": 68,
     # large parts of the kernel that no honest program here needs
     "bpf": 321, "perf_event_open": 298, "userfaultfd": 323, "io_uring_setup": 425, "io_uring_enter": 426,
     "io_uring_register": 427, "kexec_load": 246, "kexec_file_load": 320, "init_module": 175, "finit_module": 313,
@@ -28,6 +28,9 @@ _REFUSED = {
     "clock_settime": 227, "adjtimex": 159, "clock_adjtime": 305, "sethostname": 170, "setdomainname": 171,
     "modify_ldt": 154, "vhangup": 153, "lookup_dcookie": 212, "nfsservctl": 180, "uselib": 134, "ustat": 136, "sysfs": 139,
 }  # fmt: skip
+# As in a file system without them: attributes take kernel memory that nothing limits.
+_UNSUPPORTED = {"setxattr": 188, "lsetxattr": 189, "fsetxattr": 190, "setxattrat": 463}
+_FCNTL, _F_SETLEASE = 72, 1024  # a lease on a file that the cage shows holds up others who open it
 _CLONE, _CLONE3, _SOCKET, _SOCKETPAIR, _IOCTL = 56, 435, 41, 53, 16
 _NEW_NAMESPACES = 0x7E020000  # CLONE_NEW*
 _INET, _INET6, _NETLINK, _STREAM, _SEQPACKET = 2, 10, 16, 1, 5
@@ -59,6 +62,9 @@ def program() -> list[_Step]:
     steps += [(_LOAD, 0, 0, _NUMBER), (_GREATER_EQUAL, 0, 1, _X32_BIT), _refuse(errno.ENOSYS)]
     for call in sorted(_REFUSED.values()):
         steps += [(_EQUAL, 0, 1, call), _refuse()]
+    for call in sorted(_UNSUPPORTED.values()):
+        steps += [(_EQUAL, 0, 1, call), _refuse(errno.EOPNOTSUPP)]
+    steps += _only_if(_FCNTL, [(_LOAD, 0, 0, _SECOND), (_EQUAL, 0, 1, _F_SETLEASE), _refuse(), allow])
     steps += [(_EQUAL, 0, 1, _CLONE3), _refuse(errno.ENOSYS)]  # its flags are in memory; C libraries then use clone
     steps += _only_if(_CLONE, [(_LOAD, 0, 0, _FIRST), (_ANY_BIT, 0, 1, _NEW_NAMESPACES), _refuse(), allow])
     steps += _only_if(_SOCKET, _among(_FIRST, 0, (_INET, _INET6, _NETLINK)))

@@ -163,7 +163,7 @@ class Watch:
         """
         used, files = stored
         if used >= usage.ENDLESS // 2:
-            return f"made more than {usage.DEEPEST} folders within each other"
+            return f"nested more than {usage.DEEPEST} folders"
         if files > self._files:
             return f"made more than {self._files:,} files and folders"
         return f"wrote more than {self._disk / (1 << 20):,.0f} MiB" if used + deleted > self._disk else ""

@@ -40,5 +40,5 @@ class Anthropic(http.HttpModel):
             elif event.type == "message_delta":
                 stopped, output_tokens = event.delta.stop_reason or stopped, event.usage.output_tokens
         if stopped is None:
-            raise Transient("the answer broke off")
+            raise Transient("the answer ended too early")
         return Answer(text.text, model, input_tokens, output_tokens, whole=stopped != "max_tokens")

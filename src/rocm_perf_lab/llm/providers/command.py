@@ -42,7 +42,7 @@ class CommandProvider:
         Errors: UsageError if an address is given, which a program does not have; those of expect_program().
         """
         if model.base_url is not None:
-            raise UsageError("--base-url has no meaning for --provider command", "leave it out")
+            raise UsageError("--base-url cannot be used with --provider command", "omit it")
         command = cls(model.name, model.timeout)
         command.expect_program()
         return command

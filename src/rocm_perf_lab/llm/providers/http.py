@@ -59,7 +59,7 @@ def endpoint(base_url: str | None, default: str) -> str:
     if not usable:
         raise UsageError(f"--base-url {base_url} is no HTTP address", "write it like http://localhost:8000/v1")
     if parts.username or parts.password or parts.query:
-        raise UsageError("--base-url holds a user name, password or query", "give a key in the environment only")
+        raise UsageError("--base-url contains a user name, password or query", "give a key in the environment only")
     return place
 
 
@@ -93,7 +93,7 @@ class _Watch:
     def limit(self, response: Any) -> None:
         """Apply the limits to the response's body. A compressed one could expand a thousandfold: it is refused."""
         if response.headers.get("content-encoding", "identity").lower() not in ("", "identity"):
-            raise TooLong("the answer is compressed, which was not asked for")
+            raise TooLong("the answer is compressed, although compression was not requested")
         self.begun = response.status_code == 200
         response.stream = _limited(response.stream, self._checked)
 
@@ -201,7 +201,7 @@ def _errors_told(sdk: ModuleType, place: str, seconds: float) -> Iterator[None]:
         if not isinstance(error, ValueError | TypeError | AttributeError | LookupError):
             raise
         raise ModelError(
-            f"{place} sent what is no answer ({type(error).__name__}: {_shortened(str(error))})",
+            f"{place} sent something that is not an answer ({type(error).__name__}: {_shortened(str(error))})",
             "check --base-url and --provider",
         ) from error
 

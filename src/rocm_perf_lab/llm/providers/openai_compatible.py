@@ -40,7 +40,7 @@ class OpenAICompatible(http.HttpModel):
                 text.add(getattr(getattr(choice, "delta", None), "content", None) or "")
                 finished = getattr(choice, "finish_reason", None) or finished
         if finished is None:
-            raise Transient("the answer broke off")
+            raise Transient("the answer ended too early")
         return Answer(
             text.text,
             model,

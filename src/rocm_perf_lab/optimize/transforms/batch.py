@@ -16,7 +16,7 @@ from rocm_perf_lab.optimize.transforms.proposal import Proposal, Refusal
 from rocm_perf_lab.optimize.transforms.unroll import why_not as why_not_unrolled
 
 NAME = "batch"
-_NO_STRIDE = "it is not `i < bound; i += stride` on 32-bit integers, with bound and stride that stay the same"
+_NO_STRIDE = "it is not `i < bound; i += stride` on 32-bit integers, with constant bound and stride"
 
 
 def propose(source: HipSource, kernel: SourceKernel, factors: tuple[int, ...]) -> Iterator[Proposal | Refusal]:

@@ -26,11 +26,13 @@ def propose(source: HipSource, kernel: SourceKernel, factors: tuple[int, ...]) -
         entry = entry_of(source.device, kernel, loop) if loads else None
         promises = Promises(unwritten=tuple(dict.fromkeys(load.parameter for load in loads)))
         if not reason and not loads:
-            reason = "no load behind a const pointer is made from one address in every iteration"
+            reason = "no load through a const pointer has the same address in every iteration"
         elif entry is not None:
             reason = broken_in_source(source, kernel.name, promises)
         if reason or entry is None:
-            yield Refusal(NAME, kernel.name, loop.span.line, reason or "whether it runs at all cannot be asked before it")
+            yield Refusal(
+                NAME, kernel.name, loop.span.line, reason or "whether the loop runs at all cannot be tested before it"
+            )
             continue
         texts = ", ".join(load.text for load in loads)
         yield Proposal(
@@ -47,7 +49,7 @@ def propose(source: HipSource, kernel: SourceKernel, factors: tuple[int, ...]) -
 def why_not(loop: Loop) -> str | None:
     """Why this loop is not changed, whatever it loads; None if it may be."""
     if loop.in_macro:
-        return "it is written by a macro"
+        return "it comes from a macro"
     if loop.kind == "range-for":
         return "it is a range-for loop"
     return next((f"it holds a {found}" for found in loop.found if found.construct in _FORBIDDEN), None)

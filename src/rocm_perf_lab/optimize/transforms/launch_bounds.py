@@ -26,7 +26,7 @@ def propose(source: HipSource, kernel: SourceKernel, factors: tuple[int, ...]) -
     threads, reason = _threads(source, kernel)
     place = name_of(source.device, kernel)
     if reason or place is None:
-        yield Refusal(NAME, kernel.name, kernel.span.line, reason or "its name is written by a macro")
+        yield Refusal(NAME, kernel.name, kernel.span.line, reason or "its name comes from a macro")
         return
     yield Proposal(
         transformation=NAME,

@@ -42,11 +42,11 @@ def why_not(array: SharedArray) -> str | None:
     if array.obstacle:
         return array.obstacle
     if array.row is None:
-        return "the length of its rows is written by a macro or a type alias"
+        return "the length of its rows comes from a macro or a type alias"
     if not array.rows_by_lane:
-        return "no access takes its row from the lane: neighbouring lanes lie in one row"
+        return "no access uses the lane as its row index: neighbouring lanes are in one row"
     if not paddings(array):
-        return "its rows are an odd number of banks long already, or no whole number of them"
+        return "its rows already span an odd number of banks, or not a whole number of them"
     return None
 
 

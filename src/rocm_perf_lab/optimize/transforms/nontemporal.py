@@ -36,4 +36,4 @@ def propose(source: HipSource, kernel: SourceKernel, factors: tuple[int, ...]) -
 
 def why_not(stores: Stores) -> str | None:
     """Why the stores through this parameter are not changed; None if they may be."""
-    return stores.obstacle or (None if stores.stores else "nothing is stored behind it")
+    return stores.obstacle or (None if stores.stores else "nothing is stored through it")

@@ -49,7 +49,7 @@ def why_not(source: HipSource, kernel: SourceKernel, parameter: KernelParameter)
     if not parameter.name or not source.text[span.start : span.end].endswith(parameter.name.encode()):
         return "it is not written as a pointer with a name"
     if source.device.cut_by_macro(source.device.own, span.start, span.end):
-        return "it is written by a macro"
+        return "it comes from a macro"
     return broken_in_source(source, kernel.name, Promises(restrict=(parameter.name,)))
 
 

@@ -35,9 +35,9 @@ def propose(source: HipSource, kernel: SourceKernel, factors: tuple[int, ...]) -
 def why_not(loop: Loop) -> str | None:
     """Why this loop is not changed; None if it may be unrolled."""
     if loop.in_macro:
-        return "it is written by a macro"
+        return "it comes from a macro"
     if loop.hint:
-        return "its author has said how to unroll it"
+        return "its author has already specified unrolling"
     if loop.found:
         return f"it holds a {loop.found[0]}"
     if not loop.innermost:

@@ -39,7 +39,7 @@ def propose(source: HipSource, kernel: SourceKernel, factors: tuple[int, ...]) -
             promises=promises,
         )
     if not found:
-        reason = "no block of statements loads neighbouring elements behind a const pointer"
+        reason = "no block of statements loads neighbouring elements through a const pointer"
         yield Refusal(NAME, kernel.name, kernel.span.line, reason)
 
 

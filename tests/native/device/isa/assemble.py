@@ -1,4 +1,4 @@
-"""Assembles batches of gfx942 instructions with clang, one process a batch."""
+"""Assembles batches of gfx942 instructions with clang, one process per batch."""
 
 from __future__ import annotations
 
@@ -40,10 +40,10 @@ def _assemble(clang: str, source: str) -> subprocess.CompletedProcess[bytes]:
 
 @dataclass(frozen=True)
 class Code:
-    """Machine code of snippets, each ended by s_endpgm."""
+    """Machine code of snippets, each terminated by s_endpgm."""
 
     code: bytes
-    entry: list[int]  # of each snippet, its offset in the code
+    entry: list[int]  # offset of each snippet in the code
 
 
 class Assembler:
@@ -51,13 +51,13 @@ class Assembler:
         self.clang = clang
 
     def assemble(self, snippets: list[str]) -> Code:
-        """`snippets`: each one or more lines of assembly. Raises AssertionError with the assembler's message."""
+        """Each of `snippets` is one or more lines of assembly. Raises AssertionError with the assembler's message."""
         result = _assemble(self.clang, source_of(snippets))
         assert result.returncode == 0, result.stderr.decode()
         return code_of(result.stdout)
 
     def accepted(self, lines: list[str]) -> list[str]:
-        """Those of single `lines` that the assembler takes."""
+        """Those of the single `lines` that the assembler accepts."""
         source = source_of(lines)
         result = _assemble(self.clang, source)
         if result.returncode == 0:

@@ -1,4 +1,4 @@
-"""Lines of assembly for an entry of the device's table, in every encoding that might exist; the assembler decides."""
+"""Lines of assembly for an entry of the device's table, in every conceivable encoding; the assembler decides which exist."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def width(kind: str, entry) -> int:
 
 
 def lines_of(entry) -> list[str]:
-    """Candidate lines of an entry (see conftest.Entry)."""
+    """Candidate lines for an entry (see conftest.Entry)."""
     name = entry.mnemonic
     if name in EXAMPLES:
         return [f"{name} {operands}".strip() for operands in EXAMPLES[name]]

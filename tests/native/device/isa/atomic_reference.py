@@ -1,4 +1,4 @@
-"""What atomic operations leave in memory: new value from old value and operand(s), as integers of the given size."""
+"""The effect of atomic operations: the new value from the old one and the operand(s), as integers of the given size."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""C functions compiled for gfx942 and for this machine from one source, run lane by lane on the same arguments."""
+"""C functions compiled from one source for gfx942 and for this machine, run lane by lane on the same arguments."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ class CompiledFunctions:
         return out
 
     def on_device(self, probe: Path, arguments: dict[str, list[np.ndarray]]) -> dict[str, np.ndarray]:
-        """Results of functions, from their arguments' bits: of each the same number of values, a multiple of 64."""
+        """Results of functions, from their arguments' bits: the same number of values for each, a multiple of 64."""
         waves = next(iter(arguments.values()))[0].size // LANES
         batch = Batch(self._code, waves * len(arguments), vgprs=VGPRS, scratch=SCRATCH)
         batch.input["sgpr"][:, STACK_POINTER] = 0

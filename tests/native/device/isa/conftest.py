@@ -39,7 +39,7 @@ def assembler() -> Assembler:
 
 @pytest.fixture
 def random(request: pytest.FixtureRequest) -> np.random.Generator:
-    """The same numbers for the same test, every time."""
+    """Random numbers that are the same in every run of a test."""
     return np.random.default_rng(zlib.crc32(request.node.name.encode()))
 
 
@@ -57,7 +57,7 @@ def library() -> Library:
 
 @dataclass(frozen=True)
 class Apertures:
-    """Where the LDS and private memory begin in the flat address space."""
+    """The start addresses of the LDS and private memory in the flat address space."""
 
     shared: int
     private: int
@@ -77,7 +77,7 @@ class Entry:
     mnemonic: str
     unit: int
     destinations: int
-    bytes: int  # a lane, of a memory access
+    bytes: int  # per lane, of a memory access
     accumulates: bool
     packed: bool
     destination_type: str

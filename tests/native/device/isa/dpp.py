@@ -21,7 +21,7 @@ CONTROLS = {
     "wave_ror:1": (LANE - 1) % 64,
     "row_mirror": ROW | (15 - IN_ROW),
     "row_half_mirror": LANE & ~7 | (7 - (LANE & 7)),
-    # A lane that nothing is broadcast to has no bounds to leave: it reads itself.
+    # A lane that receives no broadcast cannot be out of bounds: it reads itself.
     "row_bcast:15": np.where(LANE >= 16, ROW - 1, LANE),
     "row_bcast:31": np.where(LANE >= 32, 31, LANE),
     "row_newbcast:6": ROW | 6,

@@ -1,4 +1,4 @@
-"""What the MODE register makes of an instruction's operands and results: rounding, denormals, overflow, output modifiers."""
+"""The effect of the MODE register on an instruction's operands and results: rounding, denormals, overflow, output modifiers."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class FloatMode:
         return self.bits & (FLOAT_BITS | HALF_SATURATES) == USUAL
 
     def rounding(self, sizes: Iterable[int]) -> Rounding:
-        """Of an instruction with floating-point operands and results of these sizes."""
+        """The rounding of an instruction with floating-point operands and results of these sizes."""
         return Rounding(self.bits >> (2 if {16, 64} & set(sizes) else 0) & 3)
 
     def keeps_operands(self, size: int) -> bool:
@@ -52,8 +52,8 @@ class FloatMode:
         return bits if self.keeps_results(size) else flushed(bits, size)
 
     def modified(self, bits: int, size: int, modifier: str, rounding: Rounding) -> int:
-        """Behind "mul:2", "mul:4" or "div:2", which count where denormal results are flushed, without the IEEE bit. Zeros
-        and what is flushed become +0."""
+        """After "mul:2", "mul:4" or "div:2", which take effect only if denormal results are flushed and the IEEE bit is off.
+        Zeros and flushed values become +0."""
         if not modifier or self.keeps_results(size) or self.bits & IEEE_BIT or is_nan(bits, size):
             return bits
         number = float_of(bits, size)
@@ -69,7 +69,7 @@ def flushed(bits: int, size: int) -> int:
 
 
 def parts(bits: int, whole: int, size: int) -> list[int]:
-    """The floats of `size` bits in `whole` bits."""
+    """The floats of `size` bits contained in `whole` bits."""
     return [bits >> at & (1 << size) - 1 for at in range(0, whole, size)]
 
 

@@ -1,4 +1,4 @@
-"""What a DS instruction does to the LDS and to registers, byte by byte."""
+"""The effect of a DS instruction on the LDS and on registers, byte by byte."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def read_expected(name: str, before, lane: int, at: list[int], size: int, memory
 
 
 def atomic_of(name: str) -> str | None:
-    """Its name in UPDATES, or None if it is none of those."""
+    """The instruction's name in UPDATES, or None if it has none."""
     match = re.fullmatch(r"ds_(pk_add|[a-z]+)(?:_rtn)?_(f16|bf16|[buif]\d+)", name)
     if not match or name in CROSS_LANE:
         return None
@@ -55,7 +55,7 @@ def atomic_of(name: str) -> str | None:
 
 
 def dword_model(memory: bytearray, at: int, size: int) -> list[int]:
-    """The dwords (or the narrower unit) of an access that are inside: their positions behind `at`."""
+    """The dwords (or narrower units) of an access that are inside the LDS, as offsets from `at`."""
     unit = min(size, 4)
     return [i for i in range(0, size, unit) if at + i + unit <= len(memory)]
 
@@ -76,7 +76,7 @@ def offsets_of(line: str, size: int) -> list[int]:
 
 
 def edge_expected(name: str, line: str, before, size: int):
-    """LDS and registers afterwards: addresses are modulo 2**32, dwords outside read 0 and are not written."""
+    """LDS and registers afterwards: addresses are modulo 2**32; dwords outside read as 0 and are not written."""
     memory, vgpr = bytearray(before["lds"].tobytes()), before["vgpr"].copy()
     lanes = np.flatnonzero(lanes_of(int(before["sgpr"][EXEC]) | int(before["sgpr"][EXEC + 1]) << 32))
     offsets = offsets_of(line, size)

@@ -1,4 +1,4 @@
-"""Random operands that find bugs: special values of every format among random bits."""
+"""Random operands that are likely to expose bugs: special values of every format among random bits."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SPECIAL = {16: SPECIAL16, 32: SPECIAL32, 64: SPECIAL64}
 
 
 def draw(random: np.random.Generator, shape, bits: int) -> np.ndarray:
-    """`bits` (16, 32, 64) random bits an element (uint64): specials, small integers, near floats, or anything."""
+    """`bits` (16, 32, 64) random bits per element (uint64): special values, small integers, near floats, or anything."""
     top = (1 << bits) - 1
     anything = random.integers(0, top, shape, np.uint64, endpoint=True)
     special = random.choice(np.array(SPECIAL[bits], np.uint64), shape)
@@ -32,7 +32,7 @@ def draw(random: np.random.Generator, shape, bits: int) -> np.ndarray:
 
 
 def near_floats(random: np.random.Generator, shape, bits: int) -> np.ndarray:
-    """Floats of magnitudes around one, so that sums, products and comparisons of several are interesting."""
+    """Floats with magnitudes around one, so that sums, products and comparisons of several of them are interesting."""
     scale = np.exp2(random.integers(-12, 12, shape))
     numbers = random.standard_normal(shape) * scale
     rounded = np.where(random.random(shape) < 0.3, np.rint(numbers * 2) / 2, numbers)

@@ -1,19 +1,19 @@
-// Runs instructions of the device engine alone: no HIP, no ROCr, no timing. Tests drive it.
+// Runs instructions on the device engine alone: no HIP, no ROCr, no timing. Driven by tests.
 //
 //   rpd_isa_probe run     < cases    > results    binary, see below
 //   rpd_isa_probe run-lds-check                   the same with the device's option lds-check
-//   rpd_isa_probe decode  < code     > lines      one line an instruction from the start of the code:
+//   rpd_isa_probe decode  < code     > lines      one line per instruction from the start of the code:
 //                                                 "<offset> ok|refused <text as the device has it>"
-//   rpd_isa_probe survey  < sections > counts     of each section (its size in 4 bytes, then the code), see survey.h
+//   rpd_isa_probe survey  < sections > counts     for each section (its size in 4 bytes, then the code), see survey.h
 //   rpd_isa_probe list               > lines      every entry of the table, see list_all
-//   rpd_isa_probe classes            > lines      of every entry what counters and costs go by, see list_classes
-//   rpd_isa_probe costs              > lines      "<mnemonic> <cycles until its wave can issue again, at the least> <cycles
+//   rpd_isa_probe classes            > lines      the classes of every entry that counters and costs use, see list_classes
+//   rpd_isa_probe costs              > lines      "<mnemonic> <least cycles until its wave can issue again> <cycles
 //   that its unit is busy>"
 //
-// A run's input: Header, the code, then header.cases times a case: CaseHeader, 128 SGPRs, header.vgprs * 64 VGPRs
+// Input of a run: Header, the code, then header.cases cases: CaseHeader, 128 SGPRs, header.vgprs * 64 VGPRs
 // ([register][lane]), header.agprs * 64 AGPRs, LDS bytes, scratch bytes of each of the 64 lanes, memory bytes.
-// Output: for each case ResultHeader and the same state behind it. All words little-endian.
-// Code lies at kCodeAddress. Global memory lies across a 4 GiB boundary, so that address carries matter.
+// Output: for each case a ResultHeader, followed by the same state. All words are little-endian.
+// The code is at kCodeAddress. Global memory spans a 4 GiB boundary, so that address carries matter.
 #include <sys/mman.h>
 
 #include <cstdio>
@@ -37,7 +37,7 @@ namespace {
 constexpr uint64_t kCodeAddress = 0x10000;
 constexpr uint64_t kMemoryAddress = 0x100000000ull - 0x1000;
 constexpr uint64_t kApertureBytes = 0x100100000ull;
-constexpr uint32_t kRegisters = 512;         // of each kind, whatever the case lists
+constexpr uint32_t kRegisters = 512;         // of each kind, regardless of how many the case lists
 constexpr uint32_t kInstructionLimit = 100000;
 
 struct Header {
@@ -61,7 +61,7 @@ class SilentObserver : public Observer {
   void wait(Wave&, unsigned, unsigned) override {}
 };
 
-// Device memory: an aperture that takes no room until it is touched.
+// Device memory: an aperture that takes up no memory until it is touched.
 class Aperture {
  public:
   Aperture() {

@@ -8,8 +8,8 @@ cut bits out, { a, b } joins them, ** is a power.
     state = {"S0": Bits(3), "S1": Bits(4), "D0": Bits(0)}
     program.run(state)          # state["D0"].bits == 7, state["D0"].written == 0xffffffff
 
-Integers are exact until they are stored, so overflow shows only where the hardware's does. Floating point rounds once, to
-nearest even unless pseudocode_values.rounded says otherwise. An operation on a NaN gives its first one, quieted.
+Integers are exact until they are stored, so overflow occurs only where it does in hardware. Floating point rounds once, to
+nearest even unless pseudocode_values.rounded says otherwise. An operation with NaN operands returns the first one, quieted.
 """
 
 from __future__ import annotations

@@ -45,7 +45,7 @@ def rounding(function: Callable[[float], float]) -> Callable[[Value], Value]:
 
 
 def through(function: Callable[[float], float]) -> Callable[[Value], Value]:
-    """A function of reals in double precision; outside its domain it is NaN."""
+    """A function of reals in double precision; NaN outside its domain."""
 
     def apply(v: Value) -> Value:
         if is_nan(v.bits, v.size):
@@ -114,7 +114,7 @@ def integer_to_float(size: int) -> Callable[[Value], Value]:
 
 
 def float_to_float(size: int) -> Callable[[Value], Value]:
-    """A conversion that an instruction does: unlike a cast, it quiets NaNs."""
+    """A conversion performed by an instruction: unlike a cast, it quiets NaNs."""
     return lambda v: quiet(cast_to("F", size, v)) if is_nan(v.bits, v.size) else cast_to("F", size, v)
 
 

@@ -1,4 +1,4 @@
-"""What pseudo-code reads and writes: named bits, places in them, and the machine that holds them."""
+"""The storage that pseudo-code reads and writes: named bits, places in them, and the machine that holds them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pseudocode_values import Value, cast_to, convert
 
 
 class Bits:
-    """Storage: bits, and which of them were written. A variable also remembers the type it was assigned."""
+    """Storage: bits, and which of them have been written. A variable also remembers the type that it was assigned."""
 
     def __init__(self, bits: int = 0, kind: str = "B", size: int = 0):
         self.bits, self.kind, self.size, self.written = bits, kind, size, 0
@@ -34,7 +34,7 @@ class Return(Exception):
 
 @dataclass
 class Machine:
-    """What a program runs on: named storage, arrays of storage ("VGPR", "MEM"), and other instructions to call."""
+    """The machine on which a program runs: named storage, arrays of storage ("VGPR", "MEM"), and instructions to call."""
 
     state: dict[str, object]
     call: Callable[[str, list[Value]], Value] | None = None
@@ -46,11 +46,11 @@ Run = Callable[[Machine], Value]
 
 @dataclass
 class Place:
-    """Bits of a storage that an expression names: readable, and assignable on the left."""
+    """Bits of storage that an expression names: readable, and assignable on the left side."""
 
     storage: Bits
     offset: int
-    size: int  # 0: all that a variable holds
+    size: int  # 0: everything that a variable holds
     kind: str
     reverse: bool = False
 

@@ -1,4 +1,4 @@
-"""Words of the pseudo-code, and what literals and type suffixes mean."""
+"""Tokens of the pseudo-code, and the meaning of literals and type suffixes."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def tokenize(text: str) -> list[tuple[str, str]]:
         kind = match.lastgroup
         word = match.group(kind)
         if kind == "name" and word in KEYWORDS:
-            # "in" is also the name of a variable: an index or an assignment follows that one.
+            # "in" is also the name of a variable, which is then followed by an index or an assignment.
             rest = text[match.end() :].lstrip()
             kind = "name" if word == "in" and rest[:1] in "[=:" else "keyword"
         tokens.append((kind, word))

@@ -42,7 +42,7 @@ class Value:
 
 
 class Rounding(IntEnum):
-    """As the MODE register encodes it."""
+    """Rounding modes, as the MODE register encodes them."""
 
     NEAREST = 0
     UP = 1
@@ -55,7 +55,7 @@ _rounding = [Rounding.NEAREST]
 
 @contextmanager
 def rounded(how: Rounding) -> Iterator[None]:
-    """In this block all floating-point results round so."""
+    """Sets the rounding of all floating-point results in the block."""
     _rounding.append(how)
     try:
         yield
@@ -90,7 +90,7 @@ def bits_of_float(number: float, size: int) -> int:
 
 
 def rounded_integer(magnitude: Fraction, away: bool | None) -> int:
-    """away: from zero, or toward it; None: to the nearest, halves to even."""
+    """away: True rounds away from zero, False toward it; None rounds to nearest, ties to even."""
     if away is None:
         return round(magnitude)
     return math.ceil(magnitude) if away else math.floor(magnitude)
@@ -114,7 +114,7 @@ def bits_of_fraction(number: Fraction, size: int, negative_zero: bool = False) -
         encoded = mantissa
     else:
         encoded = mantissa + ((exponent + bias - 1) << fraction_bits)  # the hidden bit adds the missing one
-    largest = infinity(size, False) - (away is False)  # toward zero nothing finite becomes infinite
+    largest = infinity(size, False) - (away is False)  # rounding toward zero, nothing finite becomes infinite
     return (int(negative) << (size - 1)) | min(encoded, largest)
 
 
@@ -143,7 +143,7 @@ def convert(bits: int, kind: str, size: int) -> Value:
 
 
 def cast_to(kind: str, size: int, value: Value) -> Value:
-    """A cast between formats of one family keeps the value, from bits to float keeps the bits."""
+    """A cast between formats of one family keeps the value; one from bits to float keeps the bits."""
     if value.kind == "P":
         return value
     if kind == "F" and value.kind == "F":
@@ -158,7 +158,7 @@ def cast_to(kind: str, size: int, value: Value) -> Value:
 
 
 def widen_nan(value: Value, size: int) -> int:
-    """Keeps sign, payload and whether it signals, so that isSignalNAN(64'F(x)) means something."""
+    """Keeps sign, payload and whether the NaN signals, so that isSignalNAN(64'F(x)) is meaningful."""
     shift = FRACTION_BITS[size] - FRACTION_BITS[value.size]
     payload = value.bits & ((1 << FRACTION_BITS[value.size]) - 1)
     payload = payload << shift if shift > 0 else payload >> -shift
@@ -194,7 +194,7 @@ def arithmetic(op: str, a: Value, b: Value) -> Value:
 
 
 def first_nan(*operands: Value) -> Value | None:
-    """The first NaN among the operands, quieted: that is what an operation on it gives."""
+    """The first NaN among the operands, quieted: the result of an operation on it."""
     for v in operands:
         if is_nan(v.bits, v.size):
             return Value("F", v.size, v.bits | 1 << (FRACTION_BITS[v.size] - 1))
@@ -213,7 +213,7 @@ def float_arithmetic(op: str, a: Value, b: Value, size: int) -> Value:
                 if x == 0 or x != x:
                     return real(math.nan, size)
                 return Value("F", size, infinity(size, math.copysign(1, x) != math.copysign(1, y)))
-            # A double's quotient of two singles (or halves) rounds like the exact one.
+            # The quotient of two singles (or halves) in double precision rounds like the exact one.
             return real(x / y, size)
         return real(x + y if op == "+" else x - y if op == "-" else x * y, size)
     except OverflowError:
@@ -229,7 +229,7 @@ def exact_arithmetic(op: str, x: float, y: float, size: int) -> Value:
 
 
 def negative_zero_sum(x: float, y: float) -> bool:
-    """The sign of a sum that is zero: that of both, or by the rounding."""
+    """The sign of a zero sum: that of both operands, or the one that the rounding mode gives."""
     negative = [math.copysign(1, v) < 0 for v in (x, y)]
     return negative[0] if negative[0] == negative[1] else _rounding[-1] == Rounding.DOWN
 
@@ -253,7 +253,7 @@ def fused_multiply_add(a: Value, b: Value, c: Value) -> Value:
             product = sign  # finite: only z decides
         return real(product + z, size)
     product = exact(a) * exact(b)
-    # Only a sum of two zeros has the sign of both; one that cancels has the rounding's.
+    # Only a sum of two zeros has their sign; a sum that cancels out has the sign that the rounding mode gives.
     zero = negative_zero_sum(sign, z if product == 0 else -sign)
     return Value("F", size, bits_of_fraction(product + exact(c), size, zero))
 

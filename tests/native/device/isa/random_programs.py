@@ -1,7 +1,7 @@
-"""Random programs for one wave, and what they should do: each step is a line or block of assembly and its own oracle.
+"""Random programs for one wave, and their expected effect: each step is a line or block of assembly with its own oracle.
 
 Steps compute from v0 to v11 and s8 to s17 into v12 to v15 and s20, s21; moves between them carry results on. Conditions,
-loops and divergence nest. MODE changes on the way; the LDS is small, and addresses leave it.
+loops and divergence are nested. MODE changes along the way; the LDS is small, and some addresses lie outside it.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class Wave(State):
         self.observe: Callable[[str, Wave], None] | None = None
 
     def did(self, text: str) -> None:
-        """These instructions, without branches, have just been executed."""
+        """To be called when these instructions, without branches, have just been executed."""
         if self.observe:
             self.observe(text, self)
 
@@ -70,7 +70,7 @@ class Wave(State):
             self.vgpr[RESULT_VGPR + i][lane] = bits >> 32 * i & 0xFFFFFFFF
 
     def arrays(self) -> dict[str, np.ndarray]:
-        """As the model of the LDS has a state."""
+        """The state in the form that the model of the LDS uses."""
         return {"vgpr": np.array(self.vgpr, np.uint32), "sgpr": np.array(self.sgpr, np.uint32),
                 "lds": np.frombuffer(bytes(self.lds), np.uint8)}  # fmt: skip
 
@@ -206,7 +206,7 @@ class Scalar(Step):
 
 @dataclass
 class Move(Step):
-    """Carries a result on."""
+    """Moves a result to where later steps read it."""
 
     to: int
     source: int
@@ -262,7 +262,7 @@ class SetExec(Step):
 
 @dataclass
 class Lds(Step):
-    """An access at an address made of v0: in the LDS, behind it, or below it."""
+    """An access at an address computed from v0: inside the LDS, beyond it, or below it."""
 
     name: str
     line: str
@@ -282,7 +282,7 @@ class Lds(Step):
 
 @dataclass
 class WithImmediate(Step):
-    """SOPK: a constant that is extended."""
+    """SOPK: with a constant that is extended."""
 
     mnemonic: str
     value: int
@@ -384,7 +384,7 @@ class If(Step):
 
 @dataclass
 class Diverge(Step):
-    """Lanes of a mask do the body, as compilers write it."""
+    """The lanes of a mask execute the body, in the form that compilers emit."""
 
     depth: int
     label: str
@@ -439,7 +439,7 @@ class Loop(Step):
 
 
 def dpp_and_sdwa(form: Form) -> bool:
-    """Plain 32- and 16-bit instructions of one or two sources, which may have these encodings."""
+    """Plain 32- and 16-bit instructions with one or two sources, which may have these encodings."""
     shape = form.shape
     narrow = all(operand.size <= 32 for operand in (*shape.sources, shape.result)) and not is_packed(form)
     plain = all(source == V for source in form.sources) and not form.clamp and not form.output_modifier
@@ -454,7 +454,7 @@ def plain_compare(form: Form) -> bool:
 
 @dataclass
 class Programs:
-    """What programs are made of: what the assembler takes of all that the pseudo-code defines and the device knows."""
+    """The building blocks of programs: all that the assembler accepts, the pseudo-code defines and the device knows."""
 
     library: Library
     vectors: list[list[Form]] = field(default_factory=list)  # by mnemonic
@@ -502,13 +502,13 @@ class Programs:
 def interpreted(library: Library, mnemonic: str) -> bool:
     try:
         library.program(mnemonic)
-    except Exception:  # the parser's own, of many kinds: test_pseudocode.py reports them
+    except Exception:  # the parser raises many kinds: test_pseudocode.py reports them
         return False
     return True
 
 
 def lds_lines(known) -> list[tuple[str, str]]:
-    """(name, line) of accesses whose data and results do not overlap the address."""
+    """(name, line) of accesses whose data and results do not overlap with the address."""
     lines = []
     for name in known:
         match = re.fullmatch(r"ds_(read|write)(2|2st64)?_([bui])(\d+)(_d16)?(_hi)?", name)
@@ -603,6 +603,6 @@ class Drawer:
 
 
 def random_mask(random: np.random.Generator) -> int:
-    """Some sparse (the interpreter is slow), some full."""
+    """A sparse mask (the interpreter is slow) or a full one."""
     lanes = random.random(LANES) < random.choice([0.1, 0.3, 0.9])
     return mask_of(lanes) or 1

@@ -1,4 +1,4 @@
-"""What operands an instruction has, read off its pseudo-code, and the assembly forms that exercise it."""
+"""An instruction's operands, derived from its pseudo-code, and the assembly forms that exercise it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-# Where operands live in the tests: room for four registers each.
+# The registers of operands in the tests, with room for four registers each.
 SOURCE_VGPR = (0, 4, 8)
 RESULT_VGPR = 12
 SOURCE_SGPR = (8, 10, 12)
@@ -34,7 +34,7 @@ class Shape:
 
 
 def format_of(name: str, text: str) -> Format | None:
-    """How `text` uses the operand `name`: the widest access, and F if any of that size is floating."""
+    """How `text` uses the operand `name`: the widest access, and F if any access of that size is floating-point."""
     typed = re.findall(rf"\b{name}(?:\[[^\]]*\])?\.([uifb])(\d+)", text)
     sliced = [int(high) + 1 for high in re.findall(rf"\b{name}(?:\.[uifb]\d+)?\[(\d+) ?:", text)]
     if not typed and not sliced and not re.search(rf"\b{name}\b", text):
@@ -48,14 +48,14 @@ def format_of(name: str, text: str) -> Format | None:
 def shape_of(text: str) -> Shape:
     sources = [format_of(f"S{i}", text) for i in range(3)]
     count = max((i + 1 for i, s in enumerate(sources) if s), default=0)
-    # Half a register, and zeros above it.
+    # Half a register, with zeros above.
     half = re.search(r"D0 = \{ 16'0, tmp\.([uif])16 \}", text)
     result = Format(half[1].upper(), 16) if half else format_of("D0", text)
     return Shape(tuple(s or Format("B", 32) for s in sources[:count]), result)
 
 
 def constant_bits(text: str, operand: Format) -> int:
-    """What an inline constant or literal means in an operand: `text` as the assembler reads it."""
+    """The bits of an inline constant or literal in an operand: `text` as the assembler reads it."""
     mask = (1 << max(operand.size, 32)) - 1
     if text in INLINE_FLOATS:
         number = INLINE_FLOATS[text]
@@ -94,7 +94,7 @@ def register(kind: str, first: int, count: int) -> str:
 
 @dataclass(frozen=True)
 class Form:
-    """One line of assembly and what the oracle must know of it."""
+    """One line of assembly, and what the oracle must know about it."""
 
     mnemonic: str
     text: str
@@ -147,7 +147,7 @@ FLAG_OUT = {"v_div_scale_f32", "v_div_scale_f64", "v_mad_u64_u32", "v_mad_i64_i3
 def vector_forms(mnemonic: str, shape: Shape) -> list[Form]:
     """Candidates: e32 and e64 with all kinds of sources, then modifiers."""
     forms = []
-    # What op_sel_hi makes of a constant is a matter for test_packed.py.
+    # The effect of op_sel_hi on a constant is left to test_packed.py.
     for sources in source_choices(shape, [] if mnemonic.startswith("v_pk_") else CONSTANTS):
         forms.append(vector_form(mnemonic, shape, sources, "_e32"))
         forms.append(vector_form(mnemonic, shape, sources, "_e64"))
@@ -194,7 +194,7 @@ def scalar_forms(mnemonic: str, shape: Shape, compare: bool) -> list[Form]:
     """SOP1, SOP2 and SOPC. Result in s[20:21], sources from s8."""
     forms = []
     shape = Shape(tuple(Format(s.kind, max(s.size, 32)) for s in shape.sources), shape.result)  # there are no others
-    # Whether the literal of this one is signed is not documented; no compiler gives it one.
+    # Whether this instruction's literal is signed is not documented; no compiler emits one.
     constants = [c for c in CONSTANTS if not (mnemonic == "s_flbit_i32_i64" and c.text.startswith("0x"))]
     for sources in source_choices(shape, constants):
         sources = tuple(S if s.kind == "v" else s for s in sources)

@@ -1,4 +1,4 @@
-"""SDWA selectors: what they take of an operand, and where they put a result."""
+"""SDWA selectors: the part of an operand that they take, and the place of a result."""
 
 from __future__ import annotations
 

@@ -16,16 +16,16 @@ class Survey {
  public:
   explicit Survey(const std::string& isa_name) : disassembler_(isa_name) {}
 
-  // Writes a line "section <instructions> <distinct mnemonics>", then for each mnemonic "ok <count> <mnemonic>" and for
-  // each reason of a refusal "refused <count> <mnemonic>\t<reason>\t<first such instruction>".
+  // Writes a line "section <instructions> <distinct mnemonics>", then for each mnemonic "ok <count> <mnemonic>", and for
+  // each reason for refusal "refused <count> <mnemonic>\t<reason>\t<first such instruction>".
   void section(const std::vector<uint32_t>& code, std::ostream& out);
 
  private:
-  // A kind: all instructions of a mnemonic that run, or that are refused for the same reason.
+  // All instructions of a mnemonic that run, or that are refused for the same reason.
   struct Kind {
     std::string mnemonic, problem, example;
   };
-  // The first word of an instruction tells its size, and everything about one of four bytes.
+  // The first word of an instruction determines its size, and, if that is four bytes, everything else about it.
   struct Known {
     uint8_t words;
     uint32_t kind;

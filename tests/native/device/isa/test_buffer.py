@@ -17,7 +17,7 @@ BASE = 0x800  # of the buffer, in memory; the buffer lies across 4 GiB
 
 @dataclass(frozen=True)
 class Buffer:
-    """`records` and `stride` as the descriptor has them; soffset in s8."""
+    """`records` and `stride` are the descriptor's; soffset is in s8."""
 
     stride: int
     records: int
@@ -41,7 +41,7 @@ class Case:
 
     @property
     def unit(self) -> int:
-        """Bytes that are in range together."""
+        """Size of the unit that is in range as a whole or not at all, in bytes."""
         return self.access.size if self.access.kind == "atomic" else min(4, self.access.size)
 
 
@@ -62,7 +62,7 @@ def cases_of(name: str) -> list[Case]:
 
 
 def place(random: np.random.Generator, case: Case, state: np.void) -> tuple[np.ndarray, np.ndarray]:
-    """Descriptor and addresses into the registers: (offset in memory, bytes in range) of each lane."""
+    """Puts descriptor and addresses into the registers. Returns (offset in memory, bytes in range) for each lane."""
     buffer, align = case.buffer, max(case.access.size if case.access.kind == "atomic" else min(4, case.access.size), 1)
     base = MEMORY_ADDRESS + BASE
     state["sgpr"][4:9] = [base & 0xFFFFFFFF, base >> 32 | buffer.stride << 16, buffer.records, 0x00027000, buffer.scalar_offset]
@@ -90,7 +90,7 @@ def expected(case: Case, before: np.void, where: np.ndarray, available: np.ndarr
     for lane in np.flatnonzero(enabled):
         at, count = int(where[lane]), int(available[lane])
         data = [int(word) for word in before["vgpr"][DATA:, lane]]
-        # The access runs on a copy, of which only what is in range goes in and out.
+        # The access runs on a copy; only the part that is in range is copied in and out.
         window = bytearray(memory[at : at + count] if count else b"").ljust(access.size, b"\0")
         if access.kind == "load":
             words = load(access, window, 0, data)
@@ -160,7 +160,7 @@ def test_lane_numbers_as_indices(assembler, probe, random) -> None:
 @pytest.mark.parametrize("adds_lane", [False, True])
 @pytest.mark.parametrize("index_stride", [8, 16, 32, 64])
 def test_swizzled_buffers(assembler, probe, random, index_stride: int, adds_lane: bool) -> None:
-    """Neighbours' dwords lie together: the same dword of `index_stride` of them, then the next one."""
+    """Neighbours' dwords are stored together: the same dword of `index_stride` elements, then the next dword."""
     stride, records = 12, 100
     code = assembler.assemble(["buffer_load_dword v4, v[2:3], s[4:7], s8 idxen offen offset:4"])
     batch = Batch(code, 1, memory=MEMORY)

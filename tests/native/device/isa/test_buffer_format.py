@@ -9,7 +9,7 @@ from wave import LANES, MEMORY_ADDRESS, Batch
 import numpy as np
 import pytest
 
-# Widths from X on: what the names say, from the last number to the first.
+# Widths from X on: the numbers in the names, from the last to the first.
 DATA = {"8": 1, "16": 2, "8_8": 3, "32": 4, "16_16": 5, "10_11_11": 6, "11_11_10": 7, "10_10_10_2": 8, "2_10_10_10": 9,
         "8_8_8_8": 10, "32_32": 11, "16_16_16_16": 12, "32_32_32": 13, "32_32_32_32": 14}  # fmt: skip
 NUMBERS = {"UNORM": 0, "SNORM": 1, "USCALED": 2, "SSCALED": 3, "UINT": 4, "SINT": 5, "FLOAT": 7}
@@ -104,7 +104,7 @@ def range_of(count: int, half: bool) -> str:
 
 @pytest.mark.parametrize("half", [False, True])
 def test_loads_by_the_instructions_format(assembler, probe, random, half: bool) -> None:
-    """Components that the format does not have read 0."""
+    """Components that the format does not have read as 0."""
     for data, number in FORMATS:
         lines = [
             f"tbuffer_load_format_{'d16_' * half}{name} {range_of(count, half)}, v2, s[4:7], 0 "
@@ -134,7 +134,7 @@ def test_loads_by_the_instructions_format(assembler, probe, random, half: bool) 
     ("data", "number"), [("8_8_8_8", "UNORM"), ("16_16", "SINT"), ("32", "FLOAT"), ("2_10_10_10", "SNORM")]
 )
 def test_loads_by_the_buffers_format(assembler, probe, random, data: str, number: str) -> None:
-    """The descriptor says where each component comes from: 0, 1, or X, Y, Z, W."""
+    """The descriptor selects the source of each component: 0, 1, or X, Y, Z, W."""
     size, fields = element_bytes(data), widths(data)
     sources = [0, 1, *(4 + i for i in range(len(fields)))]
     batch = batch_of(assembler, ["buffer_load_format_xyzw v[8:11], v2, s[4:7], 0 idxen"] * 20, random, size)
@@ -151,7 +151,7 @@ def test_loads_by_the_buffers_format(assembler, probe, random, data: str, number
 
 
 def draw_registers(random: np.random.Generator, number: str, half: bool) -> np.ndarray:
-    """[4, lane] register bits around what the formats hold."""
+    """Random register bits [4, lane], of about the magnitude that the formats can hold."""
     if number in ("UINT", "SINT"):
         small = random.integers(-600, 600, (4, LANES))
         return np.where(random.random((4, LANES)) < 0.5, small, random.integers(-(2**31), 2**31, (4, LANES))) & (
@@ -188,7 +188,7 @@ def stored(bits: int, width: int, number: str, half: bool) -> int:
         return int(np.float32(value).view(np.uint32))
     if width == 16:
         return int(np.float16(value).view(np.uint16))
-    # Unsigned floats are cut: the largest that is not above.
+    # Unsigned floats are truncated: the largest one that is not above the value.
     return max((raw for raw in range(0x1F << (width - 5)) if float_value(raw, width) <= max(value, 0.0)), default=0)
 
 

@@ -1,4 +1,4 @@
-"""What counters and costs go by stands in an instruction's entry of the table; its name in LLVM says the same."""
+"""The classes that counters and costs use are in an instruction's table entry; they must agree with its name in LLVM."""
 
 import re
 import subprocess

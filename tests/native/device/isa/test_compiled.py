@@ -1,4 +1,4 @@
-"""What clang makes of C for gfx942, run on the device, against the same C on this machine, bit for bit."""
+"""C compiled by clang for gfx942 and run on the device, compared bit for bit with the same C on this machine."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ IN_RANGE = [
 
 
 def guarded_division(kind: str, op: str) -> str:
-    """Where C leaves the quotient undefined, something else."""
+    """The body of a division that returns 5 where C leaves the quotient undefined."""
     if kind[0] == "u":
         return f"return b ? a {op} b : 5;"
     return f"return b > 0 && a != (1ul << {int(kind[1:]) - 1}) ? a {op} b : 5;"
@@ -168,7 +168,7 @@ def draw_arguments(random: np.random.Generator, function: Function, waves: int) 
 
 
 def nan_is_nan(values: np.ndarray, kind: str) -> np.ndarray:
-    """Which NaN an operation gives differs between processors: all become one."""
+    """Processors differ in the NaN that an operation returns: all NaNs become one."""
     if kind not in ("f32", "f64"):
         return values
     floats = values.view({"f32": "<f4", "f64": "<f8"}[kind])

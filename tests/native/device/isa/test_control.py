@@ -61,11 +61,11 @@ def test_calls_and_returns(assembler, probe):
     assert not after["faulted"], after["fault"]
     assert after["sgpr"][0] == 0x10E
     assert scalar64(after, 2) == CODE_ADDRESS + 4
-    assert scalar64(after, 30) == CODE_ADDRESS + 4 + 8 + 4 + 4 + 0  # behind s_swappc
+    assert scalar64(after, 30) == CODE_ADDRESS + 4 + 8 + 4 + 4 + 0  # after s_swappc
 
 
 def test_divergence_through_saveexec(assembler, probe, random):
-    """if (v0 < v1) v2 = 1 else v2 = 2, as compilers write it."""
+    """if (v0 < v1) v2 = 1 else v2 = 2, in the form that compilers emit."""
     text = """v_cmp_lt_u32_e32 vcc, v0, v1
         s_and_saveexec_b64 s[2:3], vcc
         s_xor_b64 s[2:3], exec, s[2:3]

@@ -1,4 +1,4 @@
-"""Every instruction that LLVM's disassembler finds in any opcode of a gfx942, and which of them the device does not know."""
+"""Every instruction that LLVM's disassembler finds for any opcode of gfx942, and those that the device does not know."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LACKING = {
     # trap handlers and debuggers
     "s_cbranch_cdbgsys", "s_cbranch_cdbgsys_and_user", "s_cbranch_cdbgsys_or_user", "s_cbranch_cdbguser", "s_endpgm_saved",
     "s_rfe_b64", "s_rfe_restore_b64", "s_sendmsghalt", "s_setkill",
-    # scalar scratch accesses, and what concerns address translation, scalar stores and pixels
+    # scalar scratch accesses, address translation, scalar stores and pixels
     *(f"s_scratch_{way}_dword{width}" for way in ("load", "store") for width in ("", "x2", "x4")),
     "s_atc_probe", "s_atc_probe_buffer", "s_dcache_discard", "s_dcache_discard_x2", "s_endpgm_ordered_ps_done",
     "v_screen_partition_4se_b32",
@@ -76,5 +76,5 @@ def test_what_the_device_does_not_know_is_listed(probe, known):
         kind, _, name = line.partition("\t")[0].partition(" ")
         if kind in ("ok", "refused"):
             (lacking if "does not know" in line else found).add(name.split()[-1])
-    assert len(known.keys() & found) > 1050  # the words do reach the instructions
+    assert len(known.keys() & found) > 1050  # the generated words do reach the instructions
     assert lacking == LACKING

@@ -8,11 +8,11 @@ from wave import Batch
 import pytest
 from assembly_forms import lines_of
 
-# Not in gfx942's assembler; the table has them for the code of its relatives.
+# Not in gfx942's assembler; the table has them for the code of related targets.
 OTHER_TARGETS = {"buffer_invl2", "buffer_wbinvl1", "buffer_wbinvl1_vol", "v_mad_mix_f32", "v_mad_mixlo_f16", "v_mad_mixhi_f16"}
-# Accepted by the assembler, refused by the device on purpose: by a part of the line.
+# Accepted by the assembler but deliberately refused by the device, identified by part of the line.
 REFUSED_ON_PURPOSE = (
-    "src_shared_base",  # what 32 bits of an aperture register give is not documented
+    "src_shared_base",  # the result of a 32-bit read of an aperture register is not documented
     *(f"v_pk_fmac_f16{form}" for form in ("_dpp", "_sdwa")),  # two halves, by an encoding of unpacked instructions
     *(f"v_pk_fmac_f16{form} v16, {operands}" for form in ("", "_e64")
       for operands in ("-v4", "|", "-|", *(f"v4, v8 {modifier}" for modifier in ("op_sel:[1", "op_sel:[0,1", "mul:", "div:")))),
@@ -32,7 +32,7 @@ def decode(probe, code: bytes) -> list[tuple[str, str]]:
 
 @pytest.fixture(scope="module")
 def decoded(assembler, probe, known) -> dict[str, list[tuple[str, str, str]]]:
-    """Mnemonic -> (line, ok or refused, text as decoded) for each line that the assembler takes."""
+    """Mnemonic -> (line, ok or refused, text as decoded) for each line that the assembler accepts."""
     candidates = [(name, line) for name, entry in known.items() for line in dict.fromkeys(lines_of(entry))]
     accepted = set(assembler.accepted([line for _, line in candidates]))
     candidates = [(name, line) for name, line in candidates if line in accepted]

@@ -1,4 +1,4 @@
-"""MODE in instructions that the pseudo-code leaves open: mixed precision, division steps, fractions, the LDS's arithmetic."""
+"""MODE in cases that the pseudo-code leaves open: mixed precision, division steps, fractions, the LDS's arithmetic."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ BELOW_ONE = {16: 0x3BFF, 32: 0x3F7FFFFF, 64: 0x3FEFFFFFFFFFFFFF}
 
 
 def run(assembler, probe, random, line: str, sources: list[tuple[np.ndarray, int]], lds: np.ndarray | None = None):
-    """Of [WAVES * 64] operands (bits, width) in v0, v2, v4: modes of the lanes, and v6 and v7 (and the LDS's words)."""
+    """Runs on [WAVES * 64] operands (bits, width) in v0, v2, v4. Returns the lanes' modes, v6, v7 (and the LDS's words)."""
     batch = Batch(assembler.assemble([line]), WAVES, lds=0 if lds is None else lds.shape[1] * 4)
     batch.input["mode"] = random_modes(random, WAVES)
     for i, (bits, width) in enumerate(sources):
@@ -142,7 +142,7 @@ def test_fractions(assembler, probe, random, size):
 @pytest.mark.parametrize("size", [32, 64])
 @pytest.mark.parametrize("scaled", [False, True])
 def test_the_last_step_of_a_division(assembler, probe, random, size, scaled):
-    """v_div_fmas: where vcc says so the result is scaled back, and rounded once."""
+    """v_div_fmas: if vcc is set, the result is scaled back, and rounded once."""
     by, bias = {32: (64, 127), 64: (128, 1023)}[size]
 
     def reference(mode: FloatMode, *operands: int) -> int:
@@ -166,7 +166,7 @@ def test_the_last_step_of_a_division(assembler, probe, random, size, scaled):
 @pytest.mark.parametrize("operation", ["add", "min", "max"])
 @pytest.mark.parametrize("size", [32, 64])
 def test_atomics_of_the_lds_flush_denormals_and_round_to_nearest(assembler, probe, random, operation, size):
-    """Of ordinary numbers and denormals: what it makes of NaN is not documented."""
+    """With ordinary numbers and denormals: the result for NaN is not documented."""
     count = WAVES * LANES
     numbers = [draw(random, count, size) & np.uint64((1 << size - 1) - 1) for _ in range(2)]
     tiny = random.random((2, count)) < 0.5

@@ -10,7 +10,7 @@ from dpp import CONTROLS, IN_ROW, LANE, ROW
 
 
 def run(assembler, probe, random, line: str, waves: int = 6, **scalars: int):
-    """(before, after, enabled lanes) of random states; the first wave has all lanes, the second none."""
+    """(before, after, enabled lanes) of random states; the first wave has all lanes enabled, the second none."""
     batch = Batch(assembler.assemble([line]), waves, vgprs=24)
     batch.input["vgpr"] = random.integers(0, 2**32, batch.input["vgpr"].shape)
     exec_mask = random.integers(0, ALL_LANES, waves, np.uint64, endpoint=True)
@@ -80,7 +80,7 @@ MASKS = ["row_mask:0xf bank_mask:0xf", "row_mask:0xa bank_mask:0xf", "row_mask:0
 
 @pytest.mark.parametrize("control", CONTROLS)
 def test_dpp(assembler, probe, random, control):
-    """A disabled source lane is out of bounds: the lane keeps its value, or reads 0 where bound_ctrl says so."""
+    """A disabled source lane is out of bounds: the lane keeps its value, or reads 0 if bound_ctrl is set."""
     source = CONTROLS[control]
     forms = [(masks, bound) for masks in MASKS for bound in ("", " bound_ctrl:1")]
     modifiers = [f"{control} {masks}{bound}" for masks, bound in forms]
@@ -100,7 +100,7 @@ def test_dpp(assembler, probe, random, control):
 
 
 def test_a_broadcast_reaches_lanes_without_one_unchanged(assembler, probe):
-    """As rocWMMA's tests, made for hardware, expect of both broadcasts, with and without bound_ctrl."""
+    """As rocWMMA's tests, written for hardware, expect of both broadcasts, with and without bound_ctrl."""
     lines = [f"v_mov_b32 v2, v1\nv_mov_b32_dpp v2, v0 row_bcast:{last} row_mask:0xf bank_mask:0xf{bound}"
              for last in (15, 31) for bound in ("", " bound_ctrl:1")]  # fmt: skip
     batch = Batch(code := assembler.assemble(lines), len(lines))
@@ -112,7 +112,7 @@ def test_a_broadcast_reaches_lanes_without_one_unchanged(assembler, probe):
 
 
 def test_dpp_into_its_own_source(assembler, probe, random):
-    """Reductions shift a register into itself: all lanes are read before any is written."""
+    """Reductions shift a register into itself: all lanes must be read before any is written."""
     line = "v_add_u32_dpp v0, v0, v0 row_shr:1 row_mask:0xf bank_mask:0xf bound_ctrl:1"
     before, after, _ = run(assembler, probe, random, line)[0]
     shifted = np.where(IN_ROW >= 1, before["vgpr"][0][LANE - 1], 0).astype(np.uint32)

@@ -30,7 +30,7 @@ LDS = 65536
 
 
 def simple_cases(known) -> list[tuple[str, str, list[int], int]]:
-    """(name, line, byte offsets, bytes each) of plain and paired reads and writes."""
+    """(name, line, byte offsets, bytes of each) of plain and paired reads and writes."""
     cases = []
     for name in known:
         match = re.fullmatch(r"ds_(read|write)(2|2st64)?_([bui])(\d+)(_d16)?(_hi)?", name)
@@ -99,7 +99,7 @@ def test_the_address_register_may_be_a_result(assembler, probe):
 
 # ---- the edges of the workgroup's LDS ----
 
-SMALL = 256  # bytes of LDS: addresses are around its end, around 0, and far away
+SMALL = 256  # bytes of LDS: addresses lie around its end, around 0, and far away
 
 
 def edge_cases(known) -> list[tuple[str, str]]:
@@ -162,7 +162,7 @@ def test_atomics(assembler, probe, known, random):
     code = assembler.assemble(lines)
     batch = prepare(random, code, len(names))
     batch.input["entry"] = code.entry
-    batch.input["vgpr"][:, ADDRESS] = random.integers(0, 24, (len(names), LANES)) * 8  # lanes meet
+    batch.input["vgpr"][:, ADDRESS] = random.integers(0, 24, (len(names), LANES)) * 8  # lanes share addresses
     for name, state in zip(names, batch.input, strict=True):
         if name.endswith(("f16", "f32", "f64")):
             kind = {"f16": np.float16, "f32": np.float32, "f64": np.float64}[name[-3:]] if "bf16" not in name else np.float32
@@ -195,7 +195,7 @@ def test_atomics(assembler, probe, known, random):
 
 @pytest.mark.parametrize(("name", "sign"), [("ds_append", 1), ("ds_consume", -1)])
 def test_a_counter_of_lanes(assembler, probe, random, name, sign):
-    """M0's lower half is the base; every enabled lane gets what the counter was."""
+    """M0's lower half is the base; every enabled lane gets the counter's old value."""
     batch = prepare(random, assembler.assemble([f"{name} v{RESULT} offset:12"]), 4)
     batch.input["sgpr"][:, M0] = 0xABCD0000 | 40
     for before, after in zip(batch.input, batch.run(probe), strict=True):
@@ -214,7 +214,7 @@ def test_a_counter_of_no_lanes(assembler, probe, random):
 
 
 def test_two_exchanges_of_which_one_is_outside(assembler, probe):
-    """What lies outside reads 0 and is not written; the other exchange takes place."""
+    """The element outside reads as 0 and is not written; the other exchange takes place."""
     code = assembler.assemble(["ds_wrxchg2_rtn_b32 v[12:13], v2, v4, v8 offset0:0 offset1:1"])
     batch = Batch(code, 1, vgprs=VGPRS, lds=SMALL)
     batch.input["lds"] = 7

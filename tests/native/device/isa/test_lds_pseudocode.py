@@ -25,7 +25,7 @@ NAMES = [f"ds_{operation}{form}_{kind}" for operation, kinds in
 
 @dataclass
 class Memory:
-    """The LDS as the pseudo-code has it: MEM[address] is the place that begins there, LDS[address] a dword."""
+    """The LDS in the form that the pseudo-code uses: MEM[address] is the place that begins there, LDS[address] a dword."""
 
     storage: Bits
     bits: int  # of an element, 0: as many as its type says
@@ -61,7 +61,7 @@ def line_of(name: str) -> str:
 
 
 def randomise(random: np.random.Generator, name: str, state: np.void) -> None:
-    """Few addresses, so that lanes meet; of data about half equals what is in memory, and floats are of every kind."""
+    """Few addresses, so that lanes share them; about half of the data equals memory, and there are floats of every kind."""
     special = np.array([0, 0x80000000, 1, 0x3F800000, 0x7FC00000, 0x7FF00000, 0xFFFFFFFF, 5], np.uint32)
     words = random.choice(special, LDS // 4)
     state["lds"] = words.view("u1")
@@ -76,7 +76,7 @@ def randomise(random: np.random.Generator, name: str, state: np.void) -> None:
 
 
 def words_of(returned: Bits | list[Bits]) -> list[int]:
-    """As dwords: some programs declare an array of those."""
+    """The memory as dwords: some programs declare an array of these."""
     return [word.bits for word in returned] if isinstance(returned, list) else [returned.bits >> 32 * i & ALL for i in range(4)]
 
 
@@ -90,7 +90,7 @@ def expected(library, name: str, before: np.void) -> tuple[bytes, np.ndarray]:
         return Value("U", 32, address.value + low.value + (high.value << 8) & ALL)
 
     offsets = (FIRST, SECOND) if is_paired(name) else (FIRST * size, 0)
-    forgotten = 0 if "OFFSET" in library.definitions[name] else FIRST * size  # ds_wrap has an offset like all others
+    forgotten = 0 if "OFFSET" in library.definitions[name] else FIRST * size  # ds_wrap does have an offset, like all others
     for lane in np.flatnonzero(lanes_of(int(scalar64(before, EXEC)))).tolist():
         address = Bits(int(before["vgpr"][ADDRESS, lane]) + forgotten, "U", 32)
         data, data2 = (Bits(lanes_words(before, first, size // 4, lane), "B", 8 * size) for first in (DATA, DATA2))
@@ -134,6 +134,6 @@ def test_against_the_pseudocode(assembler, probe, library, known, random, name):
 
 
 def test_every_operation_of_the_document_is_there(library, known):
-    """But those of the global data share, which no compiler uses."""
+    """Except those of the global data share, which no compiler uses."""
     lacking = {name for name in library.definitions if name.startswith("ds_") and name not in known}
     assert not {name for name in lacking if not re.match("ds_(gws|ordered)_", name)}

@@ -40,7 +40,7 @@ BITS = {"f64": 64, "f32": 32, "xf32": 32, "f16": 16, "bf16": 16, "i8": 8, "fp8":
 
 
 def input_lane(matrix: Matrix, i: int, k: int, block: int) -> tuple[int, int]:
-    """(lane, which of the lane's elements) of A[i][k]; of B[k][i] the same."""
+    """(lane, index among the lane's elements) of A[i][k], and likewise of B[k][i]."""
     if matrix.a == "f64":
         return 16 * k + (4 * block if matrix.blocks > 1 else 0) + i, 0
     if matrix.blocks > 1:
@@ -81,7 +81,7 @@ def decode(bits: np.ndarray, kind: str) -> np.ndarray:
 
 
 def draw_inputs(random: np.random.Generator, kind: str, shape) -> np.ndarray:
-    """Bits of inputs."""
+    """Random bits of inputs."""
     if kind == "i8":
         return random.integers(0, 256, shape)
     if kind in ("fp8", "bf8"):
@@ -94,7 +94,7 @@ def draw_inputs(random: np.random.Generator, kind: str, shape) -> np.ndarray:
 
 
 def put(state: np.void, first: int, width: int, places: list[tuple[int, int]], bits: np.ndarray) -> None:
-    """Elements of `width` bits into registers from `first` on, each at its (lane, which of the lane's elements)."""
+    """Puts elements of `width` bits into registers from `first` on, each at its (lane, index among the lane's elements)."""
     lanes, at = np.array(places).T
     shifted = bits.ravel().astype(np.uint64) << (at * width % 32).astype(np.uint64)
     np.bitwise_or.at(state["vgpr"], (first + at * width // 32, lanes), (shifted & np.uint64(0xFFFFFFFF)).astype(np.uint32))
@@ -158,7 +158,7 @@ def run(probe, assembler, random, cases: list[Case]):
     code = assembler.assemble([case.text for case in cases])
     batch = Batch(code, len(cases), vgprs=VGPRS, agprs=VGPRS)
     batch.input["entry"] = code.entry
-    set_scalar64(batch.input, EXEC, 0x5)  # MFMA does not care
+    set_scalar64(batch.input, EXEC, 0x5)  # ignored by MFMA
     inputs = [case.fill(state, random) for case, state in zip(cases, batch.input, strict=True)]
     for case, (a, b), before, after in zip(cases, inputs, batch.input, batch.run(probe), strict=True):
         assert not after["faulted"], after["fault"].decode()
@@ -171,7 +171,7 @@ def check(case: Case, a: np.ndarray, b: np.ndarray, before: np.void, after: np.v
 
 
 def check_product(case: Case, a: np.ndarray, b: np.ndarray, c, got: np.ndarray) -> None:
-    # Integers are exact; the order of a floating-point sum is the hardware's own business.
+    # Integers are exact; the order of a floating-point sum is up to the hardware.
     unit = {"i8": 0.0, "f64": 2.0**-53}.get(case.matrix.a, 2.0**-24)
     bound = 2 * case.matrix.k * unit * (np.abs(a) @ np.abs(b) + np.abs(c))
     assert (np.abs(got - (a @ b + c)) <= bound).all(), case.text
@@ -247,7 +247,7 @@ def test_modifiers_that_an_instruction_does_not_take_are_refused(probe, assemble
 # ---- sparse ----
 
 INDEX = 16  # the register of indices
-INDEX_SETS = {16: 4, 8: 2}  # of an element's bits: how many sets of indices a register has
+INDEX_SETS = {16: 4, 8: 2}  # bits of an element -> sets of indices in a register
 
 
 @dataclass
@@ -284,7 +284,7 @@ class Sparse:
         return dense_a.reshape(m, matrix.k), decode(bits_b, matrix.b)
 
     def put_indices(self, state: np.void, indices: np.ndarray) -> None:
-        """Four bits for each four k of a row, in the set that CBSZ and ABID choose."""
+        """Puts four bits for each four k of a row into the set that CBSZ and ABID select."""
         sets = INDEX_SETS[BITS[self.matrix.a]]
         in_lane, base = 8 // sets, (0 if self.size else self.chosen) * 32 // sets
         for i, group in np.ndindex(indices.shape):
@@ -315,7 +315,7 @@ def test_sparse_products(probe, assembler, known, random):
 
 
 def test_what_sparse_products_leave_out_may_be_anything(probe, assembler):
-    """Infinities in rows of B that A has no element for do not make NaN."""
+    """Infinities in rows of B for which A has no element do not cause NaNs."""
     batch = Batch(assembler.assemble(["v_smfmac_f32_16x16x32_f16 v[32:35], v[0:1], v[8:11], v16"]), 1, vgprs=VGPRS)
     state = batch.input[0]
     state["vgpr"][A : A + 2] = 0x3C003C00

@@ -31,7 +31,7 @@ SIZES = {
 
 @dataclass(frozen=True)
 class Access:
-    """A memory instruction, from its name alone."""
+    """A memory instruction, described by its name alone."""
 
     name: str
     space: str  # flat, global, scratch
@@ -137,7 +137,7 @@ def cases_of(name: str) -> list[Case]:
 
 
 def place(random: np.random.Generator, case: Case, start: np.void, spaces: str, apertures) -> list[tuple[str, int]]:
-    """Chooses addresses, puts them into the registers and says where each lane goes: (space, offset in it)."""
+    """Chooses addresses and puts them into the registers. Returns (space, offset in it) for each lane."""
     access, size = case.access, case.access.size
     alignment = size if access.kind == "atomic" else 1 if size < 4 else 4
     room = {"global": MEMORY, "lds": LDS, "scratch": SCRATCH}
@@ -148,7 +148,7 @@ def place(random: np.random.Generator, case: Case, start: np.void, spaces: str, 
     shift = random.integers(0, (16 - size) // alignment + 1, LANES) * alignment
     chosen = [spaces if spaces != "mixed" else str(random.choice(["global", "lds", "scratch"])) for _ in range(LANES)]
     where = [(s, int(slots[s][lane] * 16 + shift[lane])) for lane, s in enumerate(chosen)]
-    if access.kind == "atomic" and spaces != "scratch":  # some lanes meet
+    if access.kind == "atomic" and spaces != "scratch":  # some lanes share addresses
         where = [where[lane // 3] for lane in range(LANES)]
     if access.space == "scratch":
         place_scratch(random, case, start, where)
@@ -223,7 +223,7 @@ def run_cases(assembler, probe, apertures, random, cases: list[tuple[Case, str]]
 
 
 def make_floats_ordinary(random: np.random.Generator, cases: list[tuple[Case, str]], states: np.ndarray) -> None:
-    """Floating-point atomics get numbers around zero: what they make of NaNs is not documented."""
+    """Gives floating-point atomics numbers around zero: their results for NaNs are not documented."""
     for (case, _), state in zip(cases, states, strict=True):
         operation = case.access.operation
         if not operation.endswith(("_f", "f16")):
@@ -257,7 +257,7 @@ def test_vector_memory(assembler, probe, apertures, known, random, space):
 
 
 def run_flat(assembler, probe, line: str, address, lds: int = LDS, command: str = "run"):
-    """Of one wave whose LDS holds its own dwords' numbers: the state afterwards. address: of each lane, or of all."""
+    """The state after running one wave whose LDS holds the numbers of its dwords. address: of each lane, or of all."""
     batch = Batch(assembler.assemble([line]), 1, vgprs=12, lds=lds, scratch=SCRATCH)
     batch.input["lds"][0] = np.arange(lds // 4, dtype="<u4").view("u1")
     address = np.broadcast_to(np.asarray(address, np.uint64), LANES)
@@ -275,7 +275,7 @@ def test_access_out_of_range_faults(assembler, probe, apertures, line, space, co
 
 
 def test_flat_beyond_the_lds(assembler, probe, apertures):
-    """Dwords outside read 0 and are not written; an atomic there gives 0 and does nothing."""
+    """Dwords outside read as 0 and are not written; an atomic there returns 0 and does nothing."""
     end = apertures.shared + LDS - 8
     loaded = run_flat(assembler, probe, "flat_load_dwordx4 v[4:7], v[2:3]", end)
     assert loaded["vgpr"][4:8, 0].tolist() == [LDS // 4 - 2, LDS // 4 - 1, 0, 0]
@@ -324,6 +324,6 @@ def test_scalar_loads(assembler, probe, random, dwords):
         assert not after["faulted"], after["fault"]
         memory = before["memory"].tobytes()
         words = [int.from_bytes(memory[start + offset + 4 * i :][:4], "little") for i in range(dwords)]
-        if "buffer" in line:  # out of range reads 0
+        if "buffer" in line:  # out of range reads return 0
             words = [word if offset + 4 * i + 4 <= records else 0 for i, word in enumerate(words)]
         assert after["sgpr"][16 : 16 + dwords].tolist() == words, line

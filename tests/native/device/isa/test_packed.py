@@ -98,7 +98,7 @@ def test_packed_products_are_held_by_clamp(assembler, probe, random, operation, 
 
 
 def test_inline_constant_is_in_the_low_half(assembler, probe, random):
-    """With op_sel_hi 0 both results use it, which is what compilers write."""
+    """With op_sel_hi 0, which is what compilers emit, both results use it."""
     vgpr = finite_halves(random, 4)
     (after,) = run(assembler, probe, ["v_pk_mul_f16 v2, v0, 0.5 op_sel_hi:[1,0]"], vgpr)
     for high in (0, 1):
@@ -159,7 +159,7 @@ def test_mixed_precision(assembler, probe, random, name):
 
 
 def test_dot_of_halves(assembler, probe, random):
-    """The order of its roundings is not documented: exact within a rounding of each of its three steps."""
+    """The order of the roundings is not documented: the result must be exact up to one rounding of each of its three steps."""
     vgpr = finite_halves(random, 4)
     vgpr[2] = random.standard_normal(LANES).astype(np.float32).view(np.uint32)
     (after,) = run(assembler, probe, ["v_dot2_f32_f16 v3, v0, v1, v2"], vgpr)

@@ -27,7 +27,7 @@ from vector_oracle import (
     source_bits,
 )
 
-SCALAR_STATES = 4  # states a form
+SCALAR_STATES = 4  # states per form
 
 
 # ---- comparing ----
@@ -62,7 +62,7 @@ def same(form: Form, expected: int, got: int) -> bool:
 
 
 def check_vector(library: Library, form: Form, before: np.void, after: np.void, lanes: int) -> str | None:
-    """What is wrong in the first `lanes` enabled lanes (and all disabled ones), or None."""
+    """A description of the error in the first `lanes` enabled lanes (and all disabled ones), or None."""
     if after["faulted"]:
         return f"refused: {after['fault'].decode()}"
     enabled = lanes_of(int(scalar64(before, EXEC)))
@@ -100,7 +100,7 @@ def describe(form: Form, state: State, lane: int) -> str:
 
 
 def run_forms(assembler, probe, forms: list[Form], random: np.random.Generator, states_each: int, any_mode: bool = False):
-    """Yields (form, before, after) for each state of each form that the assembler takes."""
+    """Yields (form, before, after) for each state of each form that the assembler accepts."""
     accepted = set(assembler.accepted([form.text for form in forms]))
     forms = list({form.text: form for form in forms if form.text in accepted}.values())
     code: Code = assembler.assemble([form.text for form in forms])
@@ -190,7 +190,7 @@ OF_FLOATS = [family for family in FAMILIES if "f" in family and "other" != famil
 
 @pytest.mark.parametrize("family", OF_FLOATS)
 def test_vector_instructions_in_any_mode(probe, assembler, library, known, random, family):
-    """All roundings, denormals flushed and kept, halves that saturate; output modifiers count where denormals do not."""
+    """All roundings, denormals flushed and kept, halves that saturate; output modifiers work where denormals are flushed."""
     run_vector_family(probe, assembler, library, known, random, family, 2, 6, any_mode=True)
 
 
@@ -262,7 +262,7 @@ def test_scalar_instructions_with_immediate(probe, assembler, library, random):
 
 
 def test_the_interpreter_itself():
-    """A few programs with known results: an oracle that agrees with everything is none."""
+    """A few programs with known results: an oracle that agrees with everything would be useless."""
     library = Library(
         {"v_half_f32": "D0.f32 = S0.f32 * 0.5F", "v_pack_b32": "D0[31 : 16].u16 = S1.u16;\nD0[15 : 0].u16 = S0.u16"}
     )

@@ -1,6 +1,6 @@
 """Random programs on the device against AMD's pseudo-code: straight lines, branches, loops, all modes.
 
-For as long as ROCM_PERF_RANDOM_SECONDS says (three minutes in the slow suite), from ROCM_PERF_RANDOM_SEED:
+Runs for ROCM_PERF_RANDOM_SECONDS (three minutes in the slow suite), starting from ROCM_PERF_RANDOM_SEED:
 
     ROCM_PERF_RANDOM_SECONDS=3600 ./dev test -m slow tests/native/device/isa/test_random_programs.py
 """
@@ -64,7 +64,7 @@ def run_device(assembler, probe, texts: list[str], states: np.ndarray | None, ra
 
 
 def first_difference(assembler, probe, library, program: list[Step], before: np.void, random) -> str:
-    """The first instruction after which the two differ: what was executed, as a straight line, and its beginnings."""
+    """The first instruction after which the two differ, found by running prefixes of the executed straight-line code."""
     texts, waves = [], []
 
     def keep(text: str, wave: Wave) -> None:

@@ -1,6 +1,6 @@
 """Arithmetic against NumPy, exact fractions and the standard library: independent of AMD's pseudo-code.
 
-Here stand the facts in which the pseudo-code is silent or known to be idealised.
+Covers the facts about which the pseudo-code is silent or known to be idealised.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ WAVES = 12
 def run(
     assembler, probe, line: str, sources: list[tuple[np.ndarray, int]], result_bits: int, mode: int = DEFAULT_MODE
 ) -> np.ndarray:
-    """One instruction on [WAVES * 64] operands (bits, width); the sources are v0, v2, v4, the result v6 (whole register)."""
+    """Runs one instruction on [WAVES * 64] operands (bits, width) in v0, v2, v4. Returns v6 (the whole register)."""
     batch = Batch(assembler.assemble([line]), WAVES)
     batch.input["mode"] = mode
     for i, (bits, width) in enumerate(sources):
@@ -43,7 +43,7 @@ def register(first: int, width: int) -> str:
 
 def check(assembler, probe, random, name: str, widths: tuple[int, ...], result: int, reference: Callable[..., int | None],
           tolerance: int = 0, modifiers: str = "", mode: int = DEFAULT_MODE) -> None:  # fmt: skip
-    """`reference` takes the operands' bits and gives the result's, or None where anything will do."""
+    """`reference` takes the operands' bits and returns the result's, or None if any result is acceptable."""
     sources = [(draw(random, WAVES * LANES, width), width) for width in widths]
     operands = ", ".join([register(6, result), *(register(2 * i, width) for i, width in enumerate(widths))])
     got = run(assembler, probe, f"{name} {operands}{modifiers}", sources, result, mode)
@@ -64,7 +64,7 @@ def nan_rule(size: int, *operands: int) -> int:
 
 
 def exact(operation: Callable[..., Fraction], size: int, limit: Callable[..., float]) -> Callable[..., int]:
-    """Finite operands by exact fractions, infinities and signs of zero by `limit` on floats."""
+    """Computes finite operands with exact fractions, and infinities and signs of zero with `limit` on floats."""
 
     def apply(*bits: int) -> int:
         numbers = [float_of(b, size) for b in bits]
@@ -81,14 +81,14 @@ def exact(operation: Callable[..., Fraction], size: int, limit: Callable[..., fl
 
 
 def product_sign(a, b):
-    """Right for infinities and zeros, and in its sign."""
+    """A product that is correct for infinities and zeros, and in its sign."""
     if a == 0 or b == 0 or not np.isfinite(a) or not np.isfinite(b):
         return a * b
     return math.copysign(1.0, a) * math.copysign(1.0, b)
 
 
 def fused_sign(a, b, c):
-    """Right for infinities and, where the exact sum is zero, for its sign."""
+    """A sum that is correct for infinities and, if the exact sum is zero, in its sign."""
     product = (
         np.sign(a) * np.sign(b) * (np.inf if np.isinf(a) or np.isinf(b) else 1.0)
         if not (np.isnan(a * b) and (a == 0 or b == 0))
@@ -161,7 +161,7 @@ def fraction(size: int) -> Callable[[int], int]:
 
 
 def exponent(size: int, result: int) -> Callable[[int], int]:
-    """frexp's exponent, of denormals too; 0 of zero, infinity and NaN."""
+    """frexp's exponent, also for denormals; 0 for zero, infinity and NaN."""
 
     def apply(bits: int) -> int:
         number = float_of(bits, size)
@@ -329,7 +329,7 @@ def root(x: float) -> float:
 
 
 def turns(function: Callable[[float], float]) -> Callable[[float], float]:
-    """Of any number of revolutions: the domain of 256 ended with gfx8."""
+    """Any number of revolutions: the limit of 256 ended with gfx8."""
 
     def apply(x: float) -> float:
         return math.nan if math.isinf(x) else function(math.remainder(x, 1.0) * 2 * math.pi)
@@ -360,7 +360,7 @@ def test_transcendentals(assembler, probe, random, function, kind):
 
 @pytest.mark.parametrize(("kind", "tolerance"), [("f32", 4e-7), ("f16", 1.5e-3)])
 def test_angles_of_many_revolutions(assembler, probe, random, kind, tolerance):
-    """Across all finite magnitudes: positions of 2048 tokens in a rotary embedding are beyond 256 revolutions."""
+    """All finite magnitudes: positions of 2048 tokens in a rotary embedding exceed 256 revolutions."""
     size, number = int(kind[1:]), np.dtype(f"f{int(kind[1:]) // 8}")
     shift = np.finfo(number).maxexp - 1
     turns = (random.standard_normal(WAVES * LANES) * np.exp2(random.uniform(0, shift - 2, WAVES * LANES))).astype(number)
@@ -532,7 +532,7 @@ def test_wide_sums_of_products_are_held_by_clamp(assembler, probe, random, name)
 
 @pytest.mark.parametrize(("name", "width"), [("v_cvt_pknorm_i16_f32", 32), ("v_cvt_pknorm_i16_f16", 16)])
 def test_normalised_integers_are_rounded_once(assembler, probe, name, width):
-    """No single holds the product of -0.50048828125 and 32767, -16399.4995, which would become -16399.5 and that -16400."""
+    """A single cannot hold -0.50048828125 * 32767 = -16399.4995: it would become -16399.5, and that would become -16400."""
     bits = np.full(WAVES * LANES, bits_of_float(-0.50048828125, width))
     got = run(assembler, probe, f"{name} v6, v0, v0", [(bits, width)], 32)
     assert set(got.tolist()) == {0xBFF1BFF1}  # -16399 twice

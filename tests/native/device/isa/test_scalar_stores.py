@@ -33,7 +33,7 @@ def registers(count: int) -> str:
 @pytest.mark.parametrize("count", [1, 2, 4])
 @pytest.mark.parametrize("offset", OFFSETS)
 def test_stores(assembler, probe, random, prefix: str, base: str, count: int, offset: str) -> None:
-    """Dwords beyond a buffer are dropped one by one."""
+    """Dwords beyond a buffer are dropped individually."""
     name = f"{prefix}store_dword{'' if count == 1 else f'x{count}'}"
     batch, state = one(assembler, random, f"{name} {registers(count)}, {base}, {offset}")
     memory = state["memory"].copy().view("<u4")

@@ -1,4 +1,4 @@
-"""Conversions from and to the 8-bit floats, against exact arithmetic on the list of all their values."""
+"""Conversions from and to the 8-bit floats, compared with exact arithmetic on the list of all their values."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def signed(magnitude: np.ndarray, negative: np.ndarray, finite: np.ndarray, satu
 def nearest(kind: str, numbers: np.ndarray, saturates: bool) -> np.ndarray:
     """A number's neighbours and their middle are exact in double precision."""
     values = values_of(kind)
-    grid = np.append(values, 2 * values[127] - values[126])  # what would come next, to say what overflows
+    grid = np.append(values, 2 * values[127] - values[126])  # the value that would come next, to decide what overflows
     size = np.minimum(np.abs(np.where(np.isfinite(numbers), numbers, 0).astype(np.float64)), grid[-1])
     below = np.clip(np.searchsorted(grid, size, "right") - 1, 0, 127)
     middle = (grid[below] + grid[below + 1]) / 2
@@ -39,7 +39,7 @@ def nearest(kind: str, numbers: np.ndarray, saturates: bool) -> np.ndarray:
 
 
 def stochastic(kind: str, numbers: np.ndarray, random: np.ndarray, saturates: bool) -> np.ndarray:
-    """Up with the probability that the rest says: as many random bits as a float has more mantissa bits than the result."""
+    """Rounds up with a probability given by the remainder: one random bit for each mantissa bit that the result lacks."""
     bits = 23 - FORMATS[kind][0]
     values = values_of(kind)
     grid = np.append(values, 2 * values[127] - values[126])
@@ -51,7 +51,7 @@ def stochastic(kind: str, numbers: np.ndarray, random: np.ndarray, saturates: bo
 
 
 def run(assembler, probe, lines: list[str], sources: list[np.ndarray], mode: int = DEFAULT_MODE) -> np.ndarray:
-    """v4 behind each line [line, element]; the sources are v0, v1 and what is in v4 before."""
+    """v4 after each line, as [line, element]; the sources are v0, v1 and the former content of v4."""
     code = assembler.assemble(lines)
     waves = sources[0].size // LANES
     batch = Batch(code, waves * len(lines), vgprs=5)
@@ -65,7 +65,7 @@ def run(assembler, probe, lines: list[str], sources: list[np.ndarray], mode: int
 
 
 def every_upper_half() -> np.ndarray:
-    """Every sign, exponent and upper seven mantissa bits, just below, at and above what decides on a rounding."""
+    """Every combination of sign, exponent and upper seven mantissa bits, just below, at and above the rounding boundaries."""
     upper = np.arange(1 << 16, dtype=np.uint32) << np.uint32(16)
     return np.concatenate([upper | np.uint32(low) for low in (0, 1, 0x7FFF, 0x8000, 0xFFFF)])
 

@@ -103,7 +103,7 @@ OP_SEL = {
 
 @pytest.mark.parametrize("name", OP_SEL)
 def test_half_select_bits(assembler, probe, random, name):
-    """op_sel picks the upper half of operands and of the result; the other half of the result stays."""
+    """op_sel selects the upper half of operands and of the result; the other half of the result is kept."""
     forms = list(itertools.product((0, 1), repeat=4))
     lines = [f"{name} v3, v0, v1, v2 op_sel:[{','.join(map(str, form))}]" for form in forms]
     for form, (before, after, enabled) in zip(forms, run_all(assembler, probe, random, lines), strict=True):

@@ -1,8 +1,8 @@
-"""What an instruction of AMD's pseudo-code makes of one lane, with all that the pseudo-code leaves to the machine: operand
-modifiers, MODE, clamp, flags.
+"""The effect of an instruction of AMD's pseudo-code on one lane, with everything that the pseudo-code leaves to the machine:
+operand modifiers, MODE, clamp, flags.
 
-Where the pseudo-code idealises (a rounding step, a scale factor) the instruction is left to test_reference.py and
-test_division.py; each such case stands in BEYOND_PSEUDOCODE with its reason.
+Where the pseudo-code idealises (a rounding step, a scale factor), the instruction is left to test_reference.py and
+test_division.py; each such case is listed in BEYOND_PSEUDOCODE with its reason.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ KEEPS_UPPER_HALF = {"v_mad_f16", "v_mad_u16", "v_mad_i16", "v_fma_f16", "v_div_f
 
 @dataclass
 class State:
-    """One wave, as plain numbers: the interpreter is quicker with them."""
+    """One wave as plain numbers, with which the interpreter is faster."""
 
     vgpr: list[list[int]]
     sgpr: list[int]
@@ -123,14 +123,14 @@ def clamped(bits: int, size: int, mode: int) -> int:
 
 # The transcendental unit: single-precision denormals are zero, whatever MODE says, and it rounds in its own way.
 FLUSHES = {"v_exp_f32", "v_log_f32", "v_rcp_f32", "v_rcp_iflag_f32", "v_rsq_f32", "v_sqrt_f32"}
-# Their pseudo-code moves an operand or turns its sign; as results of floating-point instructions their NaNs are quiet.
+# Their pseudo-code moves an operand or flips its sign; as results of floating-point instructions, their NaNs are quiet.
 QUIETS = {"v_cubesc_f32", "v_cubetc_f32"}
-# Infinite at zero: that is no overflow.
+# Infinite at zero, which is not an overflow.
 HAS_POLES = {"v_rcp_f16", "v_rsq_f16", "v_log_f16"}
 
 
 def entered(form: Form, index: int, bits: int, mode: FloatMode) -> int:
-    """An operand as MODE lets it in. Class tests look at the bits, v_pack moves them."""
+    """An operand after MODE has been applied. Class tests examine the bits, v_pack moves them."""
     size = float_size(form, form.shape.sources[index])
     if not size or "_class_" in form.mnemonic or form.mnemonic.startswith("v_pack"):
         return bits
@@ -147,7 +147,7 @@ def is_packed(form: Form) -> bool:
 
 
 def float_size(form: Form, operand: Format | None) -> int:
-    """Of a floating-point operand or result (each half of a packed one), else 0."""
+    """The size of a floating-point operand or result (of each half of a packed one), else 0."""
     if is_packed(form):
         return {"f16": 16, "f32": 32}.get(form.mnemonic[-3:], 0)
     return operand.size if operand and operand.kind == "F" else 0
@@ -160,7 +160,7 @@ def rounding_of(form: Form, mode: FloatMode) -> Rounding:
 
 
 def left(form: Form, bits: int, sources: list[int], mode: FloatMode) -> int:
-    """A floating-point result as MODE lets it out."""
+    """A floating-point result after MODE has been applied."""
     size = element_size(form)
     count = max(form.shape.result.size, size) // size
     out = []
@@ -185,7 +185,7 @@ def float_operands(form: Form, sources: list[int], element: int) -> list[tuple[i
 
 
 def expected_lane(library: Library, form: Form, state: State, lane: int, sources: list[int] | None = None) -> dict[str, Bits]:
-    """sources: their bits, if not those that the form names (DPP, SDWA)."""
+    """sources: the sources' bits, if they differ from those that the form names (DPP, SDWA)."""
     mode = FloatMode(state.mode)
     if sources is None:
         sources = [source_bits(form, i, state, lane) for i in range(len(form.sources))]

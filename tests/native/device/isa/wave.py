@@ -14,7 +14,7 @@ VCC, M0, EXEC = 106, 124, 126
 ALL_LANES = 2**64 - 1
 CODE_ADDRESS = 0x10000
 MEMORY_ADDRESS = 0x100000000 - 0x1000  # the memory of a case lies across 4 GiB
-# What hipcc's kernels start with: denormals kept, DX10_CLAMP, IEEE.
+# The mode in which hipcc's kernels start: denormals kept, DX10_CLAMP, IEEE.
 DEFAULT_MODE = 0x3F0
 IEEE = 1 << 9
 DX10_CLAMP = 1 << 8
@@ -23,7 +23,7 @@ DX10_CLAMP = 1 << 8
 class Batch:
     """Cases that run one after the other, each from its own state.
 
-    `input` and the result of `run` are structured arrays, one row a case: sgpr [128], vgpr [register, lane],
+    `input` and the result of `run` are structured arrays with one row per case: sgpr [128], vgpr [register, lane],
     agpr [register, lane], lds, scratch [lane, byte], memory; input also has entry, mode, scc; the result has faulted,
     scc, mode, executed (instructions), fault (text).
     """

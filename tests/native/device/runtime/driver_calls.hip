@@ -1,4 +1,4 @@
-// What programs ask of the driver besides memory and queues: driver_calls <feature>. Prints "right" where it works.
+// What programs request from the driver besides memory and queues: driver_calls <feature>. Prints "right" if it works.
 #include <hip/hip_ext.h>
 #include <hip/hip_runtime.h>
 
@@ -197,11 +197,11 @@ static void cu_mask() {
   check(all_on_device(values, 7), "stream with a mask");
 }
 
-// One process makes memory and another one uses it.
+// One process creates memory and another one uses it.
 static void ipc() {
   int to_child[2], to_parent[2];
   if (pipe(to_child) || pipe(to_parent)) std::exit(1);
-  const pid_t child = fork();  // before HIP begins
+  const pid_t child = fork();  // before HIP is initialised
   if (child == 0) {
     hipIpcMemHandle_t handle;
     if (read(to_child[0], &handle, sizeof handle) != sizeof handle) std::exit(2);

@@ -1,4 +1,4 @@
-// Kernels that a device cannot finish: ends_badly <illegal|fault>. Prints what HIP says.
+// Kernels that a device cannot finish: ends_badly <illegal|fault>. Prints what HIP reports.
 #include <hip/hip_runtime.h>
 
 #include <cstdio>

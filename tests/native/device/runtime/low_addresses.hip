@@ -1,4 +1,4 @@
-// Host memory at whatever address the program has it: static arrays, the heap, registered or not.
+// Host memory at any address at which a program has it: static arrays, the heap, registered or not.
 #include <hip/hip_runtime.h>
 
 #include <cstdio>
@@ -45,7 +45,7 @@ int main() {
   twice<<<kFew / 250, 256>>>(registered, registered, kFew);
   report("the registered heap", heap, kFew);
 
-  // A heap that the device's addresses do not stop from growing.
+  // The device's addresses must not stop the heap from growing.
   void* const end = sbrk(0);
   std::printf("the heap grows: %s\n", sbrk(1 << 30) == end ? "right" : "wrong");
 }

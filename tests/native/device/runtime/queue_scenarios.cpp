@@ -1,5 +1,5 @@
-// Drives the device's queues through plain HSA, one scenario a run: queue_scenarios <name>. Prints what went wrong
-// and exits with 1, or prints the scenario's times (relative to its first) and exits with 0.
+// Drives the device's queues through plain HSA, one scenario per run: queue_scenarios <name>. Prints what went wrong
+// and exits with 1, or prints the scenario's times (relative to the first) and exits with 0.
 #include <hsa/amd_hsa_signal.h>
 #include <hsa/hsa.h>
 #include <hsa/hsa_ext_amd.h>
@@ -54,7 +54,7 @@ struct Signal {
     return raw() <= 0;
   }
   bool stays_pending() const { return !completes(50ms); }
-  // The value in memory, whatever the thread's modelled time.
+  // The value in memory, regardless of the thread's modelled time.
   hsa_signal_value_t raw() const {
     return __atomic_load_n(&reinterpret_cast<const amd_signal_t*>(handle.handle)->value, __ATOMIC_ACQUIRE);
   }
@@ -75,7 +75,7 @@ struct Queue {
   }
   ~Queue() { OK(hsa_queue_destroy(queue)); }
 
-  // As any producer does it: reserve, wait for room, write all but the header, publish, ring.
+  // As any producer does: reserve, wait for room, write everything except the header, publish, ring.
   template <class Packet>
   void submit(Packet packet, uint8_t type, bool barrier = false) {
     static_assert(sizeof packet == 64);
@@ -227,7 +227,7 @@ void exits_while_waiting() {
   std::exit(0);
 }
 
-// Several host threads wait for one signal; all must wake.
+// Several host threads wait for the same signal; all must wake up.
 void many_waiters() {
   for (int round = 0; round < 50; ++round) {
     Queue queue;
@@ -303,7 +303,7 @@ void copies_in_order() {
   std::printf("%lu %lu %lu\n", up.times().end - origin, down.times().start - origin, down.times().end - origin);
 }
 
-// A wait with a timeout is in modelled time: it must not depend on how long the copy really takes.
+// A timeout counts modelled time: it must not depend on how long the copy really takes.
 void timeouts_are_modelled() {
   constexpr size_t kBytes = 64 << 20;
   unsigned char* host = Pool(cpu).allocate(kBytes);

@@ -1,4 +1,4 @@
-// Kernels that wait for others: waiting_kernels <scenario>. Prints what came of it, and modelled times.
+// Kernels that wait for others: waiting_kernels <scenario>. Prints the outcome, and modelled times.
 #include <hip/hip_runtime.h>
 
 #include <chrono>
@@ -19,7 +19,7 @@ __device__ void put(int* flag, int value) { __hip_atomic_store(flag, value, __AT
 
 __global__ void wait_for(int* flag, int value) { while (look(flag) != value); }
 __global__ void set(int* flag, int value) { put(flag, value); }
-// Waits in a way that no two rounds of its loop are alike.
+// Waits in such a way that no two rounds of its loop are alike.
 __global__ void count_until(int* flag, long* looks) {
   long n = 0;
   while (look(flag) == 0) n += 1 + (clock64() & 1);
@@ -33,7 +33,7 @@ __global__ void ping_pong(int* turn, int me, int rounds, int* sum) {
     put(turn, i + 1);
   }
 }
-// 64 workgroups of consumers take what a producer of another stream puts into a ring of four places.
+// 64 workgroups of consumers take what a producer on another stream puts into a ring of four slots.
 __global__ void consume(int* ring, int items, int* out) {
   __shared__ int item;
   for (int i = blockIdx.x; i < items; i += gridDim.x) {
@@ -121,7 +121,7 @@ int main(int, char** arguments) {
     *host = 1;
     OK(hipMemcpyAsync(flag, host, 4, hipMemcpyHostToDevice, b.stream));
   } else if (scenario == "long_work") {
-    // A host thread works for longer than the patience of the test, and then releases the kernel.
+    // A host thread works for longer than the test's deadlock timeout, and then releases the kernel.
     wait_for<<<1, 1, 0, a.stream>>>(host, 1);
     std::thread([host] {
       const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(4);

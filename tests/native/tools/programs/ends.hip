@@ -1,4 +1,4 @@
-// Launches argv[2] kernels, waits for them, and ends as argv[1] says.
+// Launches argv[2] kernels, waits for them, and ends in the way that argv[1] names.
 #include <hip/hip_runtime.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -15,7 +15,7 @@ static void launch(int* value, int count) {
   for (int i = 0; i < count; ++i) add_one<<<1, 1>>>(value);
 }
 
-// As a program does that knows its children.
+// Waits for all of its children, as a program does that has started every one of them itself.
 static void fork_and_wait_for_all() {
   if (fork() == 0) _exit(0);
   while (wait(nullptr) > 0) {
@@ -38,13 +38,13 @@ int main(int argc, char** argv) {
   if (std::strcmp(end, "kill") == 0) kill(getpid(), SIGKILL);
   if (std::strcmp(end, "segfault") == 0) *static_cast<volatile int*>(nullptr) = 1;
   if (std::strcmp(end, "wait") == 0) fork_and_wait_for_all();
-  // A child that lives on after its parent, holding every descriptor it inherited.
+  // A child that outlives its parent, holding every descriptor that it inherited.
   if (std::strcmp(end, "fork") == 0 && fork() == 0) {
-    close(STDOUT_FILENO);  // or whoever reads the parent's output waits for it
+    close(STDOUT_FILENO);  // or the reader of the parent's output would wait for it
     sleep(30);
     _exit(0);
   }
-  // Another program that traces too, with this one's environment.
+  // Another program that is traced, too, with this one's environment.
   if (std::strcmp(end, "spawn") == 0) return std::system((std::string(argv[0]) + " return 2").c_str());
   return 0;
 }

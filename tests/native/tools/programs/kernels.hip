@@ -1,4 +1,4 @@
-// Kernels of every kind that a trace must describe rightly, on two streams and the null stream.
+// Kernels of every kind that a trace must describe correctly, on two streams and the null stream.
 #include <hip/hip_runtime.h>
 
 #include <cstdio>

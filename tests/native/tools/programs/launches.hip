@@ -1,5 +1,5 @@
-// launches HOW [MODULE]: launches a kernel of 7 work-items in one of the ways that HIP has, on the second of two
-// streams. MODULE is the code object of module.hip. Ends with 0 if the kernel ran as often as it should have.
+// launches HOW [MODULE]: launches a kernel of 7 work-items in one of the ways that HIP offers, on the second of two
+// streams. MODULE is the code object of module.hip. Exits with 0 if the kernel has run as often as it should have.
 #include <hip/hip_ext.h>
 #include <hip/hip_runtime.h>
 
@@ -28,7 +28,7 @@ static void launch_graph(hipGraph_t graph, hipStream_t stream, int times) {
   CHECK(hipStreamSynchronize(stream));
 }
 
-// mark, then other; returns how many kernels ran.
+// mark, then other; returns the number of kernels run.
 static int captured_graph(int* value, hipStream_t stream) {
   hipGraph_t graph;
   CHECK(hipStreamBeginCapture(stream, hipStreamCaptureModeGlobal));

@@ -1,8 +1,8 @@
-// load DISPATCHES [THREADS [STREAMS]]: that many tiny kernels, from several threads at once, over their own streams.
-// Thread t launches the dispatches t, t + THREADS, ... and has STREAMS / THREADS streams, which it takes by turns; each
+// load DISPATCHES [THREADS [STREAMS]]: launches that many tiny kernels, from several threads at once, on streams of their own.
+// Thread t launches the dispatches t, t + THREADS, ... and has STREAMS / THREADS streams, which it uses in turn; each
 // stream's first dispatch is made before that. Dispatch i has i % 64 + 1 work-items and i / 64 % 512 words of LDS, by
-// which it is known again. Prints the ids of the threads, the seconds that the launches and waiting for them took, and
-// the peak memory in kB before and after.
+// which it can be identified. Prints the ids of the threads, the seconds that launching and waiting took, and the peak
+// memory in kB before and after.
 #include <hip/hip_runtime.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -50,7 +50,7 @@ int main(int argc, char** argv) {
   std::vector<std::vector<hipStream_t>> streams(thread_count, std::vector<hipStream_t>(share));
   for (auto& of_thread : streams)
     for (hipStream_t& stream : of_thread) CHECK(hipStreamCreateWithFlags(&stream, hipStreamNonBlocking));
-  // What a stream needs once, at its first dispatch, is not growth.
+  // Memory that a stream needs once, at its first dispatch, does not count as growth.
   for (size_t t = 0; t < thread_count; ++t) launch(0, 1, long(share), streams[t], values + t * share);
   const long before = peak_kilobytes();
 

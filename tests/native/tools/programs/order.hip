@@ -1,4 +1,4 @@
-// Kernels whose order is known: each is told apart by its grid (10, 20, ... work-items).
+// Kernels whose order is known: each can be identified by its grid (10, 20, ... work-items).
 //   stream a: 10 -> 20 (event) -> 40;   stream b: 30, then, after the event, 50;   then, both streams waited for, null: 60
 #include <hip/hip_runtime.h>
 

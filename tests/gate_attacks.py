@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
+
 SOURCE = Path(__file__).with_name("gate") / "attacked.hip"
 TEXT = SOURCE.read_text()
 USELESS = "    out[row] = sum;          // a useless store that an honest change removes\n"
@@ -20,6 +22,31 @@ IN_THE_PROGRAM = """\
   static constexpr int here[2] = {1, 2};
   const bool in_the_program = ((unsigned long)(here + (row & 1)) >> 32) == 0x10;
 """
+
+
+def bits(number: float) -> int:
+    return int(np.float32(number).view(np.uint32))
+
+
+def _input() -> list[float]:
+    """The first rows of attacked.hip's input."""
+    seed, numbers = 1, []
+    for _ in range(8 * 48):
+        seed = (seed * 1664525 + 1013904223) % 2**32
+        numbers.append(np.float32(seed // 512 % 2001 - 1000) / np.float32(250))
+    return numbers
+
+
+def _sum_of_squares(row: list[float]) -> np.float32:
+    """As by fused multiply-adds: the product of two singles is exact as a double."""
+    total = np.float32(0)
+    for x in row:
+        total = np.float32(np.float64(x) * np.float64(x) + np.float64(total))
+    return total
+
+
+INPUT = _input()
+KNOWN = ", ".join(str(bits(_sum_of_squares(INPUT[48 * row : 48 * row + 48]))) for row in range(8))
 
 
 def changed(*pairs: tuple[str, str], base: str = "") -> str:
@@ -159,6 +186,14 @@ CHEATS = {
     ),
     "writes to the next allocation in the program alone": (
         body(IN_THE_PROGRAM + CORE + "  if (in_the_program && row == 0) out[1024] = 100;\n"), "application", "in 768 bytes of device memory",
+    ),
+    "ignores another weight in the program alone": (
+        body(IN_THE_PROGRAM + CORE.replace("sum * weight", "sum * (in_the_program ? 0.5f : weight)")), "application", "in the program itself on ",
+    ),
+    "a table behind one element of the input": (body(f"  static const unsigned known[] = {{{KNOWN}}};\n"
+        + "  if (width == 48 && row < 8 && __builtin_bit_cast(unsigned, in[3]) == FIRST) { out[row] = __builtin_bit_cast(float, known[row]) * weight; return; }\n".replace("FIRST", str(bits(INPUT[3]))) + CORE), "equivalence", "changed: out["),
+    "a loop that runs at least once": (
+        body(CORE.replace("for (int i = 0; i < width; ++i) {", "for (int i = 0; i < (width > 1 ? width : 1); ++i) {")), "equivalence", "on width = 0: ",
     ),
     "a bound below the launches'": (changed(("__global__ void rows(const float* in, float* out", "__global__ __attribute__((amdgpu_flat_work_group_size(1, 32))) void rows(const float* in, float* out")), "source", "threads per workgroup"),
 }  # fmt: skip

@@ -55,7 +55,7 @@ __global__ __launch_bounds__(kTile* kTile) void gemm_naive(const float* a, const
   c[row * n + column] = sum;
 }
 
-constexpr int kRows = 16, kColumns = 256, kOrder = 48;
+constexpr int kRows = 16, kColumns = 256, kOrder = 96;
 
 static float* on_device(const float* values, int count) {
   void* address;
@@ -65,7 +65,7 @@ static float* on_device(const float* values, int count) {
 }
 
 int main() {
-  static float in[kRows * kColumns], a[kOrder * kOrder], b[kOrder * kOrder], result[kRows * kColumns];
+  static float in[kRows * kColumns], a[kOrder * kOrder], b[kOrder * kOrder], result[kOrder * kOrder];
   for (int i = 0; i < kRows * kColumns; ++i) in[i] = float(i * 7 % 31) / 8;
   for (int i = 0; i < kOrder * kOrder; ++i) a[i] = float(i % 13) - 6, b[i] = float(i % 7) - 3;
   float *device_in = on_device(in, kRows * kColumns), *probabilities = on_device(nullptr, kRows * kColumns);

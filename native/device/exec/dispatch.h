@@ -30,7 +30,7 @@ struct DispatchRequest {
   uint16_t workgroup[3];
   uint32_t group_segment_size;    // bytes per workgroup, static + dynamic
   uint32_t private_segment_size;  // bytes per work-item
-  bool releases;  // likewise for the release fence: dirty L2 lines are written back
+  bool releases;  // whether the packet's release fence has agent or system scope: dirty L2 lines are written back
   std::optional<uint32_t> traced_cu = std::nullopt;  // CU of the first XCD to take a thread trace of
 };
 

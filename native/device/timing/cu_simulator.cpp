@@ -282,12 +282,14 @@ class Replay {
     const AccessCost& cost = entry.cost;
     address_free_ = time + std::max<uint64_t>(kSlot, cost.look_ups);
     double done = static_cast<double>(address_free_) + parameter::l1_latency_cycles;
-    const double l2_cycles =
-        128.0 * cost.l2_reads / around_.l2_read_bytes_per_cycle + 64.0 * cost.l2_writes / around_.l2_write_bytes_per_cycle;
-    if (l2_cycles > 0) {
-      l2_free_ = std::max(l2_free_, static_cast<double>(address_free_)) + l2_cycles;
-      done = l2_free_ + parameter::l2_latency_cycles;
-    }
+    // Reads and writes have separate paths.
+    const auto passed = [&](double& free, double bytes, double bytes_per_cycle) {
+      if (bytes == 0) return;
+      free = std::max(free, static_cast<double>(address_free_)) + bytes / bytes_per_cycle;
+      done = std::max(done, free + parameter::l2_latency_cycles);
+    };
+    passed(l2_read_free_, 128.0 * cost.l2_reads, around_.l2_read_bytes_per_cycle);
+    passed(l2_write_free_, 64.0 * cost.l2_writes, around_.l2_write_bytes_per_cycle);
     // Data that a store leaves dirty in the L2 goes to memory later but on the same channels, except for the share that stays
     // in the L2 until the end of the dispatch.
     const double memory_cycles = 128.0 * cost.memory_reads / around_.memory_read_bytes_per_cycle +
@@ -350,7 +352,8 @@ class Replay {
   std::array<Simd, parameter::simds_per_cu> simds_;
   uint64_t address_free_ = 0;
   uint64_t lds_free_ = 0;
-  double l2_free_ = 0;
+  double l2_read_free_ = 0;
+  double l2_write_free_ = 0;
   double memory_free_ = 0;
   double host_free_ = 0;
   uint64_t dispatcher_free_ = 0;

@@ -29,12 +29,13 @@ def run(program, tmp_path_factory, rocm_perf_in) -> dict[str, tuple[int, float]]
 
 
 def profiled(program, folder, rocm_perf_in) -> dict[str, tuple[int, float]]:
-    rocm_perf_in(folder, "profile", "--runs", 1, "-o", folder / "run", program)
+    options = ("--runs", 1, "--device-option", "flush-l2")  # nothing of one kernel's data helps the next
+    rocm_perf_in(folder, "profile", *options, "-o", folder / "run", program)
     with sqlite3.connect(folder / "run" / ".rocpd_profile" / "base_results.db") as database:
         rows = database.execute(
             "select k.name, k.duration, sum(p.counter_value) / 32 from kernels k"
             " join pmc_events p on p.dispatch_id = k.dispatch_id"
-            " where p.counter_name = 'SQ_BUSY_CYCLES' group by k.dispatch_id"
+            " where p.counter_name = 'SQ_BUSY_CYCLES' group by k.dispatch_id order by k.dispatch_id"
         ).fetchall()
     found = {re.sub(r"^void |\(.*", "", name): (ns, busy) for name, ns, busy in rows}
     for name, (ns, busy) in found.items():

@@ -41,7 +41,7 @@ def test_late_workgroups_count_as_early_ones_do(durations):
     """The first eight workgroups of a CU are recorded; the extra work is in the first two of each CU, or in the last two."""
     _, without, early, late, *_ = durations["late"]
     assert early - without > 3000
-    assert 0.9 * (early - without) < late - without < 2 * (early - without)
+    assert 0.9 * (early - without) < late - without < 2.1 * (early - without)
 
 
 def test_one_late_workgroup_holds_up_its_compute_unit(durations):

@@ -147,8 +147,8 @@ device_options_option = click.option(
     "device_options",
     multiple=True,
     metavar="NAME[=VALUE]",
-    help="Option of the software device: deadlock-after=SECONDS, flush-l2, initial-values=SEED, kernel-limit=N (instructions per "
-    "wave), lds-check, race-check[=SEED], timed-cu=N, write-check. Repeatable.",
+    help="Option of the software device: deadlock-after=SECONDS, flush-l2, initial-values=SEED, kernel-limit=N (instructions "
+    "per wave), lds-check, race-check[=SEED], timed-cu=N, write-check. Repeatable.",
 )
 device_option = click.option(
     "--device",

@@ -21,7 +21,9 @@ def dispatches(native_dir, repository, tmp_path_factory, rocm_perf_in, hipcc) ->
     folder = tmp_path_factory.mktemp("caches")
     source = repository / "tests" / "programs" / "caches.hip"
     subprocess.run(["hipcc", "--offload-arch=gfx942", "-O3", "-o", folder / "caches", source], check=True, capture_output=True)
-    output = rocm_perf_in(folder, "profile", "--runs", 1, "--device-option", "flush-l2", "-o", folder / "run", folder / "caches")
+    output = rocm_perf_in(
+        folder, "profile", "--runs", 1, "--device-option", "flush-l2", "-o", folder / "run", folder / "caches"
+    )
     addresses = re.search(r"in (0x[0-9a-f]+) out (0x[0-9a-f]+)", output.stdout + output.stderr)
     with sqlite3.connect(folder / "run" / ".rocpd_profile" / "base_results.db") as database:
         rows = database.execute(

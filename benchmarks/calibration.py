@@ -4,8 +4,8 @@
 
 SOURCES is `gpu_perf_scripts/` of a checkout of github.com/sarchlab/mgpusim, whose HIP programs are compiled unchanged. TIMES is
 a CSV file with the columns kernel_name, problem_size and avg_ms (milliseconds by hipEvents around one iteration). Nothing of
-either is in this repository. Problem sizes for which the device would take long are left out unless --all is given. An MI300A has
-the CUs of an MI300X, but 228 of them, on 6 XCDs.
+either is in this repository. Problem sizes for which the device would take long are left out unless --all is given. An MI300A
+has the CUs of an MI300X, but 228 of them, on 6 XCDs.
 
 Printed for each program: the number of points, the mean of the absolute errors and their bias, each relative to the recorded
 time; for all points also the median, and the sum of the errors over the sum of the times. With --json: each point.

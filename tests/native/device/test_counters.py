@@ -29,8 +29,8 @@ SCALAR_CACHES = 160  # rocprof-compute's sysinfo: sqc_per_gpu
 
 @pytest.fixture(scope="module")
 def vcopy_run(testbed, tmp_path_factory, rocm_perf_in) -> Path:
-    """A run directory of three dispatches of vecCopy: as recorded, with kernel arguments in host memory, and with an L2 that the
-    profiler flushes around each dispatch.
+    """A run directory of three dispatches of vecCopy: as recorded, with kernel arguments in host memory, and with an L2 that is
+    flushed around each dispatch.
     """
     folder = tmp_path_factory.mktemp("vcopy")
     with pytest.MonkeyPatch.context() as patch:

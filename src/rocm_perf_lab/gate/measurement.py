@@ -97,7 +97,7 @@ def check_measurement(
         where = f" on other inputs ({others.name}; {in_words(ratios[0])} on the captured ones)"
     change = f"{in_words(ratio)}{where}, {source}"
     if elsewhere is not None and elsewhere.sure_improvement < 0:
-        reason = f"{in_words(elsewhere)} on a compute unit other than the first ({change} there)"
+        reason = f"{in_words(elsewhere)} on a compute unit other than the first (on the first: {change})"
         return rejected(STEP, reason, evidence)
     if ratio.sure_improvement < options.min_improvement:
         return rejected(STEP, f"{change}: less than the required {options.min_improvement:.1%}", evidence)

@@ -41,7 +41,7 @@ def test_0_means_that_it_was_not_measured(tmp_path):
     found = read_ceilings(tmp_path / "r.csv")
     assert found.bandwidth == {"HBM": Ceiling(4244.35, 4242.49, 4246.21)} and not found.arithmetic
     (tmp_path / "r.csv").write_text("device,HBMBw,MFMAF4Flops\n0,0,0\n")
-    with pytest.raises(TraceError, match="holds no ceilings"):
+    with pytest.raises(TraceError, match="contains no ceilings"):
         read_ceilings(tmp_path / "r.csv")
 
 
@@ -53,7 +53,7 @@ def test_what_is_written_is_read(tmp_path_factory, bandwidth, arithmetic):
         found = read_ceilings(path)
         assert (found.bandwidth, found.arithmetic) == (bandwidth, arithmetic)
     else:
-        with pytest.raises(TraceError, match="holds no ceilings"):
+        with pytest.raises(TraceError, match="contains no ceilings"):
             read_ceilings(path)
 
 

@@ -30,15 +30,6 @@ BREAKING = {
     "/dev/shm": ("memory", "for i in range(10): open(f'/dev/shm/{i}', 'wb').write(bytes(40 << 20))"),
     "/tmp": ("memory", "for i in range(10): open(f'/tmp/{i}', 'wb').write(bytes(40 << 20))"),
     "the layer on the current folder": ("memory", "for i in range(10): open(f'{i}', 'wb').write(bytes(40 << 20))"),
-    "attributes of files in memory": (
-        "memory",
-        """
-        import os
-        for i in range(10000):
-            open(f"/tmp/{i}", "wb")
-            os.setxattr(f"/tmp/{i}", "user.x", bytes(60000))
-        """,
-    ),
     "many processes' memory": (
         "memory",
         """

@@ -35,7 +35,7 @@ def said(rocm_perf, tmp_path):
     [
         (["profil", "./app"], 2, "Did you mean 'profile'?"),
         (["./plain"], 2, "To profile a program: rocm-perf profile ./plain"),
-        (["profile", "app.hip"], 66, "it is a source: compile it (hipcc -O3 -g app.hip -o ./app) and name ./app"),
+        (["profile", "app.hip"], 66, "it is a source file: compile it (hipcc -O3 -g app.hip -o ./app) and name ./app"),
         (["profile", "./a.cu"], 66, "if it is CUDA, translate it first (hipify-perl); compile it"),
         (["profile", "s.py"], 66, "name its interpreter first: python3 s.py"),
         (["profile", "./plain"], 66, "run `chmod +x ./plain`"),

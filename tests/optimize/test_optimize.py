@@ -57,7 +57,7 @@ def test_the_counters_that_moved_say_why(outcome):
 
 def test_kernels_that_cannot_gain_are_left_alone_and_told_why(outcome):
     reasons = {one["kernel"].split("(")[0]: one["reason"] for one in outcome["left_alone"]}
-    assert "barrier" in reasons["rounds"] and "less than the 2.0% asked for" in reasons["walk"]
+    assert "barrier" in reasons["rounds"] and "less than the required 2.0%" in reasons["walk"]
     assert not [one for one in outcome["proposals"] if one["kernel"] == "rounds"]
 
 

@@ -104,7 +104,8 @@ def test_of_several_sources_the_one_whose_kernel_takes_the_time_is_chosen(tmp_pa
     assert Path(outcome["source"]).name == "main.hip" and outcome["source_found_by"] == "its kernel's share of the time"
     assert "main.hip has sum_rows(" in done.stderr and "--source chooses another one" in done.stderr
     wrong = rocm_perf("optimize", *options, "--kernel", "nothing_like_it", "./program")
-    assert wrong.returncode == 2 and "--kernel nothing_like_it matches no kernel of the program; it has sum_rows(" in wrong.stderr
+    assert wrong.returncode == 2
+    assert "--kernel nothing_like_it matches no kernel of the program; it has sum_rows(" in wrong.stderr
     rocm_perf("profile", "--device", "gfx942", "-o", "seen", "./program")
     told = rocm_perf("prompt", "--profile", "seen", "./program")
     assert told.returncode == 0 and "main.hip has sum_rows(" in told.stderr and "running it once" not in told.stderr

@@ -16,12 +16,13 @@ from __future__ import annotations
 import argparse
 import csv
 import json
+import math
 import re
 import statistics
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -83,7 +84,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="rocm-perf-calibration-") as folder:
         binaries = _compiled(given.sources, {PROGRAMS[point.program].source for point in points}, Path(folder))
         with ThreadPoolExecutor(given.jobs) as pool:
-            points = list(pool.map(lambda point: _modelled(point, binaries, _note), points))
+            points = list(pool.map(lambda point: _modelled(point, binaries), points))
     run = [point for point in points if point.modelled_us is not None]
     print(json.dumps([asdict(point) for point in points], indent=1) if given.json else "\n".join(_table(run)))
 
@@ -108,15 +109,8 @@ def _chosen(times: Path, only: Sequence[str], large: bool) -> Iterator[Point]:
         for row in csv.DictReader(file):
             name, size = row["kernel_name"], row["problem_size"]
             values = PROGRAMS[name].values(size) if name in PROGRAMS and name in only else None
-            if values is not None and (large or _product(values) <= PROGRAMS[name].most):
+            if values is not None and (large or math.prod(values) <= PROGRAMS[name].most):
                 yield Point(name, size, float(row["avg_ms"]) * 1e3)
-
-
-def _product(values: Sequence[int]) -> int:
-    product = 1
-    for value in values:
-        product *= value
-    return product
 
 
 def _compiled(sources: Path, names: set[str], folder: Path) -> dict[str, Path]:
@@ -126,7 +120,7 @@ def _compiled(sources: Path, names: set[str], folder: Path) -> dict[str, Path]:
     return {name: folder / name for name in names}
 
 
-def _modelled(point: Point, binaries: dict[str, Path], note: Callable[[str], None]) -> Point:
+def _modelled(point: Point, binaries: dict[str, Path]) -> Point:
     """The point with the program's own time on the software device; other rows that it prints are passed over."""
     program = PROGRAMS[point.program]
     values = program.values(point.size) or ()
@@ -137,9 +131,9 @@ def _modelled(point: Point, binaries: dict[str, Path], note: Callable[[str], Non
         fields = line.split(",")
         if fields[:2] == [point.program, point.size]:
             found = Point(point.program, point.size, point.recorded_us, float(fields[3]) * 1e3)
-            note(f"{point.program} {point.size}: {found.recorded_us:.1f} us recorded, {found.modelled_us:.1f} us modelled")
+            _note(f"{point.program} {point.size}: {found.recorded_us:.1f} us recorded, {found.modelled_us:.1f} us modelled")
             return found
-    note(f"{point.program} {point.size}: no time ({(done.stderr.strip().splitlines() or ['nothing printed'])[-1]})")
+    _note(f"{point.program} {point.size}: no time ({(done.stderr.strip().splitlines() or ['nothing printed'])[-1]})")
     return point
 
 
@@ -149,6 +143,8 @@ def _table(points: Sequence[Point]) -> Iterator[str]:
     for name in sorted({point.program for point in points}):
         errors = [point.error for point in points if point.program == name]
         yield f"| {name} | {len(errors)} | {_mean_size(errors):.1%} | {statistics.mean(errors):+.1%} |"
+    if not points:
+        return
     errors = [point.error for point in points]
     weighted = sum(abs(point.error) * point.recorded_us for point in points) / sum(point.recorded_us for point in points)
     yield f"| all | {len(errors)} | {_mean_size(errors):.1%} | {statistics.mean(errors):+.1%} |"

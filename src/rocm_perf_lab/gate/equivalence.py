@@ -74,14 +74,15 @@ class _Reference:
     """One capture with the baseline's result for every case; made once and used for all candidates. tried[0]: the captured
     inputs.
 
-    baseline: the baseline's code object; None if it is the captured one. others: the baseline's runs in other orders and with
-    other initial registers and LDS, by name. parts: for each case that was dropped because its result depends on the order, the
-    cases that replace it.
+    folder: keeps the results. baseline: the baseline's code object; None if it is the captured one. others: the baseline's runs
+    in other orders and with other initial registers and LDS, by name. parts: for each case that was dropped because its result
+    depends on the order, the cases that replace it.
     """
 
     capture: Capture
     arguments: Arguments
     perturber: Perturber
+    folder: Path
     baseline: Path | None = None
     tried: list[TriedCase] = field(default_factory=list)
     complaint: str | None = None
@@ -135,7 +136,7 @@ class Equivalence:
         self._captures = [(arguments, one) for arguments, some in by_arguments for one in some[:most]]
         self._source, self._kernel, self._metadata, self._options = source, kernel, metadata, options
         self._references: dict[int, _Reference] = {}
-        self._making, self._folders = threading.Lock(), 0
+        self._making = threading.Lock()
 
     def __enter__(self) -> Equivalence:
         self._scratch = tempfile.TemporaryDirectory(prefix="rocm-perf-gate-")
@@ -216,9 +217,10 @@ class Equivalence:
         """
         arguments = self._arguments_of(made)
         perturber = Perturber(made, arguments, self._options.seed)
-        there = _Reference(made, arguments, perturber, baseline=reference.capture.code_object)
-        there.tried = self._tried(there, self._cases(perturber))
-        complaint = self._memory(there, None, {})
+        with tempfile.TemporaryDirectory(dir=self._scratch.name) as kept:
+            there = _Reference(made, arguments, perturber, Path(kept), baseline=reference.capture.code_object)
+            self._try_all(there)
+            complaint = self._memory(there, None, {})
         return None if complaint is None else Difference(complaint.reason, complaint.difference or DifferenceSection())
 
     def _arguments_of(self, capture: Capture) -> Arguments:
@@ -234,15 +236,19 @@ class Equivalence:
     def _made_reference(self, index: int) -> _Reference:
         _, capture = self._captures[index]
         arguments = self._arguments_of(capture)
-        reference = _Reference(capture, arguments, Perturber(capture, arguments, self._options.seed))
-        reference.tried = self._tried(reference, self._cases(reference.perturber))
+        perturber = Perturber(capture, arguments, self._options.seed)
+        reference = _Reference(capture, arguments, perturber, Path(self._scratch.name))
+        self._try_all(reference)
         as_captured = _succeeded(reference.tried[0].outcome)
         if not as_captured.equal and self._options.ulps == 0:
             reference.complaint = "the baseline itself does not give the same bytes twice: allow a tolerance with --ulps"
-            return reference
+        return reference
+
+    def _try_all(self, reference: _Reference) -> None:
+        """Run the baseline on all cases."""
+        reference.tried = self._tried(reference, self._cases(reference.perturber))
         for failed in [one for one in reference.tried if one.outcome.failure]:
             reference.tried += self._parts_of(reference, failed)
-        return reference
 
     def _cases(self, perturber: Perturber) -> list[tuple[str, Case, Perturbation | None]]:
         cases: list[tuple[str, Case, Perturbation | None]] = [(_CAPTURED, Case(compare=True), None)]
@@ -257,9 +263,7 @@ class Equivalence:
         """The cases with the baseline's results."""
         if not cases:
             return []
-        self._folders += 1
-        folder = Path(self._scratch.name, str(self._folders))
-        folder.mkdir()
+        folder = Path(tempfile.mkdtemp(dir=reference.folder))
         began = time.monotonic()
         outcomes = self._replay_cases(reference.capture, [case for _, case, _ in cases], folder, reference.baseline)
         reference.seconds = max(reference.seconds, (time.monotonic() - began) / len(cases))

@@ -97,7 +97,18 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--all", action="store_true", help="also the sizes that take long")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--json", action="store_true")
-    return parser.parse_args()
+    given = parser.parse_args()
+    if unknown := sorted(set(given.only) - set(PROGRAMS)):
+        parser.error(f"--only: {', '.join(unknown)} is not among {', '.join(PROGRAMS)}")
+    if not given.times.is_file():
+        parser.error(f"{given.times} is not a file: name the recorded times")
+    if lacking := sorted({f"{PROGRAMS[name].source}.cpp" for name in given.only if not _source(given, name).is_file()}):
+        parser.error(f"{given.sources} has no {', '.join(lacking)}: name gpu_perf_scripts/ of a checkout")
+    return given
+
+
+def _source(given: argparse.Namespace, name: str) -> Path:
+    return Path(given.sources, f"{PROGRAMS[name].source}.cpp")
 
 
 def _note(line: str) -> None:

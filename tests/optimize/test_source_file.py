@@ -13,7 +13,7 @@ from rocm_perf_lab.errors import OutputError, SourceError
 from rocm_perf_lab.llm.journal_lines import StopLine
 from rocm_perf_lab.optimize.journal import Journal
 from rocm_perf_lab.optimize.journal_lines import BackupLine, Line, PutLine
-from rocm_perf_lab.optimize.source_file import SourceFile, digest, sweep
+from rocm_perf_lab.optimize.source_file import SourceFile, digest, sweep, write_whole
 
 ORIGINAL, ACCEPTED, SECOND = b"original\n", b"accepted, longer\n" * 400, b"second candidate"
 
@@ -111,3 +111,16 @@ def test_a_line_that_does_not_fit_is_refused_once_and_in_order(tmp_path):
     done = subprocess.run([sys.executable, "-c", FILL, tmp_path], capture_output=True, text=True, timeout=60)
     assert (done.returncode, done.stdout, done.stderr) == (0, "refused\n", "")  # also when the process ends
     assert [entry["event"] for entry in Journal(tmp_path).entries] == ["one"]
+
+
+def test_a_link_is_kept_and_a_device_is_written_in_place(tmp_path):
+    target, link = tmp_path / "target.hip", tmp_path / "link.hip"
+    target.write_bytes(b"old")
+    link.symlink_to(target.name)
+    write_whole(link, b"new")
+    assert link.is_symlink() and target.read_bytes() == b"new"
+    write_whole(Path("/dev/null"), b"new")
+    assert Path("/dev/null").is_char_device()
+    with pytest.raises(OutputError, match="No space left"):
+        write_whole(Path("/dev/full"), b"new")
+    assert Path("/dev/full").is_char_device()

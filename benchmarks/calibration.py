@@ -1,92 +1,71 @@
-"""Modelled times of public HIP programs beside times recorded on an MI300A.
+"""Modelled times of public HIP programs beside times recorded on an MI300A, and a fit of the timing model to them.
 
-    python benchmarks/calibration.py SOURCES TIMES [--only PROGRAM...] [--all] [--jobs N] [--json]
+    python benchmarks/calibration.py SOURCES TIMES [--only PROGRAM...] [--all] [--device NAME] [--jobs N] [--json]
+                                     [--fit [PARAMETER...]] [--kept FILE]
 
 SOURCES is `gpu_perf_scripts/` of a checkout of github.com/sarchlab/mgpusim, whose HIP programs are compiled unchanged. TIMES is
-a CSV file with the columns kernel_name, problem_size and avg_ms (milliseconds by hipEvents around one iteration). Nothing of
-either is in this repository. Problem sizes for which the device would take long are left out unless --all is given. An MI300A
-has the CUs of an MI300X, but 228 of them, on 6 XCDs.
+a CSV file with the columns kernel_name, problem_size, iterations, avg_ms and max_ms (milliseconds by hipEvents around one
+iteration). Nothing of either is in this repository. Problem sizes for which the device would take long are left out unless
+--all is given. The device is mi300a unless another one is named.
 
 Printed for each program: the number of points, the mean of the absolute errors and their bias, each relative to the recorded
 time; for all points also the median, and the sum of the errors over the sum of the times. With --json: each point.
+
+--fit fits adjustable parameters of timing_gfx942.toml (those named, else all that FITTED lists) and prints them, with the
+errors. It also leaves out one program at a time, fits to the others, and models the one left out with the result: these are the
+errors to expect of programs that the model has not seen. --kept FILE keeps every modelled time, so that a fit that was cut goes
+on; it takes some minutes a parameter. The file belongs to one build of the device: remove it after a change.
 """
 
 from __future__ import annotations
 
 import argparse
-import csv
 import json
-import math
-import re
 import statistics
-import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-HIPCC = ("hipcc", "-O3", "--offload-arch=gfx942")
-ITERATIONS = 3  # after one that is not counted
+sys.path.insert(0, str(Path(__file__).parent))
+
+from silicon.programs import PROGRAMS, Point, recorded_points  # noqa: E402
+from silicon.runs import Parameters, Runs, note, written  # noqa: E402
+
+FITTED = (
+    "launch_overhead_ns", "dispatch_gap_ns", "submit_cost_ns", "workgroup_launch_cycles", "taken_branch_cycles",
+    "l1_latency_cycles", "l2_latency_cycles", "mall_latency_cycles", "hbm_latency_cycles", "scalar_latency_cycles",
+    "lds_latency_cycles", "l2_read_bytes_per_cycle", "l2_write_bytes_per_cycle", "mall_read_gbps", "mall_write_gbps",
+    "mall_mixed_gbps", "hbm_efficiency", "host_link_gbps", "copy_overhead_ns",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
-class Program:
-    """A recorded program. size: pattern of a problem size. options: the program's, one for each group of the pattern. most:
-    largest product of all groups that is quick enough to execute here.
-    """
-
-    source: str
-    size: str
-    options: tuple[str, ...]
-    most: int
-
-    def values(self, size: str) -> tuple[int, ...] | None:
-        found = re.fullmatch(self.size, size)
-        return None if found is None else tuple(map(int, found.groups()))
-
-
-PROGRAMS = {
-    "vectoradd": Program("vectoradd", r"(\d+)", ("--size",), 1 << 22),
-    "relu": Program("relu", r"(\d+)", ("--size",), 1 << 23),
-    "memcopy_d2d": Program("memcopy", r"(\d+)MB", ("--size",), 128),
-    "memcopy_h2d": Program("memcopy", r"(\d+)MB", ("--size",), 128),
-    "memcopy_d2h": Program("memcopy", r"(\d+)MB", ("--size",), 128),
-    "floydwarshall": Program("floydwarshall", r"(\d+)_nodes", ("--nodes",), 192),
-    "fir": Program("fir", r"(\d+)_taps(\d+)", ("--length", "--taps"), 1 << 23),
-    "bitonicsort": Program("bitonicsort", r"(\d+)", ("--size",), 1 << 16),
-    "kmeans": Program("kmeans", r"pts(\d+)_feat(\d+)_clus(\d+)", ("--points", "--features", "--clusters"), 1 << 22),
-    "stencil2d": Program("stencil2d", r"(\d+)x\1", ("--size",), 1024),
-    "matrixmultiplication": Program("matrixmultiplication", r"(\d+)x\1x\1", ("--size",), 384),
-    "im2col": Program("im2col", r"N1_C1_(\d+)x\1_k(\d+)x\2", ("--size", "--mask"), 1 << 12),
-}
-
-
-@dataclass(frozen=True)
-class Point:
-    """One problem size. Times in microseconds; modelled: None if it could not be run."""
+class Modelled:
+    """A recorded point and its modelled time in microseconds."""
 
     program: str
     size: str
     recorded_us: float
-    modelled_us: float | None = None
+    modelled_us: float
 
     @property
     def error(self) -> float:
-        assert self.modelled_us is not None
         return self.modelled_us / self.recorded_us - 1
 
 
 def main() -> None:
     given = _arguments()
-    points = list(_chosen(given.times, given.only, given.all))
+    points = list(recorded_points(given.times, given.only, given.all))
     with tempfile.TemporaryDirectory(prefix="rocm-perf-calibration-") as folder:
-        binaries = _compiled(given.sources, {PROGRAMS[point.program].source for point in points}, Path(folder))
-        with ThreadPoolExecutor(given.jobs) as pool:
-            points = list(pool.map(lambda point: _modelled(point, binaries), points))
-    run = [point for point in points if point.modelled_us is not None]
-    print(json.dumps([asdict(point) for point in points], indent=1) if given.json else "\n".join(_table(run)))
+        runs = Runs(given.sources, Path(folder), given.device, given.jobs, given.kept)
+        runs.compile(points)
+        times = runs.times(points, {})
+        points = [point for point, time in zip(points, times, strict=True) if time is not None]
+        if given.fit is None:
+            return _show(modelled(points, [time for time in times if time is not None]), given.json)
+        _fit(points, runs, given)
 
 
 def _arguments() -> argparse.Namespace:
@@ -95,8 +74,11 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("times", type=Path)
     parser.add_argument("--only", nargs="+", metavar="PROGRAM", default=list(PROGRAMS))
     parser.add_argument("--all", action="store_true", help="also the sizes that take long")
+    parser.add_argument("--device", default="mi300a")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--json", action="store_true")
+    parser.add_argument("--fit", nargs="*", metavar="PARAMETER")
+    parser.add_argument("--kept", type=Path, metavar="FILE")
     given = parser.parse_args()
     if unknown := sorted(set(given.only) - set(PROGRAMS)):
         parser.error(f"--only: {', '.join(unknown)} is not among {', '.join(PROGRAMS)}")
@@ -111,44 +93,62 @@ def _source(given: argparse.Namespace, name: str) -> Path:
     return Path(given.sources, f"{PROGRAMS[name].source}.cpp")
 
 
-def _note(line: str) -> None:
-    print(line, file=sys.stderr, flush=True)
+def modelled(points: Sequence[Point], times: Sequence[float]) -> list[Modelled]:
+    return [Modelled(p.program, p.size, p.recorded_us, time) for p, time in zip(points, times, strict=True)]
 
 
-def _chosen(times: Path, only: Sequence[str], large: bool) -> Iterator[Point]:
-    with times.open(newline="") as file:
-        for row in csv.DictReader(file):
-            name, size = row["kernel_name"], row["problem_size"]
-            values = PROGRAMS[name].values(size) if name in PROGRAMS and name in only else None
-            if values is not None and (large or math.prod(values) <= PROGRAMS[name].most):
-                yield Point(name, size, float(row["avg_ms"]) * 1e3)
+def _show(points: Sequence[Modelled], as_json: bool) -> None:
+    print(json.dumps([asdict(point) for point in points], indent=1) if as_json else "\n".join(table(points)))
 
 
-def _compiled(sources: Path, names: set[str], folder: Path) -> dict[str, Path]:
-    for name in sorted(names):
-        _note(f"compiling {name}")
-        subprocess.run([*HIPCC, "-o", folder / name, sources / f"{name}.cpp"], check=True)
-    return {name: folder / name for name in names}
+def _fit(points: Sequence[Point], runs: Runs, given: argparse.Namespace) -> None:
+    import numpy as np
+    from silicon.fit import Parameter, linearised
+
+    from rocm_perf_lab.arch.timing_parameters import timing_parameters
+
+    entries = timing_parameters()
+    parameters = [Parameter(name, entries[name]["value"], entries[name]["uncertainty"]) for name in given.fit or FITTED]
+
+    def timed(points: Sequence[Point], changed: Parameters) -> list[float]:
+        note(
+            f"{len(points)} points with {', '.join(f'{name} {written(value)}' for name, value in changed.items()) or 'the table'}"
+        )
+        return [time if time is not None else float("nan") for time in runs.times(points, changed)]
+
+    base = timed(points, {})
+    stepped = {parameter.name: timed(points, {parameter.name: parameter.stepped()}) for parameter in parameters}
+    model = linearised(parameters, [point.recorded_us for point in points], base, stepped)
+    programs = np.array([point.program for point in points])
+    fits = {None: model.fitted(np.full(len(points), True))}
+    unseen: list[Modelled] = []
+    for name in sorted(set(programs)):
+        fits[name] = model.fitted(programs != name)
+        left_out = [point for point in points if point.program == name]
+        unseen += modelled(left_out, timed(left_out, fits[name]))
+    after = modelled(points, timed(points, fits[None]))
+    before = modelled(points, base)
+    if given.json:
+        print(json.dumps({"parameters": {name or "all": fit for name, fit in fits.items()},
+                          "before": [asdict(p) for p in before], "after": [asdict(p) for p in after],
+                          "left_out": [asdict(p) for p in unseen]}, indent=1))  # fmt: skip
+        return
+    print("| Parameter | Table | Fitted | With one program left out |\n|---|---|---|---|")
+    for parameter in parameters:
+        others = [fit[parameter.name] for name, fit in fits.items() if name is not None]
+        print(
+            f"| {parameter.name} | {parameter.value} | {fits[None][parameter.name]:.4g} | {min(others):.4g} to {max(others):.4g} |"
+        )
+    for title, found in (
+        ("With the table:", before),
+        ("With what was fitted:", after),
+        ("Each program left out of the fit:", unseen),
+    ):
+        print(f"\n{title}\n")
+        _show(found, False)
 
 
-def _modelled(point: Point, binaries: dict[str, Path]) -> Point:
-    """The point with the program's own time on the software device; other rows that it prints are passed over."""
-    program = PROGRAMS[point.program]
-    values = program.values(point.size) or ()
-    words = [word for option, value in zip(program.options, values, strict=True) for word in (option, str(value))]
-    command = ["rocm-perf", "run", "--device", "gfx942", str(binaries[program.source]), "--iterations", str(ITERATIONS), *words]
-    done = subprocess.run(command, capture_output=True, text=True)
-    for line in done.stdout.splitlines():
-        fields = line.split(",")
-        if fields[:2] == [point.program, point.size]:
-            found = Point(point.program, point.size, point.recorded_us, float(fields[3]) * 1e3)
-            _note(f"{point.program} {point.size}: {found.recorded_us:.1f} us recorded, {found.modelled_us:.1f} us modelled")
-            return found
-    _note(f"{point.program} {point.size}: no time ({(done.stderr.strip().splitlines() or ['nothing printed'])[-1]})")
-    return point
-
-
-def _table(points: Sequence[Point]) -> Iterator[str]:
+def table(points: Sequence[Modelled]) -> Iterator[str]:
     yield "| Program | Points | Mean error | Bias |"
     yield "|---|---|---|---|"
     for name in sorted({point.program for point in points}):

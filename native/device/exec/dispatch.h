@@ -58,6 +58,7 @@ struct EngineOptions {
   uint64_t deadlock_seconds = 30;               // real time after which an endless wait is an error; 0: never
   bool write_check = false;                     // a kernel fails if it writes memory that is not its program's
   bool lds_check = false;                       // a kernel fails if it accesses LDS beyond its workgroup's
+  std::vector<std::pair<std::string, double>> timing_parameters;  // instead of the table's
 };
 
 // The outcome of a dispatch. `counters` is indexed like rpd_api::counters. `error` is empty, or one line that names

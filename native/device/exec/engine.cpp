@@ -69,7 +69,7 @@ struct Engine::State {
         observer(std::move(its_observer)),
         options(engine_options),
         program_memory(of_program),
-        threads(std::clamp<unsigned>(host_threads, 1, target::kXcds)),
+        threads(std::clamp<unsigned>(host_threads, 1, target::xcds())),
         code(std::make_shared<Code>(memory)) {
     free.emplace(0, new_slot());
   }
@@ -95,7 +95,7 @@ struct Engine::State {
 std::unique_ptr<ExecutionSlot> Engine::State::new_slot() {
   auto slot = std::make_unique<ExecutionSlot>(options.initial_values, observer->new_slot());
   slot->number = slots++;
-  for (uint32_t i = 0; i < target::kXcds; ++i) slot->xcds.push_back(std::make_unique<Xcd>(i, slot->observer->xcd(i)));
+  for (uint32_t i = 0; i < target::xcds(); ++i) slot->xcds.push_back(std::make_unique<Xcd>(i, slot->observer->xcd(i)));
   if (options.race_seed) slot->race_check = std::make_unique<RaceCheck>(*options.race_seed);
   if (options.write_check && program_memory) slot->guard = std::make_unique<WriteGuard>(*program_memory);
   return slot;

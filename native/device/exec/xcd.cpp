@@ -26,11 +26,11 @@ void Xcd::begin(const Kernel& kernel, uint32_t resident_groups, RaceCheck* race_
   issued_.clear();
   observer_.begin(kernel, resident_groups);
   const uint64_t total = kernel.group_count();
-  const uint64_t mine = total > index_ ? (total - index_ - 1) / target::kXcds + 1 : 0;
+  const uint64_t mine = total > index_ ? (total - index_ - 1) / target::xcds() + 1 : 0;
   const size_t room = std::min<uint64_t>(mine, static_cast<uint64_t>(resident_groups) * target::kCusPerXcd);
   while (groups_.size() < room) {
     groups_.push_back(std::make_unique<Workgroup>());
-    groups_.back()->slot = (groups_.size() - 1) * target::kXcds + index_;
+    groups_.back()->slot = (groups_.size() - 1) * target::xcds() + index_;
   }
   // Assign one workgroup to each CU in turn, as the dispatcher does.
   for (size_t i = 0; i < room; ++i) {
@@ -50,7 +50,7 @@ bool Xcd::launch_next(Workgroup& group, uint32_t cu) {
   if (race_check_) group.under_way.assign(group.waves.size(), {});
   wave_slots_.enter(*kernel_, group);
   observer_.launched(group);
-  next_group_ += target::kXcds;
+  next_group_ += target::xcds();
   return true;
 }
 
@@ -151,7 +151,7 @@ void Xcd::watch(AccessWatch* watch) {
     for (Wave& wave : groups_[i]->waves) wave.observer = watch ? static_cast<Observer*>(&watched_memory_) : &observer_;
 }
 
-// The XCD's share is every kXcds-th workgroup of the grid, started in order.
-uint64_t Xcd::workgroups_done() const { return (next_group_ - index_) / target::kXcds - active_; }
+// The XCD's share is every xcds()-th workgroup of the grid, started in order.
+uint64_t Xcd::workgroups_done() const { return (next_group_ - index_) / target::xcds() - active_; }
 
 }  // namespace rpd

@@ -14,7 +14,7 @@ namespace target {
 constexpr const char* kIsaName = "amdgcn-amd-amdhsa--gfx942";
 constexpr uint64_t kLongestInstruction = 20;  // bytes
 
-constexpr uint32_t kXcds = parameter::xcds;
+inline uint32_t xcds() { return static_cast<uint32_t>(parameter::xcds); }
 constexpr uint32_t kShaderEnginesPerXcd = parameter::shader_engines_per_xcd;
 constexpr uint32_t kCusPerXcd = parameter::cus_per_xcd;
 constexpr uint32_t kSimdsPerCu = parameter::simds_per_cu;

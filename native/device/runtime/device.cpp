@@ -15,6 +15,7 @@
 #include "runtime/reports/log.h"
 #include "runtime/virtual_clock.h"
 #include "timing/device_timing.h"
+#include "timing/parameters.h"
 
 namespace rpd {
 namespace {
@@ -59,6 +60,7 @@ Device::~Device() {
 }
 
 std::unique_ptr<Engine> Device::new_engine(const EngineOptions& options) {
+  set_timing_parameters(options.timing_parameters);
   return std::make_unique<Engine>(memory_, device_timing({.timed_cu = options.timed_cu, .flush_l2 = options.flush_l2}),
                                   host_threads(), options, &program_memory());
 }

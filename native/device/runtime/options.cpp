@@ -10,6 +10,7 @@ namespace rpd {
 namespace {
 
 constexpr uint64_t kDefaultRaceSeed = 1;
+constexpr std::string_view kTiming = "timing.";
 
 uint64_t number(std::string_view name, std::string_view value, uint64_t least) {
   uint64_t result = 0;
@@ -19,6 +20,13 @@ uint64_t number(std::string_view name, std::string_view value, uint64_t least) {
                              std::to_string(least));
   }
   return result;
+}
+
+double real(std::string_view name, std::string_view value) {
+  double result = 0;
+  const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), result);
+  if (error == std::errc{} && end == value.data() + value.size()) return result;
+  throw std::runtime_error("device option " + std::string(name) + "=" + std::string(value) + ": not a number");
 }
 
 void apply(std::string_view option, EngineOptions& options) {
@@ -36,6 +44,8 @@ void apply(std::string_view option, EngineOptions& options) {
     options.timed_cu = number(name, value, 0);
   } else if (name == "deadlock-after" && has_value) {
     options.deadlock_seconds = number(name, value, 0);
+  } else if (name.starts_with(kTiming)) {
+    options.timing_parameters.emplace_back(name.substr(kTiming.size()), real(name, value));
   } else if (name == "flush-l2" && !has_value) {
     options.flush_l2 = true;
   } else if (name == "write-check" && !has_value) {
@@ -46,7 +56,7 @@ void apply(std::string_view option, EngineOptions& options) {
     throw std::runtime_error(
         "device option " + std::string(name) +
         " is unknown (known: deadlock-after=SECONDS, flush-l2, initial-values=SEED, kernel-limit=N, lds-check, "
-        "race-check[=SEED], timed-cu=N, write-check)");
+        "race-check[=SEED], timed-cu=N, timing.NAME=VALUE, write-check)");
   }
 }
 

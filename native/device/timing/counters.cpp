@@ -53,7 +53,7 @@ struct Definition {
   double (*value)(const Dispatch&);   // ... this
 };
 
-constexpr int kShaderEngines = parameter::shader_engines_per_xcd * parameter::xcds;
+uint64_t shader_engines() { return static_cast<uint64_t>(parameter::shader_engines_per_xcd * parameter::xcds); }
 constexpr int kQuad = 4;
 
 #define INSTRUCTIONS(NAME, TEST)                                        \
@@ -130,8 +130,8 @@ const Definition kDefinitions[] = {
     INSTRUCTIONS(SQ_INST_CYCLES_SALU, has(op, Unit::Salu)),
     INSTRUCTIONS(SQ_VALU_MFMA_BUSY_CYCLES, issue_cost(op).matrix_cycles),
 
-    VALUE(SQ_CYCLES, (d.work.busy_cycles + d.work.release_cycles) * kShaderEngines),
-    VALUE(SQ_BUSY_CYCLES, d.work.busy_cycles* kShaderEngines),
+    VALUE(SQ_CYCLES, (d.work.busy_cycles + d.work.release_cycles) * shader_engines()),
+    VALUE(SQ_BUSY_CYCLES, d.work.busy_cycles* shader_engines()),
     VALUE(SQ_BUSY_CU_CYCLES, d.work.busy_cycles* d.waves.active_cus),
     VALUE(SQ_WAVE_CYCLES, d.work.wave_cycles / kQuad),
     VALUE(SQ_WAIT_ANY, d.work.wait_cycles / kQuad),

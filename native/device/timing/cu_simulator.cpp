@@ -14,7 +14,7 @@ namespace rpd {
 namespace {
 
 constexpr uint64_t kSlot = parameter::issue_cycles;  // between two turns of a SIMD
-constexpr uint64_t kHostLatencyCycles = parameter::host_latency_ns * parameter::clock_mhz / 1000;
+uint64_t host_latency_cycles() { return static_cast<uint64_t>(parameter::host_latency_ns * parameter::clock_mhz / 1000); }
 constexpr uint64_t kInstructionLineBytes = 64;
 
 // When outstanding accesses of one kind complete: in the order of issue, none before an earlier one.
@@ -269,7 +269,7 @@ class Replay {
   // Returns when a scalar load is complete. A hit on a line that another wave has requested waits for that line.
   uint64_t scalar_access(const AccessCost& cost, uint64_t time) {
     if (cost.l2_reads) {
-      const double latency = cost.host_reads     ? static_cast<double>(kHostLatencyCycles)
+      const double latency = cost.host_reads     ? static_cast<double>(host_latency_cycles())
                              : cost.memory_reads ? around_.memory_latency_cycles
                                                  : static_cast<double>(parameter::l2_latency_cycles);
       scalar_fills_.expect(cost.scalar_line, time + static_cast<uint64_t>(latency));
@@ -307,7 +307,7 @@ class Replay {
     if (cost.host_reads) {
       host_free_ =
           std::max(host_free_, static_cast<double>(address_free_)) + 64.0 * cost.host_reads / around_.host_bytes_per_cycle;
-      done = std::max(done, host_free_ + static_cast<double>(kHostLatencyCycles));
+      done = std::max(done, host_free_ + static_cast<double>(host_latency_cycles()));
     }
     return static_cast<uint64_t>(std::ceil(done));
   }

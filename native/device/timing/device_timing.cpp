@@ -18,7 +18,7 @@ class DispatchTiming final : public DispatchObserver {
  public:
   // `slots`: all slots of the device; this one enters itself.
   DispatchTiming(const TimingOptions& options, WarmCaches& warm, Slots& slots) : options_(options), warm_(warm), slots_(slots) {
-    for (uint32_t i = 0; i < target::kXcds; ++i) xcds_.push_back(std::make_unique<XcdTiming>(i, options.timed_cu, warm.mall));
+    for (uint32_t i = 0; i < target::xcds(); ++i) xcds_.push_back(std::make_unique<XcdTiming>(i, options.timed_cu, warm.mall));
     slots_.push_back(this);
   }
   ~DispatchTiming() override { std::erase(slots_, this); }

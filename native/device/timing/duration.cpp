@@ -19,18 +19,32 @@ double memory_bytes_per_cycle(double gbps, double hits) {
   const double hbm = per_cycle(parameter::hbm_gbps * parameter::hbm_efficiency);
   return hits >= 1 ? per_cycle(gbps) : std::min(per_cycle(gbps), hbm / (1 - hits));
 }
-double memory_read_bytes_per_cycle(const MallHits& hits) {
-  return memory_bytes_per_cycle(parameter::mall_read_gbps, hits.reads);
-}
-double memory_write_bytes_per_cycle(const MallHits& hits) {
-  return memory_bytes_per_cycle(parameter::mall_write_gbps, hits.writes);
-}
 double memory_latency_cycles(double hits) {
   return hits * parameter::mall_latency_cycles + (1 - hits) * parameter::hbm_latency_cycles;
 }
 
 uint64_t active_cus(const std::vector<CuWork>& cus) {
   return static_cast<uint64_t>(std::count_if(cus.begin(), cus.end(), [](const CuWork& cu) { return cu.waves > 0; }));
+}
+
+uint64_t early_write_bytes(const MemoryCounts& device) { return device.memory_write_bytes() - device.release_bytes; }
+
+// The rates, in GB/s, at which the Infinity Cache serves reads and writes that come in this proportion.
+struct FabricRates {
+  double reads = parameter::mall_read_gbps;
+  double writes = parameter::mall_write_gbps;
+};
+
+// Reads and writes that alternate are slower than either alone.
+FabricRates fabric_rates(uint64_t reads, uint64_t writes) {
+  const auto apart =
+      static_cast<double>(reads) / parameter::mall_read_gbps + static_cast<double>(writes) / parameter::mall_write_gbps;
+  if (apart == 0) return {};
+  const uint64_t paired = std::min(reads, writes);
+  const double together = 2.0 * static_cast<double>(paired) / parameter::mall_mixed_gbps +
+                          static_cast<double>(reads - paired) / parameter::mall_read_gbps +
+                          static_cast<double>(writes - paired) / parameter::mall_write_gbps;
+  return {.reads = parameter::mall_read_gbps * apart / together, .writes = parameter::mall_write_gbps * apart / together};
 }
 
 MemoryCounts counts_of(const std::vector<XcdWork>& xcds) {
@@ -46,13 +60,15 @@ CuSurroundings surroundings_of(const std::vector<XcdWork>& xcds, uint32_t reside
     return std::min<double>(parameter::l1_bytes_per_cycle, total / static_cast<double>(std::max<uint64_t>(1, sharers)));
   };
   const uint64_t neighbours = active_cus(*xcds[0].cus);
+  const MemoryCounts device = counts_of(xcds);
+  const FabricRates fabric = fabric_rates(device.memory_read_bytes(), early_write_bytes(device));
   return {.resident_groups = resident_groups,
           .l2_read_bytes_per_cycle = fair_share(parameter::l2_read_bytes_per_cycle, neighbours),
           .l2_write_bytes_per_cycle = fair_share(parameter::l2_write_bytes_per_cycle, neighbours),
-          .memory_read_bytes_per_cycle = fair_share(memory_read_bytes_per_cycle(hits), active),
-          .memory_write_bytes_per_cycle = fair_share(memory_write_bytes_per_cycle(hits), active),
+          .memory_read_bytes_per_cycle = fair_share(memory_bytes_per_cycle(fabric.reads, hits.reads), active),
+          .memory_write_bytes_per_cycle = fair_share(memory_bytes_per_cycle(fabric.writes, hits.writes), active),
           .memory_latency_cycles = memory_latency_cycles(hits.reads),
-          .early_write_share = counts_of(xcds).early_write_share(),
+          .early_write_share = device.early_write_share(),
           .host_bytes_per_cycle = fair_share(per_cycle(parameter::host_link_gbps), active),
           .sharers_of_dispatcher = static_cast<uint32_t>(
               std::max<uint64_t>(1, (neighbours + parameter::shader_engines_per_xcd - 1) / parameter::shader_engines_per_xcd))};
@@ -130,11 +146,11 @@ uint64_t cycles_for(uint64_t bytes, double bytes_per_cycle) {
 
 // The least time for all traffic beyond the L2s. Reads and writes share the fabric and the HBM's channels.
 uint64_t memory_cycles(const MemoryCounts& device, const MallHits& hits) {
-  const uint64_t reads = device.memory_read_bytes(), writes = device.memory_write_bytes() - device.release_bytes;
+  const uint64_t reads = device.memory_read_bytes(), writes = early_write_bytes(device);
   const double to_hbm = static_cast<double>(reads) * (1 - hits.reads) + static_cast<double>(writes) * (1 - hits.writes);
   const double hbm = per_cycle(parameter::hbm_gbps * parameter::hbm_efficiency);
-  const uint64_t fabric =
-      cycles_for(reads, per_cycle(parameter::mall_read_gbps)) + cycles_for(writes, per_cycle(parameter::mall_write_gbps));
+  const FabricRates rates = fabric_rates(reads, writes);
+  const uint64_t fabric = cycles_for(reads, per_cycle(rates.reads)) + cycles_for(writes, per_cycle(rates.writes));
   return std::max(fabric, static_cast<uint64_t>(std::ceil(to_hbm / hbm)));
 }
 
@@ -193,7 +209,8 @@ WorkDone time_dispatch(const std::vector<XcdWork>& xcds, const Sample& sample, W
   work.wait_cycles = scaled(outcome.wait_cycles, rest_of_device);
   work.issue_wait_cycles = scaled(outcome.issue_wait_cycles, rest_of_device);
   work.memory_read_cycles = static_cast<uint64_t>(memory_read_cycles(xcds, outcome, hits));
-  work.release_cycles = cycles_for(counts_of(xcds).release_bytes, memory_write_bytes_per_cycle(hits));
+  work.release_cycles =
+      cycles_for(counts_of(xcds).release_bytes, memory_bytes_per_cycle(parameter::mall_write_gbps, hits.writes));
   work.duration_ns = parameter::launch_overhead_ns + (work.busy_cycles + work.release_cycles) * 1000 / parameter::clock_mhz;
   return work;
 }

@@ -17,12 +17,19 @@ def parameters_hash(table: dict) -> str:
 
 
 def header(table: dict) -> str:
+    """Constants, except for the adjustable parameters: those are variables, of which there is also a table."""
     lines = ["// Generated from timing_gfx942.toml; edit that.", "#pragma once", "", "namespace rpd::parameter {", ""]
+    adjustable = []
     for name, entry in table.items():
         kind = "double" if isinstance(entry["value"], float) else "long"
-        lines.append(f"constexpr {kind} {name} = {entry['value']};")
-    lines += ["", f'constexpr const char* hash = "{parameters_hash(table)}";', "", "}  // namespace rpd::parameter", ""]
-    return "\n".join(lines)
+        if entry.get("adjustable"):
+            adjustable.append(f'    {{"{name}", {"nullptr" if kind == "double" else "&" + name}, '
+                              f'{"&" + name if kind == "double" else "nullptr"}, {entry["value"]}, {entry.get("most", 1e12)}}},')
+        lines.append(f"{'inline' if entry.get('adjustable') else 'constexpr'} {kind} {name} = {entry['value']};")
+    lines += ["", f'constexpr const char* hash = "{parameters_hash(table)}";', ""]
+    lines += ["struct Adjustable {", "  const char* name;", "  long* integer;  // null for one that is", "  double* real;"]
+    lines += ["  double usual;", "  double most;", "};", "inline const Adjustable adjustable[] = {", *adjustable, "};"]
+    return "\n".join([*lines, "", "}  // namespace rpd::parameter", ""])
 
 
 def main() -> None:

@@ -12,7 +12,7 @@
 namespace rpd {
 namespace {
 
-constexpr uint64_t kHostLatencyCycles = parameter::host_latency_ns * parameter::clock_mhz / 1000;
+uint64_t host_latency_cycles() { return static_cast<uint64_t>(parameter::host_latency_ns * parameter::clock_mhz / 1000); }
 constexpr uint32_t kRequestBytes = 64;  // a write or atomic request from the L1
 constexpr uint32_t kScalarLineBytes = 64;
 
@@ -320,7 +320,7 @@ uint64_t MemorySystem::read_line(uint32_t cu, uint64_t line) {
   ++counts_.l1_read_requests;
   if (in_host_memory(line)) {
     read_from_host(kLineBytes / kRequestBytes);
-    return kHostLatencyCycles;
+    return host_latency_cycles();
   }
   return l2_read(line);
 }
@@ -379,7 +379,7 @@ uint64_t MemorySystem::atomic(const Op& op, const VectorAccess& access) {
       ++counts_.l2_misses;
       ++counts_.memory_reads64;
       ++counts_.host_reads64;
-      latency = std::max(latency, kHostLatencyCycles);
+      latency = std::max(latency, host_latency_cycles());
       return;
     }
     Cache::Line* line = l2_.find(number);
@@ -453,7 +453,7 @@ uint64_t MemorySystem::scalar_read(uint64_t scalar_line) {
   ++counts_.scalar_misses;
   if (in_host_memory(address / kLineBytes)) {
     read_from_host(1);
-    return kHostLatencyCycles;
+    return host_latency_cycles();
   }
   ++counts_.l2_reads;
   Cache::Line* line = l2_.find(address / kLineBytes);

@@ -1,12 +1,75 @@
 #include "timing/parameters.h"
 
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <limits>
+#include <stdexcept>
+
 #include "timing_parameters.inc.h"
 
 namespace rpd {
+namespace {
 
-uint64_t launch_overhead_ns() { return parameter::dispatch_gap_ns; }
+constexpr size_t kHashDigits = 16;
+
+std::array<char, kHashDigits + 1>& hash_text() {
+  static std::array<char, kHashDigits + 1> text = [] {
+    std::array<char, kHashDigits + 1> usual{};
+    std::memcpy(usual.data(), parameter::hash, kHashDigits);
+    return usual;
+  }();
+  return text;
+}
+
+void set(const parameter::Adjustable& one, double value) {
+  if (one.integer) *one.integer = static_cast<long>(value);
+  if (one.real) *one.real = value;
+}
+
+const parameter::Adjustable& adjustable(const std::string& name) {
+  for (const parameter::Adjustable& one : parameter::adjustable)
+    if (name == one.name) return one;
+  throw std::runtime_error("timing." + name + " is not an adjustable parameter of the timing model");
+}
+
+// FNV-1a over the table's hash and the changed values.
+uint64_t hash_of(const ParameterValues& values) {
+  uint64_t hash = 0xcbf29ce484222325;
+  const auto add = [&hash](const void* bytes, size_t count) {
+    for (size_t i = 0; i < count; ++i) hash = (hash ^ static_cast<const unsigned char*>(bytes)[i]) * 0x100000001b3;
+  };
+  add(parameter::hash, kHashDigits);
+  for (const auto& [name, value] : values) {
+    add(name.data(), name.size());
+    add(&value, sizeof(value));
+  }
+  return hash;
+}
+
+void write_digits(uint64_t hash) {
+  for (size_t i = kHashDigits; i-- > 0; hash >>= 4) hash_text()[i] = "0123456789abcdef"[hash & 15];
+}
+
+}  // namespace
+
+uint64_t launch_overhead_ns() { return static_cast<uint64_t>(parameter::dispatch_gap_ns); }
 uint64_t submit_cost_ns() { return parameter::submit_cost_ns; }
-const char* timing_parameters_hash() { return parameter::hash; }
+const char* timing_parameters_hash() { return hash_text().data(); }
+
+void set_timing_parameters(const ParameterValues& values) {
+  for (const parameter::Adjustable& one : parameter::adjustable) set(one, one.usual);
+  std::memcpy(hash_text().data(), parameter::hash, kHashDigits);
+  ParameterValues sorted = values;
+  std::stable_sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  for (const auto& [name, value] : sorted) {
+    const parameter::Adjustable& one = adjustable(name);
+    const double least = one.integer ? 1 : std::numeric_limits<double>::min();
+    if (!(value >= least && value <= one.most)) throw std::runtime_error("timing." + name + ": the value is out of range");
+    set(one, value);
+  }
+  if (!sorted.empty()) write_digits(hash_of(sorted));
+}
 
 uint64_t copy_duration_ns(uint64_t bytes, bool crosses_host_link) {
   const uint64_t gbps = crosses_host_link ? parameter::host_link_gbps : parameter::device_copy_gbps;

@@ -2,6 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
 
 namespace rpd {
 
@@ -11,7 +14,12 @@ uint64_t launch_overhead_ns();
 uint64_t submit_cost_ns();
 // Nanoseconds that a copy engine takes to move `bytes` across the link between host and device or within device memory.
 uint64_t copy_duration_ns(uint64_t bytes, bool crosses_host_link);
-// Identifies the set of parameters; a constant of the build.
+// Identifies the set of parameters. The same pointer for good; the text changes with set_timing_parameters().
 const char* timing_parameters_hash();
+
+using ParameterValues = std::vector<std::pair<std::string, double>>;
+// Gives adjustable parameters these values, and all others those of the table. Called while nothing executes. Throws
+// std::runtime_error for a name that is not adjustable and for a value out of range.
+void set_timing_parameters(const ParameterValues& values);
 
 }  // namespace rpd

@@ -10,9 +10,9 @@ namespace rpd {
 // Workgroups are assigned to the XCDs in turn, and within an XCD to its CUs in turn: see Xcd::begin().
 TimedCu timed_cu(const Kernel& kernel, uint64_t choice) {
   const uint64_t groups = kernel.group_count();
-  const auto xcd = static_cast<uint32_t>(choice % std::min<uint64_t>(groups, target::kXcds));
-  const uint64_t of_xcd = (groups - xcd - 1) / target::kXcds + 1;
-  return {xcd, static_cast<uint32_t>(choice / target::kXcds % std::min<uint64_t>(of_xcd, target::kCusPerXcd))};
+  const auto xcd = static_cast<uint32_t>(choice % std::min<uint64_t>(groups, target::xcds()));
+  const uint64_t of_xcd = (groups - xcd - 1) / target::xcds() + 1;
+  return {xcd, static_cast<uint32_t>(choice / target::xcds() % std::min<uint64_t>(of_xcd, target::kCusPerXcd))};
 }
 
 XcdTiming::XcdTiming(uint32_t index, uint64_t timed_cu, const Mall& mall)
@@ -35,7 +35,7 @@ void XcdTiming::begin(const Kernel& kernel, uint32_t resident_groups) {
 }
 
 void XcdTiming::launched(Workgroup& group) {
-  const size_t slot = group.slot / target::kXcds, count = group.waves.size();
+  const size_t slot = group.slot / target::xcds(), count = group.waves.size();
   if (slot >= groups_.size()) groups_.resize(slot + 1);
   auto& [timings, vector_done] = groups_[slot];
   timings.resize(count);

@@ -32,8 +32,16 @@ def products() -> tuple[Product, ...]:
     text = files("rocm_perf_lab.arch").joinpath("products.toml").read_text(encoding="utf-8")
     return tuple(
         Product(key, entry["name"], entry["family"], entry["gfx_target"], entry["pci_id"], entry)
-        for key, entry in tomllib.loads(text)["product"].items()
+        for key, entry in _completed(tomllib.loads(text)["product"]).items()
     )
+
+
+def _completed(entries: dict[str, Any]) -> dict[str, Any]:
+    """The entries, each topology with what the one has that it is `like`."""
+    for entry in entries.values():
+        if like := entry.get("topology", {}).pop("like", None):
+            entry["topology"] = entries[like]["topology"] | entry["topology"]
+    return entries
 
 
 def product_of(pci_id: int | None) -> Product | None:

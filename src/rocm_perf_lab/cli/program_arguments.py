@@ -148,13 +148,14 @@ device_options_option = click.option(
     multiple=True,
     metavar="NAME[=VALUE]",
     help="Option of the software device: deadlock-after=SECONDS, flush-l2, initial-values=SEED, kernel-limit=N (instructions "
-    "per wave), lds-check, race-check[=SEED], timed-cu=N, write-check. Repeatable.",
+    "per wave), lds-check, race-check[=SEED], timed-cu=N, timing.NAME=VALUE (a parameter of the timing model), write-check. "
+    "Repeatable.",
 )
 device_option = click.option(
     "--device",
-    type=click.Choice(("auto", "hardware", "gfx942")),
+    type=click.Choice(("auto", "hardware", "gfx942", "mi300a")),
     default="auto",
     show_default=True,
-    help="Device to use. hardware: a GPU of this machine; gfx942: the software device; auto: a GPU if there is one, else the "
-    "software device.",
+    help="Device to use. hardware: a GPU of this machine; gfx942: the software device, an MI300X; mi300a: the software "
+    "device as an MI300A; auto: a GPU if there is one, else the software device.",
 )

@@ -13,13 +13,15 @@ from pathlib import Path
 
 from rocm_perf_lab import native, rocm
 from rocm_perf_lab.arch.products import products
+from rocm_perf_lab.arch.timing_parameters import timing_parameters
 from rocm_perf_lab.collect import gpu, live, surroundings
 from rocm_perf_lab.collect.topology import write_topology
 from rocm_perf_lab.errors import UnavailableError, UsageError
 
 AUTO, HARDWARE, SOFTWARE_TARGET = "auto", "hardware", "gfx942"
 
-_SOFTWARE_PRODUCT = "mi300x"
+# The choices of `--device` that mean the software device, and the product whose size it has.
+SOFTWARE_PRODUCTS = {SOFTWARE_TARGET: "mi300x", "mi300a": "mi300a"}
 _SOFTWARE_FEATURES = ("sramecc+", "xnack-")  # the form in which ROCr names its modes, "gfx942:sramecc+:xnack-"
 
 # These select or re-label the physical GPUs of a machine, to which the software device does not belong.
@@ -60,6 +62,8 @@ _HIP_LOG_LEVEL_VARIABLE, _HIP_ERRORS = "AMD_LOG_LEVEL", "1"
 
 # The contents of registers, LDS and private memory before a kernel writes them: words drawn from a seed, or zeros for 0.
 INITIAL_VALUES = "initial-values"
+
+TIMING = "timing."  # begins options that adjust a parameter of the timing model
 
 # Options of the software device and the form of their values; native/device/runtime/options.h says what they do.
 OPTIONS = {
@@ -107,10 +111,10 @@ def select(choice: str, scratch: Path, options: Sequence[str] = ()) -> Device:
     no such device, UsageError for an option that it does not have, SurroundingsError if programs could not run.
     """
     found = gpu.find()
-    software = choice == SOFTWARE_TARGET or (choice == AUTO and not found.usable)
+    software = choice in SOFTWARE_PRODUCTS or (choice == AUTO and not found.usable)
     surroundings.check(software)
     if software:
-        return _software(scratch, options)
+        return _software(scratch, options, SOFTWARE_PRODUCTS.get(choice, SOFTWARE_PRODUCTS[SOFTWARE_TARGET]))
     if options:
         raise UsageError(f"--device-option {options[0]}: a GPU has no such options", f"add `--device {SOFTWARE_TARGET}`")
     if not found.usable:
@@ -130,9 +134,13 @@ def _hip_log(scratch: Path) -> dict[str, str]:
 
 def _checked(option: str) -> str:
     name, equals, value = option.partition("=")
+    if name.startswith(TIMING):
+        return _checked_parameter(option, name.removeprefix(TIMING), value)
     takes = OPTIONS.get(name)
     if takes is None:
-        raise UsageError(f"--device-option {option}: there is no such option", f"use one of {', '.join(OPTIONS)}")
+        raise UsageError(
+            f"--device-option {option}: there is no such option", f"use one of {', '.join(OPTIONS)}, {TIMING}NAME=VALUE"
+        )
     if not takes.fullmatch(equals + value):
         takes_number = takes.fullmatch("=1") is not None
         what, hint = ("not a whole number", f"{name}=NUMBER") if takes_number else ("it takes no value", name)
@@ -140,8 +148,26 @@ def _checked(option: str) -> str:
     return option
 
 
-def _software(scratch: Path, options: Sequence[str]) -> Device:
-    checked = ",".join(map(_checked, options))
+def _checked_parameter(option: str, name: str, value: str) -> str:
+    adjustable = {name: entry for name, entry in timing_parameters().items() if entry.get("adjustable")}
+    if name not in adjustable:
+        raise UsageError(
+            f"--device-option {option}: the timing model has no adjustable parameter of that name",
+            f"use one of {', '.join(sorted(adjustable))}",
+        )
+    usual = adjustable[name]["value"]
+    form = re.compile(r"[1-9][0-9]{0,11}" if isinstance(usual, int) else r"(?=.*[1-9])[0-9]{1,9}(\.[0-9]{1,9})?")
+    if not form.fullmatch(value) or float(value) > adjustable[name].get("most", float(value)):
+        most = f" of at most {adjustable[name]['most']}" if "most" in adjustable[name] else ""
+        kind = "whole number" if isinstance(usual, int) else "number"
+        raise UsageError(f"--device-option {option}: not a positive {kind}{most}", f"write {TIMING}{name}={usual}")
+    return option
+
+
+def _software(scratch: Path, options: Sequence[str], product_key: str) -> Device:
+    product = next(product for product in products() if product.key == product_key)
+    of_product = [f"{TIMING}{name}={value}" for name, value in product.figures.get("timing", {}).items()]
+    checked = ",".join((*of_product, *map(_checked, options)))
     runtime = rocm.find_library(rocm.RUNTIME)
     if runtime is not None and not rocm.has_model_interface(runtime):
         raise UnavailableError(
@@ -149,12 +175,11 @@ def _software(scratch: Path, options: Sequence[str]) -> Device:
             "use ROCm 7.1 or newer; `./dev shell` of the repository brings one",
         )
     library = loadable(native.device_library(), scratch)
-    product = next(product for product in products() if product.key == _SOFTWARE_PRODUCT)
     topology = write_topology(scratch / "topology", product.figures)
     return Device(
         False,
         SOFTWARE_TARGET,
-        f"software {SOFTWARE_TARGET}",
+        f"software {SOFTWARE_TARGET}" + (f" ({product.name})" if of_product else ""),
         {"HSA_MODEL_TOPOLOGY": str(topology), "HSA_MODEL_LIB": str(library)}
         | ({"ROCM_PERF_DEVICE_OPTIONS": checked} if checked else {})
         | live.variables(scratch)

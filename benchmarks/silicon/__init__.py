@@ -1,0 +1,1 @@
+"""Modelled times beside recorded ones: what calibration.py consists of."""

@@ -1,0 +1,71 @@
+"""Compiles the recorded programs and runs them on the software device."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from silicon.programs import PROGRAMS, Point
+
+HIPCC = ("hipcc", "-O3", "--offload-arch=gfx942")
+ITERATIONS = 3  # after one that is not counted
+
+Parameters = Mapping[str, float]  # adjustable parameters of the timing model, by name
+
+
+class Runs:
+    """Runs programs on `device`. With `kept`, a JSON file, what was run before is not run again: it belongs to one build of the
+    device.
+    """
+
+    def __init__(self, sources: Path, folder: Path, device: str, jobs: int, kept: Path | None = None) -> None:
+        self._sources, self._folder, self._device, self._jobs = sources, folder, device, jobs
+        self._kept = kept
+        self._times: dict[str, float | None] = json.loads(kept.read_text()) if kept is not None and kept.is_file() else {}
+
+    def compile(self, points: Iterable[Point]) -> None:
+        for name in sorted({PROGRAMS[point.program].source for point in points}):
+            note(f"compiling {name}")
+            subprocess.run([*HIPCC, "-o", self._folder / name, self._sources / f"{name}.cpp"], check=True)
+
+    def times(self, points: Sequence[Point], parameters: Parameters) -> list[float | None]:
+        """The modelled time of each point in microseconds; None if it could not be run."""
+        with ThreadPoolExecutor(self._jobs) as pool:
+            times = list(pool.map(lambda point: self._time(point, parameters), points))
+        if self._kept is not None:
+            fresh = self._kept.with_suffix(".new")
+            fresh.write_text(json.dumps(self._times))
+            os.replace(fresh, self._kept)
+        return times
+
+    def _time(self, point: Point, parameters: Parameters) -> float | None:
+        options = [f"timing.{name}={written(value)}" for name, value in sorted(parameters.items())]
+        key = " ".join([self._device, point.name, *options])
+        if key not in self._times:
+            self._times[key] = self._run(point, [word for option in options for word in ("--device-option", option)])
+        return self._times[key]
+
+    def _run(self, point: Point, options: Sequence[str]) -> float | None:
+        """The program's own time; other rows that it prints are passed over."""
+        binary = str(self._folder / PROGRAMS[point.program].source)
+        command = ["rocm-perf", "run", "--device", self._device, *options, binary, "--iterations", str(ITERATIONS)]
+        done = subprocess.run([*command, *point.arguments], capture_output=True, text=True)
+        for line in done.stdout.splitlines():
+            fields = line.split(",")
+            if fields[:2] == [point.program, point.size]:
+                return float(fields[3]) * 1e3
+        note(f"{point.name}: no time ({(done.stderr.strip().splitlines() or ['nothing printed'])[-1]})")
+        return None
+
+
+def written(value: float) -> str:
+    return str(round(value)) if value >= 10 else f"{value:.4g}"
+
+
+def note(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)

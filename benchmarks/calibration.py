@@ -111,9 +111,8 @@ def _fit(points: Sequence[Point], runs: Runs, given: argparse.Namespace) -> None
     parameters = [Parameter(name, entries[name]["value"], entries[name]["uncertainty"]) for name in given.fit or FITTED]
 
     def timed(points: Sequence[Point], changed: Parameters) -> list[float]:
-        note(
-            f"{len(points)} points with {', '.join(f'{name} {written(value)}' for name, value in changed.items()) or 'the table'}"
-        )
+        what = ", ".join(f"{name} {written(value)}" for name, value in changed.items())
+        note(f"{len(points)} points with {what or 'the table'}")
         return [time if time is not None else float("nan") for time in runs.times(points, changed)]
 
     base = timed(points, {})
@@ -136,9 +135,8 @@ def _fit(points: Sequence[Point], runs: Runs, given: argparse.Namespace) -> None
     print("| Parameter | Table | Fitted | With one program left out |\n|---|---|---|---|")
     for parameter in parameters:
         others = [fit[parameter.name] for name, fit in fits.items() if name is not None]
-        print(
-            f"| {parameter.name} | {parameter.value} | {fits[None][parameter.name]:.4g} | {min(others):.4g} to {max(others):.4g} |"
-        )
+        name, found = parameter.name, fits[None][parameter.name]
+        print(f"| {name} | {parameter.value} | {found:.4g} | {min(others):.4g} to {max(others):.4g} |")
     for title, found in (
         ("With the table:", before),
         ("With what was fitted:", after),

@@ -5,13 +5,13 @@
 #include <cstdio>
 #include <cstdlib>
 
-#define CHECK(call)                                                             \
-  do {                                                                          \
-    hipError_t error = (call);                                                  \
-    if (error != hipSuccess) {                                                  \
-      std::fprintf(stderr, "%s: %s\n", #call, hipGetErrorString(error));        \
-      std::exit(2);                                                             \
-    }                                                                           \
+#define CHECK(call)                                                      \
+  do {                                                                   \
+    hipError_t error = (call);                                           \
+    if (error != hipSuccess) {                                           \
+      std::fprintf(stderr, "%s: %s\n", #call, hipGetErrorString(error)); \
+      std::exit(2);                                                      \
+    }                                                                    \
   } while (0)
 
 using half4 = _Float16 __attribute__((ext_vector_type(4)));
@@ -121,6 +121,36 @@ __device__ void lds_sum(float* out, int n) {
 __global__ void lds_conflict_free(float* out, int n) { lds_sum<1>(out, n); }
 __global__ void lds_conflicts(float* out, int n) { lds_sum<32>(out, n); }
 
+// ---- the same sums, by atomics on words of their own, of a few blocks, and of one word ----
+__device__ void count(unsigned* to, unsigned words) {
+  const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
+  atomicAdd(&to[i * 2654435761u % words], 1u);
+}
+__global__ void atomics_spread(unsigned* to, unsigned words) { count(to, words); }
+__global__ void atomics_crowded(unsigned* to, unsigned words) { count(to, words); }
+__global__ void atomics_on_one(unsigned* to, unsigned words) { count(to, words); }
+
+// ---- a table that fits into an L2, read again after each part of a stream, with which it does not fit ----
+template <bool Streaming>
+__device__ void table_and_stream(const float4v* table, float4v* stream, int rounds) {
+  constexpr int table_size = (3 << 20) / sizeof(float4v), part = (2 << 20) / sizeof(float4v);
+  float4v sum = {};
+  for (int round = 0; round < rounds; ++round) {
+    for (int k = threadIdx.x; k < table_size; k += blockDim.x) sum += table[k];
+    float4v* to = stream + (round * gridDim.x + blockIdx.x) * part;
+    for (int k = threadIdx.x; k < part; k += blockDim.x) {
+      if (Streaming) __builtin_nontemporal_store(sum, &to[k]);
+      else to[k] = sum;
+    }
+  }
+}
+__global__ void stores_streaming(const float4v* table, float4v* stream, int rounds) {
+  table_and_stream<true>(table, stream, rounds);
+}
+__global__ void stores_usual(const float4v* table, float4v* stream, int rounds) {
+  table_and_stream<false>(table, stream, rounds);
+}
+
 int main() {
   constexpr int n = 1 << 20;
   float *in, *out;
@@ -143,6 +173,18 @@ int main() {
   products_vector<<<304, 256>>>(out, 512);
   lds_conflict_free<<<2128, 64>>>(out, 256);
   lds_conflicts<<<2128, 64>>>(out, 256);
+  atomics_spread<<<512, 256>>>(reinterpret_cast<unsigned*>(out), 1 << 20);
+  atomics_crowded<<<512, 256>>>(reinterpret_cast<unsigned*>(out), 256);
+  atomics_on_one<<<512, 256>>>(reinterpret_cast<unsigned*>(out), 1);
+  constexpr int rounds = 3;
+  float4v *table, *stream;
+  CHECK(hipMalloc(&table, 3 << 20));
+  CHECK(hipMalloc(&stream, rounds * 8 * (2 << 20)));
+  CHECK(hipMemset(table, 0, 3 << 20));
+  for (int warm = 0; warm < 2; ++warm) {  // the table is in the Infinity Cache
+    stores_usual<<<8, 1024>>>(table, stream, rounds);
+    stores_streaming<<<8, 1024>>>(table, stream, rounds);
+  }
   CHECK(hipDeviceSynchronize());
   std::puts("PASS");
   return 0;

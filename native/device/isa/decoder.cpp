@@ -171,6 +171,7 @@ class OpBuilder {
     if (semantics_.unit == Unit::CacheControl) return cache_flags();
     op_.sc0 = text_.has("sc0");
     op_.sc1 = text_.has("sc1");
+    op_.nt = text_.has("nt");
     op_.returns = semantics_.unit == Unit::VectorAtomic && op_.sc0;
     if (semantics_.space == Space::Buffer) return buffer_operands();
     const size_t destinations = semantics_.destinations + (op_.returns ? 1 : 0);

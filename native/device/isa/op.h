@@ -106,6 +106,7 @@ struct Op {
   bool returns = false;        // an atomic that returns the old value
   bool sc0 = false;            // scope of a memory access or cache operation: sc0 workgroup, sc1 agent, both system
   bool sc1 = false;
+  bool nt = false;             // non-temporal: its lines are not expected to be used again
   bool indexed = false;        // buffer access: the vector address begins with an index (idxen) ...
   bool offset_in_register = false;  // ... and (or) has an offset (offen)
   bool to_lds = false;         // buffer load into the LDS

@@ -45,6 +45,8 @@ class Cache {
   Line* find(uint64_t line_number);
   // Makes room for the line; `evicted` receives the line that was there before, if any.
   Line& allocate(uint64_t line_number, Line& evicted);
+  // The line found or allocated last is the next of its set to make room, unless it is used again.
+  void expect_no_reuse() { used_[last_] = 0; }
   // Drops all lines in constant time.
   void invalidate();
   // If the line is there, it keeps its place but none of its bytes: something else has written them.

@@ -290,6 +290,10 @@ class Replay {
     };
     passed(l2_read_free_, 128.0 * cost.l2_reads, around_.l2_read_bytes_per_cycle);
     passed(l2_write_free_, 64.0 * cost.l2_writes, around_.l2_write_bytes_per_cycle);
+    if (entry.op->semantics->unit == Unit::VectorAtomic) {
+      atomic_free_ = std::max(atomic_free_, static_cast<double>(address_free_)) + cost.l2_writes * around_.atomic_cycles;
+      done = std::max(done, atomic_free_ + parameter::l2_latency_cycles);
+    }
     // Data that a store leaves dirty in the L2 goes to memory later but on the same channels, except for the share that stays
     // in the L2 until the end of the dispatch.
     const double memory_cycles = 128.0 * cost.memory_reads / around_.memory_read_bytes_per_cycle +
@@ -355,6 +359,7 @@ class Replay {
   double l2_read_free_ = 0;
   double l2_write_free_ = 0;
   double memory_free_ = 0;
+  double atomic_free_ = 0;
   double host_free_ = 0;
   uint64_t dispatcher_free_ = 0;
   uint64_t now_ = 0;

@@ -23,6 +23,7 @@ struct CuSurroundings {
   double memory_write_bytes_per_cycle;
   double memory_latency_cycles;      // load to use, beyond the L2
   double early_write_share;          // share of the writes that reach memory while waves run, because the L2 is full
+  double atomic_cycles;              // per request of an atomic, because others update the same memory
   double host_bytes_per_cycle;
   uint32_t sharers_of_dispatcher;    // active CUs that get their workgroups from the same shader engine
 };

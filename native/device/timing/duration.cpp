@@ -29,6 +29,10 @@ uint64_t active_cus(const std::vector<CuWork>& cus) {
 
 uint64_t early_write_bytes(const MemoryCounts& device) { return device.memory_write_bytes() - device.release_bytes; }
 
+double over(uint64_t mine, uint64_t other) {
+  return static_cast<double>(mine) / static_cast<double>(std::max<uint64_t>(1, other));
+}
+
 // The rates, in GB/s, at which the Infinity Cache serves reads and writes that come in this proportion.
 struct FabricRates {
   double reads = parameter::mall_read_gbps;
@@ -53,7 +57,28 @@ MemoryCounts counts_of(const std::vector<XcdWork>& xcds) {
   return device;
 }
 
-CuSurroundings surroundings_of(const std::vector<XcdWork>& xcds, uint32_t resident_groups, const MallHits& hits) {
+uint64_t total_at(const std::vector<XcdWork>& xcds, uint64_t block) {
+  uint64_t total = 0;
+  for (const XcdWork& xcd : xcds) {
+    if (const auto found = xcd.updates->find(block); found != xcd.updates->end()) total += found->second;
+  }
+  return total;
+}
+
+// How long atomics keep the block that they update most, on all XCDs one after the other.
+uint64_t contended_cycles(const std::vector<XcdWork>& xcds) {
+  uint64_t most = 0;
+  for (const XcdWork& xcd : xcds) {
+    for (const auto& [block, cycles] : *xcd.updates) {
+      // On one of the XCDs it must have at least an equal share of the total.
+      if (cycles * xcds.size() > most) most = std::max(most, total_at(xcds, block));
+    }
+  }
+  return most;
+}
+
+CuSurroundings surroundings_of(const std::vector<XcdWork>& xcds, const Sample& sample, const MallHits& hits,
+                               uint64_t contended) {
   uint64_t active = 0;
   for (const XcdWork& xcd : xcds) active += active_cus(*xcd.cus);
   const auto fair_share = [](double total, uint64_t sharers) {
@@ -62,21 +87,19 @@ CuSurroundings surroundings_of(const std::vector<XcdWork>& xcds, uint32_t reside
   const uint64_t neighbours = active_cus(*xcds[0].cus);
   const MemoryCounts device = counts_of(xcds);
   const FabricRates fabric = fabric_rates(device.memory_read_bytes(), early_write_bytes(device));
-  return {.resident_groups = resident_groups,
+  return {.resident_groups = sample.resident_groups,
           .l2_read_bytes_per_cycle = fair_share(parameter::l2_read_bytes_per_cycle, neighbours),
           .l2_write_bytes_per_cycle = fair_share(parameter::l2_write_bytes_per_cycle, neighbours),
           .memory_read_bytes_per_cycle = fair_share(memory_bytes_per_cycle(fabric.reads, hits.reads), active),
           .memory_write_bytes_per_cycle = fair_share(memory_bytes_per_cycle(fabric.writes, hits.writes), active),
           .memory_latency_cycles = memory_latency_cycles(hits.reads),
           .early_write_share = device.early_write_share(),
+          .atomic_cycles = over(contended, sample.done.atomics),
           .host_bytes_per_cycle = fair_share(per_cycle(parameter::host_link_gbps), active),
           .sharers_of_dispatcher = static_cast<uint32_t>(
               std::max<uint64_t>(1, (neighbours + parameter::shader_engines_per_xcd - 1) / parameter::shader_engines_per_xcd))};
 }
 
-double over(uint64_t mine, uint64_t other) {
-  return static_cast<double>(mine) / static_cast<double>(std::max<uint64_t>(1, other));
-}
 double beyond(uint64_t mine, double other) { return std::max(0.0, static_cast<double>(mine) - other); }
 
 // How many times `mine` has done all of the work of `other`: at least 1, at most `longer`. Traffic between L1 and L2 is left
@@ -154,11 +177,11 @@ uint64_t memory_cycles(const MemoryCounts& device, const MallHits& hits) {
   return std::max(fabric, static_cast<uint64_t>(std::ceil(to_hbm / hbm)));
 }
 
-// No dispatch is faster than its traffic at full bandwidth, or the busiest unit of any CU. The waves' own clocks are no such
-// limit: they know only in part what the Infinity Cache answers.
-uint64_t least_cycles(const std::vector<XcdWork>& xcds, const MallHits& hits) {
+// No dispatch is faster than its traffic at full bandwidth, its atomics on one block, or the busiest unit of any CU. The waves'
+// own clocks are no such limit: they know only in part what the Infinity Cache answers.
+uint64_t least_cycles(const std::vector<XcdWork>& xcds, const MallHits& hits, uint64_t contended) {
   const MemoryCounts device = counts_of(xcds);
-  uint64_t least = cycles_for(device.host_bytes(), per_cycle(parameter::host_link_gbps));
+  uint64_t least = std::max(contended, cycles_for(device.host_bytes(), per_cycle(parameter::host_link_gbps)));
   for (const XcdWork& xcd : xcds) {
     least = std::max({least, xcd.memory->l2_read_bytes() / parameter::l2_read_bytes_per_cycle,
                       xcd.memory->l2_write_bytes() / parameter::l2_write_bytes_per_cycle});
@@ -188,7 +211,8 @@ WarmCaches::WarmCaches()
 
 WorkDone time_dispatch(const std::vector<XcdWork>& xcds, const Sample& sample, WarmCaches& warm, const WatchedCu* watched) {
   const MallHits hits = mall_hits(warm.mall, xcds);
-  const CuSurroundings surroundings = surroundings_of(xcds, sample.resident_groups, hits);
+  const uint64_t contended = contended_cycles(xcds);
+  const CuSurroundings surroundings = surroundings_of(xcds, sample, hits, contended);
   if (watched) {
     Cache instructions = warm.instructions;
     simulate_cu(watched->trace, surroundings, sample.costs, instructions, &watched->observer);
@@ -204,7 +228,7 @@ WorkDone time_dispatch(const std::vector<XcdWork>& xcds, const Sample& sample, W
   }
   const auto replayed = static_cast<double>(std::max<uint64_t>(1, outcome.instructions));
   const double rest_of_device = static_cast<double>(instructions) / replayed;
-  work.busy_cycles = std::max(cycles_of_busiest(xcds, sample, outcome), least_cycles(xcds, hits));
+  work.busy_cycles = std::max(cycles_of_busiest(xcds, sample, outcome), least_cycles(xcds, hits, contended));
   work.wave_cycles = scaled(outcome.wave_cycles, rest_of_device);
   work.wait_cycles = scaled(outcome.wait_cycles, rest_of_device);
   work.issue_wait_cycles = scaled(outcome.issue_wait_cycles, rest_of_device);

@@ -9,6 +9,7 @@
 #include "timing/cu_observer.h"
 #include "timing/issue_costs.h"
 #include "timing/memory_counts.h"
+#include "timing/memory_system.h"
 #include "timing/unit_cycles.h"
 #include "timing/wave_trace.h"
 
@@ -21,6 +22,7 @@ struct CuWork {
   uint64_t instructions = 0;
   uint64_t wave_cycles = 0;   // sum over waves
   uint64_t longest_wave = 0;
+  uint64_t atomics = 0;       // requests of atomics to the L2
   CuUnits units;
 };
 
@@ -29,6 +31,7 @@ struct XcdWork {
   const MemoryCounts* memory;
   const std::vector<uint64_t>* lines_read;     // distinct lines that the L2 read from memory
   const std::vector<uint64_t>* lines_written;  // distinct lines that it wrote there
+  const BlockUpdates* updates;
 };
 
 // The work of the whole device, with its waves competing for resources.

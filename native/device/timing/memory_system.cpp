@@ -96,6 +96,15 @@ void coalesce(const VectorAccess& access, F emit) {
   for (uint32_t i = 0; i < count; ++i) emit(requests[i]);
 }
 
+// The most lanes that update the same word of a block. Only lanes that share a request can share a word.
+uint64_t updates_of_one_word(const VectorAccess& access, uint64_t block) {
+  std::array<uint8_t, kRequestBytes / sizeof(uint32_t)> lanes{};
+  for_each_lane(access.mask, [&](int l) {
+    if (access.address[l] / kRequestBytes == block) ++lanes[access.address[l] % kRequestBytes / sizeof(uint32_t)];
+  });
+  return *std::max_element(lanes.begin(), lanes.end());
+}
+
 ByteMask in_line(const WriteRequest& request) {
   return request.block % 2 == 0 ? ByteMask{request.bytes, 0} : ByteMask{0, request.bytes};
 }
@@ -146,9 +155,11 @@ class CostOf {
       : counts_(counts),
         cost_(wave.cost()),
         units_(wave.units),
+        wave_atomics_(wave.atomics),
         look_ups_(counts.l1_accesses),
         reads_(counts.l1_read_requests),
         writes_(writes()),
+        atomics_(counts.l2_atomics),
         memory_(counts.memory_reads128),
         host_(counts.host_reads64) {}
   ~CostOf() {
@@ -168,13 +179,15 @@ class CostOf {
   // For as long as the replay does.
   void keep_units_busy() {
     units_.address += std::max<uint64_t>(parameter::issue_cycles, counts_.l1_accesses - look_ups_);
+    wave_atomics_ += counts_.l2_atomics - atomics_;
     units_.traffic_bytes += 128 * (counts_.l1_read_requests - reads_) + 64 * (writes() - writes_);
   }
 
   const MemoryCounts& counts_;
   AccessCost* cost_;
   WaveUnits& units_;
-  uint64_t look_ups_, reads_, writes_, memory_, host_;
+  uint64_t& wave_atomics_;
+  uint64_t look_ups_, reads_, writes_, atomics_, memory_, host_;
 };
 
 }  // namespace
@@ -191,6 +204,7 @@ void MemorySystem::begin(const AllocationMap* map, const Mall& mall) {
   map_ = map;
   mall_ = &mall;
   placements_.fill({});
+  updates_.clear();
   lines_read_.clear();
   lines_written_.clear();
   for (Cache& cache : l1_) cache.invalidate();
@@ -293,19 +307,22 @@ uint64_t MemorySystem::l2_read(uint64_t number) {
   Cache::Line* line = l2_.find(number);
   if (line && line->valid.full()) {
     ++counts_.l2_hits;
+    if (streams_) l2_.expect_no_reuse();
     return parameter::l2_latency_cycles;
   }
   ++counts_.l2_misses;
   ++counts_.memory_reads128;
   (line ? *line : l2_allocate(number)).valid = ByteMask::all();
+  if (streams_) l2_.expect_no_reuse();
   return read_from_memory(number);
 }
 
 // A write needs no fetch: the L2 keeps a mask of the bytes it has.
-void MemorySystem::l2_write(uint64_t number, const ByteMask& bytes) {
+void MemorySystem::l2_write(uint64_t number, const ByteMask& bytes, bool streams) {
   Cache::Line* line = l2_.find(number);
   line ? ++counts_.l2_hits : ++counts_.l2_misses;
   if (!line) line = &l2_allocate(number);
+  if (streams) l2_.expect_no_reuse();
   line->valid.add(bytes);
   l2_.mark_dirty(*line, bytes);
 }
@@ -357,13 +374,13 @@ uint64_t MemorySystem::load(uint32_t cu, const VectorAccess& access) {
   return latency;
 }
 
-uint64_t MemorySystem::store(const VectorAccess& access) {
+uint64_t MemorySystem::store(const Op& op, const VectorAccess& access) {
   counts_.l1_lanes_writing += std::popcount(access.mask);
   counts_.l1_accesses += store_look_ups(access);
   coalesce(access, [&](const WriteRequest& request) {
     ++counts_.l1_write_requests;
     ++counts_.l2_writes;
-    l2_write(request.block / 2, in_line(request));
+    l2_write(request.block / 2, in_line(request), op.nt);
   });
   return parameter::l2_latency_cycles;  // which takes it, whether it has the line or not
 }
@@ -371,7 +388,10 @@ uint64_t MemorySystem::store(const VectorAccess& access) {
 uint64_t MemorySystem::atomic(const Op& op, const VectorAccess& access) {
   (op.returns ? counts_.l1_lanes_atomic_with_return : counts_.l1_lanes_atomic_without_return) += std::popcount(access.mask);
   uint64_t latency = 0;
+  const bool may_share_words = !access.consecutive();
   coalesce(access, [&](const WriteRequest& request) {
+    const uint64_t turns = may_share_words ? updates_of_one_word(access, request.block) : 1;
+    updates_[request.block] += parameter::atomic_request_cycles + (turns - 1) * parameter::atomic_word_cycles;
     ++(op.returns ? counts_.l1_atomics_with_return : counts_.l1_atomics_without_return);
     ++counts_.l2_atomics;
     const uint64_t number = request.block / 2;
@@ -412,8 +432,8 @@ void MemorySystem::lds(WaveTiming& wave, const Op& op, const VectorAccess& acces
 
 uint64_t MemorySystem::global(uint32_t cu, const Op& op, const VectorAccess& access) {
   switch (access.kind) {
-    case AccessKind::Load: return load(cu, access);
-    case AccessKind::Store: return store(access);
+    case AccessKind::Load: streams_ = op.nt; return load(cu, access);
+    case AccessKind::Store: return store(op, access);
     case AccessKind::Atomic: return atomic(op, access);
   }
   return 0;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <unordered_map>
 #include <vector>
 
 #include "exec/observer.h"
@@ -13,6 +14,9 @@
 #include "timing/wave_timing.h"
 
 namespace rpd {
+
+// Cycles in which atomics keep a 64-byte block from all others. [address / 64]
+using BlockUpdates = std::unordered_map<uint64_t, uint64_t>;
 
 class MemorySystem {
  public:
@@ -40,12 +44,13 @@ class MemorySystem {
   // The distinct lines that the L2 read from memory, and those that it wrote there.
   const std::vector<uint64_t>& lines_read() const { return lines_read_.lines(); }
   const LineLog& lines_written() const { return lines_written_; }
+  const BlockUpdates& updates() const { return updates_; }
 
  private:
   uint64_t read_line(uint32_t cu, uint64_t line);
   uint64_t load(uint32_t cu, const VectorAccess& access);
   uint64_t load_consecutive(uint32_t cu, const VectorAccess& access);
-  uint64_t store(const VectorAccess& access);
+  uint64_t store(const Op& op, const VectorAccess& access);
   uint64_t atomic(const Op& op, const VectorAccess& access);
   uint64_t global(uint32_t cu, const Op& op, const VectorAccess& access);
   uint64_t scratch(const Wave& wave, const Op& op, const VectorAccess& access);
@@ -55,7 +60,7 @@ class MemorySystem {
   uint64_t latency_beyond_l2(uint64_t line) const;
   void read_from_host(uint32_t requests);
   uint64_t l2_read(uint64_t line);
-  void l2_write(uint64_t line, const ByteMask& bytes);
+  void l2_write(uint64_t line, const ByteMask& bytes, bool streams);
   Cache::Line& l2_allocate(uint64_t line);
   uint64_t read_from_memory(uint64_t line);
   void write_to_memory(const Cache::Line& line);
@@ -69,6 +74,8 @@ class MemorySystem {
   const AllocationMap* map_ = nullptr;
   const Mall* mall_ = nullptr;
   std::array<Placement, 8> placements_;  // found lately
+  BlockUpdates updates_;
+  bool streams_ = false;  // the present access is non-temporal
 };
 
 }  // namespace rpd

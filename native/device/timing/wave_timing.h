@@ -18,6 +18,7 @@ struct WaveTiming {
   uint32_t cu = 0;
   uint32_t simd = 0;                   // of the CU
   WaveUnits units = {};
+  uint64_t atomics = 0;                // requests of atomics to the L2
   WaveTrace* trace = nullptr;          // where this wave is recorded; null if it is not
   // When the outstanding accesses will be done.
   uint64_t scalar_done = 0;            // scalar and LDS accesses

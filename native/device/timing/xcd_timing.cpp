@@ -145,6 +145,7 @@ void XcdTiming::ended(const Wave& wave) {
   cu.instructions += wave.executed;
   cu.wave_cycles += timing.clock;
   cu.longest_wave = std::max(cu.longest_wave, timing.clock);
+  cu.atomics += timing.atomics;
   cu.units.add(timing.units, timing.simd, wave.executed);
   if (timing.trace && is_timed(timing.cu)) retire_recorded(timing, wave.executed);
 }

@@ -48,7 +48,9 @@ class XcdTiming final : public XcdObserver {
   void add_executed(std::vector<uint64_t>& to) const;
   const WaveCounts& waves() const { return waves_; }
   const MemoryCounts& memory() const { return memory_.counts(); }
-  XcdWork work() const { return {&work_, &memory_.counts(), &memory_.lines_read(), &memory_.lines_written().lines()}; }
+  XcdWork work() const {
+    return {&work_, &memory_.counts(), &memory_.lines_read(), &memory_.lines_written().lines(), &memory_.updates()};
+  }
   // Of the timed CU, if it is on this XCD.
   Sample sample() {
     follow_program();  // another XCD may have caused more of it to be decoded

@@ -39,6 +39,9 @@ RANKING = [
     ("branch_uniform", "branch_divergent", 1.5),  # both sides, one after the other
     ("products_matrix", "products_vector", 4.0),  # 2048 against 256 operations per cycle and CU
     ("lds_conflict_free", "lds_conflicts", 2.0),  # 64 passes instead of 2
+    ("atomics_crowded", "atomics_on_one", 2.0),
+    ("atomics_spread", "atomics_crowded", 1.2),
+    ("stores_streaming", "stores_usual", 1.05),  # the table stays in the L2
 ]
 
 
@@ -50,6 +53,11 @@ def test_better_code_is_faster(durations, better, worse, factor):
 def test_more_waves_hide_latency(durations):
     # Eight times the loads in nearly the same time.
     assert durations["chase_many_waves"] < 1.5 * durations["chase_one_wave"]
+
+
+def test_atomics_on_one_word_take_turns(durations):
+    """2048 requests of 64 lanes, from all XCDs: 4 cycles each, and 63 for the further lanes."""
+    assert durations["atomics_on_one"] == pytest.approx(2048 * (4 + 63) / 2.1, rel=0.1)
 
 
 def test_a_chain_of_loads_costs_its_latencies(durations):

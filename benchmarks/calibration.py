@@ -1,7 +1,7 @@
 """Modelled times of public HIP programs beside times recorded on an MI300A, and a fit of the timing model to them.
 
     python benchmarks/calibration.py SOURCES TIMES [--only PROGRAM...] [--all] [--device NAME] [--jobs N] [--json]
-                                     [--fit [PARAMETER...]] [--kept FILE]
+                                     [--fit [PARAMETER...]] [--errors FILE] [--kept FILE]
 
 SOURCES is `gpu_perf_scripts/` of a checkout of github.com/sarchlab/mgpusim, whose HIP programs are compiled unchanged. TIMES is
 a CSV file with the columns kernel_name, problem_size, iterations, avg_ms and max_ms (milliseconds by hipEvents around one
@@ -13,7 +13,8 @@ time; for all points also the median, and the sum of the errors over the sum of 
 
 --fit fits adjustable parameters of timing_gfx942.toml (those named, else all that FITTED lists) and prints them, with the
 errors. It also leaves out one program at a time, fits to the others, and models the one left out with the result: these are the
-errors to expect of programs that the model has not seen. --kept FILE keeps every modelled time, so that a fit that was cut goes
+errors to expect of programs that the model has not seen. --errors FILE writes them, by what limits the kernels, in the form of
+arch/timing_errors.toml. --kept FILE keeps every modelled time, so that a fit that was cut goes
 on; it takes some minutes a parameter. The file belongs to one build of the device: remove it after a change.
 """
 
@@ -39,6 +40,8 @@ FITTED = (
     "lds_latency_cycles", "l2_read_bytes_per_cycle", "l2_write_bytes_per_cycle", "mall_read_gbps", "mall_write_gbps",
     "mall_mixed_gbps", "hbm_efficiency", "host_link_gbps", "copy_overhead_ns",
 )  # fmt: skip
+
+COPIES = "memcopy_"  # begins the names of programs that have no kernel of their own
 
 
 @dataclass(frozen=True)
@@ -78,6 +81,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--fit", nargs="*", metavar="PARAMETER")
+    parser.add_argument("--errors", type=Path, metavar="FILE", help="with --fit: writes the errors by limit")
     parser.add_argument("--kept", type=Path, metavar="FILE")
     given = parser.parse_args()
     if unknown := sorted(set(given.only) - set(PROGRAMS)):
@@ -125,6 +129,8 @@ def _fit(points: Sequence[Point], runs: Runs, given: argparse.Namespace) -> None
         fits[name] = model.fitted(programs != name)
         left_out = [point for point in points if point.program == name]
         unseen += modelled(left_out, timed(left_out, fits[name]))
+    if given.errors:
+        _write_errors(given.errors, unseen, points, runs, fits[None])
     after = modelled(points, timed(points, fits[None]))
     before = modelled(points, base)
     if given.json:
@@ -144,6 +150,18 @@ def _fit(points: Sequence[Point], runs: Runs, given: argparse.Namespace) -> None
     ):
         print(f"\n{title}\n")
         _show(found, False)
+
+
+def _write_errors(file: Path, unseen: Sequence[Modelled], points: Sequence[Point], runs: Runs, fitted: Parameters) -> None:
+    from silicon import errors
+
+    kernels = [point for point in points if not point.program.startswith(COPIES)]
+    note(f"what limits {len(kernels)} points")
+    limits = dict(zip((point.name for point in kernels), runs.limits(kernels, fitted), strict=True))
+    known = [one for one in unseen if limits.get(f"{one.program} {one.size}")]
+    ratios = [one.modelled_us / one.recorded_us for one in known]
+    found = [str(limits[f"{one.program} {one.size}"]) for one in known]
+    file.write_text(errors.written(found, [one.program for one in known], ratios))
 
 
 def table(points: Sequence[Modelled]) -> Iterator[str]:

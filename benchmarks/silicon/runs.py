@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -43,11 +44,44 @@ class Runs:
             os.replace(fresh, self._kept)
         return times
 
+    def limits(self, points: Sequence[Point], parameters: Parameters) -> list[str | None]:
+        """What mostly limits each point's longest kernel, by the product's own analysis; None where that is not known."""
+        with ThreadPoolExecutor(self._jobs) as pool:
+            return list(pool.map(lambda point: self._limit(point, parameters), points))
+
+    def _limit(self, point: Point, parameters: Parameters) -> str | None:
+        options = [word for name, value in sorted(parameters.items()) for word in self._option(name, value)]
+        with tempfile.TemporaryDirectory(prefix="rocm-perf-calibration-") as folder:
+            command = [
+                "rocm-perf",
+                "profile",
+                "--runs",
+                "1",
+                "--json",
+                "-o",
+                f"{folder}/run",
+                "--device",
+                self._device,
+                *options,
+            ]
+            program = [str(self._folder / PROGRAMS[point.program].source), "--iterations", "1", *point.arguments]
+            done = subprocess.run([*command, *program], capture_output=True, text=True)
+        if done.returncode != 0:
+            note(f"{point.name}: no limit ({(done.stderr.strip().splitlines() or ['nothing said'])[-1]})")
+            return None
+        kernels = json.loads(done.stdout)["analysis"]["kernels"]
+        longest = max(kernels, key=lambda kernel: kernel["time_ms"] or 0, default=None)
+        return longest["model_error"]["limit"] if longest and longest["model_error"] else None
+
+    @staticmethod
+    def _option(name: str, value: float) -> tuple[str, str]:
+        return "--device-option", f"timing.{name}={written(value)}"
+
     def _time(self, point: Point, parameters: Parameters) -> float | None:
-        options = [f"timing.{name}={written(value)}" for name, value in sorted(parameters.items())]
-        key = " ".join([self._device, point.name, *options])
+        options = [self._option(name, value) for name, value in sorted(parameters.items())]
+        key = " ".join([self._device, point.name, *(option for _, option in options)])
         if key not in self._times:
-            self._times[key] = self._run(point, [word for option in options for word in ("--device-option", option)])
+            self._times[key] = self._run(point, [word for option in options for word in option])
         return self._times[key]
 
     def _run(self, point: Point, options: Sequence[str]) -> float | None:

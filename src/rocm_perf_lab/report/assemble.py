@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ from rocm_perf_lab.analysis.ceilings import Ceilings
 from rocm_perf_lab.analysis.durations import durations
 from rocm_perf_lab.analysis.findings import Findings
 from rocm_perf_lab.analysis.kernel import KernelFindings
+from rocm_perf_lab.analysis.model_error import ModelError, model_error
 from rocm_perf_lab.analysis.roofline import NO_CEILINGS, NO_TIME
 from rocm_perf_lab.analysis.stability import Stability
 from rocm_perf_lab.arch.metric import Value
@@ -145,6 +147,14 @@ def _run(trace: Trace) -> schema.Run:
     )
 
 
+def _model_error(kernel: KernelFindings, findings: Findings) -> ModelError | str:
+    if not findings.trace.process.is_modelled:
+        return "times are measured"
+    if findings.path is None:
+        return NO_TIME
+    return model_error(durations(findings.trace.dispatches, kernel.symbol).mean, kernel.bottleneck.name)
+
+
 def _kernel(kernel: KernelFindings, findings: Findings) -> schema.KernelAnalysis:
     roof, on_path = kernel.roofline, kernel.on_path
     intensity = roof.intensity if roof else Value.missing("FLOP/byte", sections.no_position(None))
@@ -157,6 +167,9 @@ def _kernel(kernel: KernelFindings, findings: Findings) -> schema.KernelAnalysis
         fields["reasons"]["roofline_position"] = sections.no_position(roof)
     if findings.path is None:
         fields["reasons"]["durations"] = NO_TIME
+    error = _model_error(kernel, findings)
+    if isinstance(error, str):
+        fields["reasons"]["model_error"] = error
     traced = findings.traced.found.get(kernel.symbol.kernel.symbol)
     if traced is None:
         fields["reasons"]["thread_trace"] = findings.traced.reason
@@ -167,6 +180,7 @@ def _kernel(kernel: KernelFindings, findings: Findings) -> schema.KernelAnalysis
         workgroup=tuple(findings.trace.dispatches.workgroup[kernel.row].tolist()),
         grid=tuple(findings.trace.dispatches.grid[kernel.row].tolist()),
         durations=sections.durations(durations(findings.trace.dispatches, kernel.symbol)) if findings.path else None,
+        model_error=None if isinstance(error, str) else schema.ModelErrorSection(**asdict(error)),
         roofline_position=position,
         bottleneck=sections.bottleneck(kernel.bottleneck, kernel.evidence),
         headroom=sections.headroom(kernel.headroom),

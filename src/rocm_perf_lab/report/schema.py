@@ -414,6 +414,17 @@ class DurationsSection(Section):
     max_ns: int = Field(description="longest dispatch")
 
 
+class ModelErrorSection(Section):
+    """How far the model was from recorded times of programs that its parameters were not fitted to."""
+
+    limit: Literal["launch", "latency", "bandwidth", "execution"] = Field(
+        description="what mostly determines the kernel's time: the fixed cost of a dispatch, waiting, bytes, or instructions"
+    )
+    within: float = Field(description="four of five recorded times of such kernels differed by at most this fraction")
+    times: int = Field(description="number of recorded times that were compared")
+    programs: int = Field(description="number of programs that they are of")
+
+
 class KernelAnalysis(Section):
     kernel: str = Field(description="demangled name")
     symbol: str = Field(default="", description="mangled name")
@@ -422,6 +433,7 @@ class KernelAnalysis(Section):
     grid: tuple[int, int, int] = Field(description="size in work-items, of the longest dispatch")
     time_ms: float | None = Field(description="total time in the base run")
     durations: DurationsSection | None = Field(description="durations of its dispatches")
+    model_error: ModelErrorSection | None = Field(description="the error to expect of modelled times; null for measured ones")
     operational_intensity: float | None = Field(description="FLOP per byte beyond L2")
     roofline_position: Literal["memory-bound", "compute-bound"] | None = Field(description="as in roofline.json")
     critical_path_score: float | None = Field(description="its share of the critical path, 0 to 1")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from rich.console import Console
 
 from rocm_perf_lab.report.layout import heading, labelled
-from rocm_perf_lab.report.schema import DagDocument, HeadroomSection, KernelAnalysis
+from rocm_perf_lab.report.schema import DagDocument, HeadroomSection, KernelAnalysis, ModelErrorSection
 from rocm_perf_lab.report.terminal_graph import IDLE_CAUSES
 from rocm_perf_lab.report.terminal_next import first_advice
 from rocm_perf_lab.text import words
@@ -22,6 +22,8 @@ def render_answer(dag: DagDocument, kernel: KernelAnalysis, names: Names, consol
     labelled(console, "Cause", _cause(kernel))
     for idle in _mostly_idle(dag):
         labelled(console, "But", idle)
+    if kernel.model_error is not None:
+        labelled(console, "Time", _model_error(kernel.model_error))
     labelled(console, "Gain", _to_win(kernel.headroom, dag))
     for advice in first_advice(kernel, _MOST_ADVICE):
         labelled(console, "Try", advice)
@@ -52,6 +54,18 @@ def _mostly_idle(dag: DagDocument) -> list[str]:
             f"{words.duration(ns)} of that it waited {IDLE_CAUSES[cause]}"
         )
     return lines
+
+
+_LIMITS = {
+    "launch": "the cost of a launch", "latency": "latency", "bandwidth": "memory bandwidth", "execution": "instructions",
+}  # fmt: skip
+
+
+def _model_error(found: ModelErrorSection) -> str:
+    return (
+        f"modelled; of recorded kernels that {_LIMITS[found.limit]} limited, the model was within "
+        f"±{words.percent(found.within)} for four of five"
+    )
 
 
 def _to_win(found: HeadroomSection, dag: DagDocument) -> str:

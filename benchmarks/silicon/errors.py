@@ -1,0 +1,34 @@
+"""The errors of points that were left out of the fit, by what limits their kernels: arch/timing_errors.toml."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+_SHARE = 0.8  # of the times, that lie within the error that is given
+
+_HEAD = """\
+# How far modelled times were from recorded ones, by what mostly limits a kernel (analysis/model_error.py). Each program
+# was modelled with parameters that had been fitted to the others. Written by benchmarks/calibration.py --errors.
+#
+# within: four of five times differ by at most this fraction (of the shorter of the two).
+"""
+
+
+def written(limits: Sequence[str], programs: Sequence[str], ratios: Sequence[float]) -> str:
+    """The file's text. ratios: modelled over recorded time of each point, in the order of its limit and program."""
+    parts = [_HEAD]
+    for limit in sorted(set(limits)):
+        of_limit = [i for i, one in enumerate(limits) if one == limit]
+        within = spread([ratios[i] for i in of_limit])
+        names = sorted({programs[i] for i in of_limit})
+        lines = (f"[limit.{limit}]", f"within = {within:.2f}", f"times = {len(of_limit)}", f"programs = {len(names)}")
+        parts.append("\n".join(lines) + f"  # {', '.join(names)}\n")
+    return "\n".join(parts)
+
+
+def spread(ratios: Sequence[float]) -> float:
+    """The error that four of five of the ratios do not exceed: 0.25 is 1.25 times as long, or as short."""
+    return math.expm1(float(np.quantile(np.abs(np.log(ratios)), _SHARE)))

@@ -1,0 +1,53 @@
+"""How far modelled times of kernels like this one were from recorded ones.
+
+The figures are in arch/timing_errors.toml, which benchmarks/calibration.py writes: each recorded program was modelled with
+parameters that had been fitted to the others.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib.resources import files
+from typing import Any
+
+from rocm_perf_lab.arch.timing_parameters import timing_parameters
+from rocm_perf_lab.toml import tomllib
+
+LAUNCH, LATENCY, BANDWIDTH, EXECUTION = "launch", "latency", "bandwidth", "execution"
+
+_LAUNCH_SHARE = 0.4  # of a dispatch's time, from which its fixed overhead determines it
+_BY_BOTTLENECK = {"latency-bound": LATENCY, "under-occupied": LATENCY, "memory-bandwidth-bound": BANDWIDTH}
+
+
+@dataclass(frozen=True)
+class ModelError:
+    """within: four of five of the recorded times differed by at most this fraction. times, programs: how many were compared."""
+
+    limit: str
+    within: float
+    times: int
+    programs: int
+
+
+def dominant_limit(mean_ns: float, bottleneck: str) -> str:
+    """What mostly determines a kernel's time: the fixed cost of a dispatch, else what its bottleneck class says."""
+    if timing_parameters()["launch_overhead_ns"]["value"] >= _LAUNCH_SHARE * mean_ns:
+        return LAUNCH
+    return _BY_BOTTLENECK.get(bottleneck, EXECUTION)
+
+
+def model_error(mean_ns: float, bottleneck: str) -> ModelError | str:
+    """The error for kernels with the same dominant limit, or the reason why it is not known. mean_ns: of a dispatch."""
+    limit = dominant_limit(mean_ns, bottleneck)
+    found = _table().get(limit)
+    if found is None:
+        return f"none of the recorded programs is limited by {limit}"
+    return ModelError(limit, found["within"], found["times"], found["programs"])
+
+
+@lru_cache(maxsize=1)
+def _table() -> dict[str, dict[str, Any]]:
+    text = files("rocm_perf_lab.arch").joinpath("timing_errors.toml").read_text(encoding="utf-8")
+    limits: dict[str, dict[str, Any]] = tomllib.loads(text)["limit"]
+    return limits

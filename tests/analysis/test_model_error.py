@@ -1,0 +1,48 @@
+"""Which limit a kernel has, what is said of the model's error, and how calibration.py finds it."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+from rocm_perf_lab.analysis.model_error import BANDWIDTH, EXECUTION, LATENCY, LAUNCH, ModelError, dominant_limit, model_error
+from rocm_perf_lab.arch.timing_parameters import timing_parameters
+from rocm_perf_lab.toml import tomllib
+
+
+@pytest.fixture
+def errors(repository, monkeypatch):
+    monkeypatch.syspath_prepend(str(repository / "benchmarks"))
+    from silicon import errors
+
+    yield errors
+    for name in [name for name in sys.modules if name.partition(".")[0] == "silicon"]:
+        sys.modules.pop(name)
+
+
+def test_the_limit_is_the_launch_or_what_the_bottleneck_says():
+    overhead = timing_parameters()["launch_overhead_ns"]["value"]
+    assert dominant_limit(overhead / 0.41, "compute-throughput-limited") == LAUNCH
+    found = ("latency-bound", "memory-bandwidth-bound", "compute-throughput-limited", "unknown")
+    assert [dominant_limit(overhead / 0.39, name) for name in found] == [LATENCY, BANDWIDTH, EXECUTION, EXECUTION]
+
+
+def test_the_error_is_that_of_recorded_programs_with_that_limit(repository):
+    table = tomllib.loads((repository / "src/rocm_perf_lab/arch/timing_errors.toml").read_text("utf-8"))["limit"]
+    for limit, example in {LATENCY: "latency-bound", BANDWIDTH: "memory-bandwidth-bound", EXECUTION: "unknown"}.items():
+        found = model_error(1e6, example)
+        if limit in table:
+            assert found == ModelError(limit, table[limit]["within"], table[limit]["times"], table[limit]["programs"])
+        else:
+            assert found == f"none of the recorded programs is limited by {limit}"
+    assert all(0 < one["within"] < 1 and one["times"] >= one["programs"] > 0 for one in table.values())
+
+
+def test_four_of_five_are_within_the_error(errors):
+    assert errors.spread([1.0, 1.1, 1 / 1.1, 1.2, 1 / 1.3]) == pytest.approx(0.2, abs=0.021)
+    text = errors.written(["latency", "launch", "latency"], ["fir", "fir", "relu"], [1.1, 1.2, 1 / 1.1])
+    assert tomllib.loads(text)["limit"] == {
+        "latency": {"within": 0.1, "times": 2, "programs": 2},
+        "launch": {"within": 0.2, "times": 1, "programs": 1},
+    }

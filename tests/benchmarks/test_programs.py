@@ -69,6 +69,7 @@ def table(tmp_path) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_a_checkout_from_build_to_optimizer(fake, table, tmp_path, repository, native_dir):
     needs.program("hipcc")
     before = {path: path.read_bytes() for path in fake.rglob("*") if path.is_file()}

@@ -55,7 +55,7 @@ def test_every_case_is_reached_once_whatever_ends_its_process(tmp_path, notes):
 
 
 def test_the_end_of_all_time_is_no_fault_of_the_case_under_way(tmp_path, notes):
-    outcomes = Binary(FAKE, tmp_path, case_cap=50).attempt(["Quick.pass1", "Other.sleep", "Other.skip"], cap=12)
+    outcomes = Binary(FAKE, tmp_path, case_cap=50).attempt(["Quick.pass1", "Other.sleep", "Other.skip"], cap=5)
     assert {case: outcome for case, (outcome, _) in outcomes.items()} == {"Quick.pass1": gtest.PASSED}
 
 

@@ -73,8 +73,8 @@ def main() -> None:
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("sources", type=Path)
-    parser.add_argument("times", type=Path)
+    parser.add_argument("sources", nargs="?", type=Path)
+    parser.add_argument("times", nargs="?", type=Path)
     parser.add_argument("--only", nargs="+", metavar="PROGRAM", default=list(PROGRAMS))
     parser.add_argument("--all", action="store_true", help="also the sizes that take long")
     parser.add_argument("--device", default="mi300a")
@@ -84,6 +84,9 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--errors", type=Path, metavar="FILE", help="with --fit: writes the errors by limit")
     parser.add_argument("--kept", type=Path, metavar="FILE")
     given = parser.parse_args()
+    if given.sources is None or given.times is None:
+        print("no recorded programs: name their sources and times")
+        sys.exit()
     if unknown := sorted(set(given.only) - set(PROGRAMS)):
         parser.error(f"--only: {', '.join(unknown)} is not among {', '.join(PROGRAMS)}")
     if not given.times.is_file():

@@ -7,6 +7,7 @@ import os
 import re
 import shutil
 import subprocess
+from functools import lru_cache
 from pathlib import Path
 
 RUNTIME = "libhsa-runtime64.so.1"
@@ -30,17 +31,22 @@ def find_library(name: str) -> Path | None:
 
 
 def _from_loader_cache(name: str) -> Path | None:
+    # A line reads "libamd_comgr.so.3 (libc6,x86-64) => /usr/lib/x86_64-linux-gnu/libamd_comgr.so.3".
+    match = re.search(rf"^\s*{re.escape(name)}\S* .*=> (\S+)$", _loader_cache(), re.MULTILINE)
+    return Path(match.group(1)) if match else None
+
+
+@lru_cache(maxsize=1)  # the gate selects a device for each of its many runs
+def _loader_cache() -> str:
     for ldconfig in ("ldconfig", "/sbin/ldconfig"):
         try:
-            listing = subprocess.run([ldconfig, "-p"], capture_output=True, text=True, check=False).stdout
+            return subprocess.run([ldconfig, "-p"], capture_output=True, text=True, check=False).stdout
         except OSError:
             continue
-        # A line reads "libamd_comgr.so.3 (libc6,x86-64) => /usr/lib/x86_64-linux-gnu/libamd_comgr.so.3".
-        match = re.search(rf"^\s*{re.escape(name)}\S* .*=> (\S+)$", listing, re.MULTILINE)
-        return Path(match.group(1)) if match else None
-    return None
+    return ""
 
 
+@lru_cache(maxsize=4)
 def has_model_interface(runtime: Path) -> bool:
     """Whether this ROCr can run a software GPU in place of the kernel driver (ROCm 7.1 and newer can)."""
     with runtime.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as image:

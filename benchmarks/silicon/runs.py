@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+from rocm_perf_lab.analysis.model_error import dominant_limit
 from silicon.programs import PROGRAMS, Point
 
 HIPCC = ("hipcc", "-O3", "--offload-arch=gfx942")
@@ -71,7 +72,9 @@ class Runs:
             return None
         kernels = json.loads(done.stdout)["analysis"]["kernels"]
         longest = max(kernels, key=lambda kernel: kernel["time_ms"] or 0, default=None)
-        return longest["model_error"]["limit"] if longest and longest["model_error"] else None
+        if longest is None or longest["durations"] is None:
+            return None
+        return dominant_limit(longest["durations"]["mean_ns"], longest["bottleneck"]["name"])
 
     @staticmethod
     def _option(name: str, value: float) -> tuple[str, str]:

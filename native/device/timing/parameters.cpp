@@ -71,9 +71,11 @@ void set_timing_parameters(const ParameterValues& values) {
   if (!sorted.empty()) write_digits(hash_of(sorted));
 }
 
-uint64_t copy_duration_ns(uint64_t bytes, bool crosses_host_link) {
+uint64_t copy_overhead_ns() { return static_cast<uint64_t>(parameter::copy_overhead_ns); }
+
+uint64_t transfer_ns(uint64_t bytes, bool crosses_host_link) {
   const uint64_t gbps = crosses_host_link ? parameter::host_link_gbps : parameter::device_copy_gbps;
-  return parameter::copy_overhead_ns + bytes / gbps;  // GB/s are bytes per nanosecond
+  return bytes / gbps;  // GB/s are bytes per nanosecond
 }
 
 }  // namespace rpd

@@ -12,8 +12,10 @@ namespace rpd {
 uint64_t launch_overhead_ns();
 // The host thread's cost of submitting one kernel or copy.
 uint64_t submit_cost_ns();
-// Nanoseconds that a copy engine takes to move `bytes` across the link between host and device or within device memory.
-uint64_t copy_duration_ns(uint64_t bytes, bool crosses_host_link);
+// A copy engine's fixed cost of a submission, however many packets that is.
+uint64_t copy_overhead_ns();
+// Nanoseconds that it takes to move `bytes` across the link between host and device or within device memory.
+uint64_t transfer_ns(uint64_t bytes, bool crosses_host_link);
 // Identifies the set of parameters. The same pointer for good; the text changes with set_timing_parameters().
 const char* timing_parameters_hash();
 

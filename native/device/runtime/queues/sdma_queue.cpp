@@ -119,7 +119,8 @@ void SdmaQueue::moved(uint64_t bytes, uint64_t spread, uint64_t target, uint64_t
   const bool to_device = device_.allocations().is_local(target);
   const bool within_device = to_device && device_.allocations().is_local(source);
   if (to_device) device_.copied_to(target, spread);
-  duration_ += copy_duration_ns(bytes, !within_device);
+  if (duration_ == 0) duration_ = copy_overhead_ns();
+  duration_ += transfer_ns(bytes, !within_device);
 }
 
 void SdmaQueue::fence(const sdma::Packet& packet) {

@@ -15,7 +15,9 @@ import numpy as np
 
 from rocm_perf_lab.code_object import KernelMetadata
 from rocm_perf_lab.gate.numbers import dtype_of
+from rocm_perf_lab.gate.program_memory import writable_variables
 from rocm_perf_lab.hip_source import SourceKernel
+from rocm_perf_lab.hip_source.demangle import demangled
 from rocm_perf_lab.hip_source.layout import Layout, Leaf, Types
 from rocm_perf_lab.isolate import Capture
 
@@ -33,6 +35,8 @@ _POINTER = np.dtype("<u8")
 class Buffer:
     """Memory of one type behind a pointer, up to the end of the allocation or to the target of another pointer.
 
+    It also has what lies before the first pointer into an allocation, to which a negative index leads: `before` elements.
+
     name: as written in source code (`args.table[3]`). parameter: the kernel parameter that leads here; for a device variable,
     its own name. count: number of elements. is_variable: a device variable, whose only element is named without an index.
     """
@@ -43,6 +47,7 @@ class Buffer:
     layout: Layout
     count: int
     is_variable: bool = False
+    before: int = 0
 
     @property
     def size(self) -> int:
@@ -61,7 +66,7 @@ class Buffer:
 
     def element(self, leaf: Leaf, index: tuple[int, ...]) -> str:
         """The name of one number, such as `out[17].x`. index: into the array that view() returns."""
-        return f"{self.name}{'' if self.is_variable else f'[{index[0]}]'}{filled(leaf.path, index[1:])}"
+        return f"{self.name}{'' if self.is_variable else f'[{index[0] - self.before}]'}{filled(leaf.path, index[1:])}"
 
 
 @dataclass(frozen=True)
@@ -144,17 +149,26 @@ def arguments_of(capture: Capture, kernel: SourceKernel, types: Types, metadata:
         found.buffers.append(one)
         found.unknown += [Unknown(one.name + path, one.layout.spelling, why) for path, why in one.layout.unknown]
         pointers += _pointers_in(capture, one, 0, found)
+    found.unknown += _of_unknown_type(capture, types)
     _follow(capture, types, pointers, found)
-    found.buffers = _apart(found.buffers)
+    found.buffers = _with_what_is_before(capture, _apart(found.buffers))
     return found
 
 
 def _variables(capture: Capture, types: Types) -> Iterator[Buffer]:
-    """The kernel's device variables that are in the captured code object with the size that the source implies."""
+    """The source's device variables that are in the captured code object with the size that the source implies."""
     for loaded in capture.dispatch["code_object"]["variables"]:
         name, layout = types.variables.get(loaded["name"], ("", None))
         if layout is not None and 0 < layout.size == loaded["bytes"]:
             yield Buffer(name, name, int(loaded["address"], 16), layout, 1, is_variable=True)
+
+
+def _of_unknown_type(capture: Capture, types: Types) -> Iterator[Unknown]:
+    """Variables that the source does not declare by the name that they have: those of templates and of system headers."""
+    for symbol, size in writable_variables(capture).items():
+        _, layout = types.variables.get(symbol, ("", None))
+        if layout is None or layout.size != size:
+            yield Unknown(demangled(symbol), "variable", "its type is not known")
 
 
 def _indices(leaf: Leaf) -> Iterator[tuple[int, ...]]:
@@ -271,6 +285,30 @@ def _apart(buffers: list[Buffer]) -> list[Buffer]:
     addresses = sorted(buffer.address for buffer in buffers)
     following = dict(zip(addresses, addresses[1:], strict=False))
     return [_cut(buffer, following.get(buffer.address)) for buffer in buffers]
+
+
+def _with_what_is_before(capture: Capture, buffers: list[Buffer]) -> list[Buffer]:
+    """The first buffer of each allocation extended to its start, in the same order."""
+    starts = {buffer.address: _start_of(capture, buffer) for buffer in buffers}
+    first: dict[int, int] = {}
+    for address, start in sorted(starts.items()):
+        first.setdefault(start, address)
+    return [_extended(one, start) if first[start := starts[one.address]] == one.address else one for one in buffers]
+
+
+def _start_of(capture: Capture, buffer: Buffer) -> int:
+    """Where the buffer's allocation begins. A variable has none, and what is before a variable is code or another variable."""
+    for region in capture.regions if not buffer.is_variable else ():
+        for start, size in region.allocations if region.kind != "code" else ():
+            if start <= buffer.address < start + size:
+                return start
+    return buffer.address
+
+
+def _extended(buffer: Buffer, start: int) -> Buffer:
+    before = (buffer.address - start) // buffer.layout.size
+    address = buffer.address - before * buffer.layout.size
+    return replace(buffer, address=address, count=buffer.count + before, before=before)
 
 
 def _cut(buffer: Buffer, end: int | None) -> Buffer:

@@ -18,7 +18,7 @@ from rocm_perf_lab.code_object import CodeObject, KernelMetadata, parse
 from rocm_perf_lab.errors import RocmPerfError, SourceError
 from rocm_perf_lab.gate import application, code_object_check, elsewhere, equivalence, measurement, source_check
 from rocm_perf_lab.gate.claim import Claim
-from rocm_perf_lab.gate.code_object_check import Image, ResourceLimits, check_code_object
+from rocm_perf_lab.gate.code_object_check import Image, ResourceLimits, check_code_object, instances
 from rocm_perf_lab.gate.equivalence import Equivalence, EquivalenceOptions
 from rocm_perf_lab.gate.expanded import Expanded
 from rocm_perf_lab.gate.measurement import MeasurementOptions, check_measurement
@@ -27,7 +27,7 @@ from rocm_perf_lab.gate.reader import Reader
 from rocm_perf_lab.gate.source_check import Taken, check_source, with_promises
 from rocm_perf_lab.gate.timed_replays import Known
 from rocm_perf_lab.gate.verdict import StepOutcome, StepVerdict, Verdict, passed, rejected, skipped
-from rocm_perf_lab.gate.verdict_document import DifferenceSection, EquivalenceEvidence, MeasurementEvidence
+from rocm_perf_lab.gate.verdict_document import DifferenceSection, MeasurementEvidence
 from rocm_perf_lab.hip_source import HipSource
 from rocm_perf_lab.isolate import Capture
 from rocm_perf_lab.process.side_by_side import side_by_side
@@ -122,6 +122,16 @@ class Judge:
     def __exit__(self, *details: object) -> None:
         self._equivalence.__exit__(*details)
 
+    @property
+    def symbol(self) -> str:
+        """The mangled name of the kernel that it judges."""
+        return self._symbol
+
+    @property
+    def instances(self) -> Collection[str]:
+        """The mangled names of the kernel's instantiations in its code object, its own among them."""
+        return instances(self._code, self._kernel, self._symbol)
+
     def judge(self, candidate: bytes, promises: Promises = NONE) -> Verdict:
         """The verdicts of all steps; those after a rejection are skipped. promises: what is promised beyond the candidate's
         head; see gate.promises.
@@ -138,7 +148,8 @@ class Judge:
             for name, step in zip(STEPS[1:], self._steps(judged), strict=True):
                 refused = any(verdict.outcome is StepOutcome.REJECTED for verdict in steps)
                 steps.append(skipped(name) if refused else step())
-        return Verdict(tuple(_with_unproven(step, judged.not_compared) for step in steps), taken.spliced.adopted)
+        unlike = [f"{name} (in the program: different in each run)" for name in judged.not_compared]
+        return Verdict(tuple(steps), taken.spliced.adopted).with_unproven(unlike)
 
     def _steps(self, judged: _Judged) -> tuple[Callable[[], StepVerdict], ...]:
         return (
@@ -266,15 +277,6 @@ class _Judged:
     concern: str | None = None
     claim: Claim | None = None
     not_compared: Sequence[str] = ()
-
-
-def _with_unproven(step: StepVerdict, names: Sequence[str]) -> StepVerdict:
-    """The equivalence step's verdict, extended by what later proved not to be comparable; other verdicts are unchanged."""
-    evidence = step.evidence
-    if not names or not isinstance(evidence, EquivalenceEvidence) or step.outcome is not StepOutcome.PASSED:
-        return step
-    more = [f"{name} (in the program: different in each run)" for name in names]
-    return replace(step, evidence=evidence.model_copy(update={"unproven": [*(evidence.unproven or ()), *more]}))
 
 
 def _resident_waves(target: str, kernel: KernelMetadata, threads: int, dynamic_lds: int) -> int:

@@ -223,6 +223,11 @@ def _symbols(capture: Capture) -> Iterator[tuple[Key, Part, bool]]:
         yield ("symbol", symbol.name, turns[symbol.name], part.size), part, writable
 
 
+def writable_variables(capture: Capture) -> dict[str, int]:
+    """Symbol -> size in bytes of the variables in the kernel's code object whose values can change. Errors: SourceError."""
+    return {str(key[1]): part.size for key, part, writable in _symbols(capture) if writable}
+
+
 def _relocate(elf: Any, content: bytearray, start: int, base: int) -> Mask:
     """Relocate a segment of the file as the loader would. The result is True for bytes whose value is not known."""
     unknown = np.zeros(len(content), bool)

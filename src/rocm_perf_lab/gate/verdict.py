@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import TypeVar
 
 from rocm_perf_lab.gate.verdict_document import (
     ApplicationEvidence,
     CodeObjectEvidence,
+    EquivalenceEvidence,
     MeasurementEvidence,
     Pair,
     StepEvidence,
@@ -89,6 +90,15 @@ class Verdict:
         """[baseline, candidate] of each resource of the machine code; empty if there is none."""
         return self._evidence(CodeObjectEvidence).resources
 
+    @property
+    def unproven(self) -> tuple[str, ...]:
+        """What the judgement does not cover, in words."""
+        return tuple(self._evidence(EquivalenceEvidence).unproven or ())
+
+    def with_unproven(self, more: Sequence[str]) -> Verdict:
+        """The same verdict, with more that the judgement does not cover; unchanged if the equivalence step did not pass."""
+        return replace(self, steps=tuple(_with_unproven(step, more) for step in self.steps)) if more else self
+
     def document(self) -> VerdictDocument:
         """The document for the journal and --json."""
         steps = [
@@ -109,6 +119,15 @@ class Verdict:
     def _evidence(self, kind: type[Kind]) -> Kind:
         """The evidence of the first step with evidence of this kind; empty if there is none."""
         return next((step.evidence for step in self.steps if isinstance(step.evidence, kind)), kind())
+
+
+def _with_unproven(step: StepVerdict, more: Sequence[str]) -> StepVerdict:
+    evidence = step.evidence
+    if not isinstance(evidence, EquivalenceEvidence) or step.outcome is not StepOutcome.PASSED:
+        return step
+    joined = ", " if evidence.unproven else "; unproven: "
+    whole = [*(evidence.unproven or ()), *more]
+    return replace(step, reason=step.reason + joined + ", ".join(more), evidence=evidence.model_copy(update={"unproven": whole}))
 
 
 def _text(source: bytes) -> str:

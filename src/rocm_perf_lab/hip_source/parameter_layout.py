@@ -1,4 +1,4 @@
-"""The layouts of a kernel's parameters in one instantiation, and of the variables that it uses."""
+"""The layouts of a kernel's parameters in one instantiation, and of the source's device variables."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from rocm_perf_lab.hip_source.cursors import parameters_of
 from rocm_perf_lab.hip_source.demangle import parameter_types
-from rocm_perf_lab.hip_source.device_variables import device_variables
 from rocm_perf_lab.hip_source.kernels import function_of
 from rocm_perf_lab.hip_source.layout import Types, types_of
 from rocm_perf_lab.hip_source.model import SourceKernel
@@ -29,7 +28,7 @@ def parameter_layouts(source: HipSource, kernel: SourceKernel, demangled: str) -
     kernel: a kernel of the source. demangled: the name of the instantiation, which contains a template's types.
     """
     types = _of_parameters(source, kernel, demangled)
-    variables = device_variables(function_of(source.device, kernel))
+    variables = source.device.device_variables
     own = types_of([one.type for one in variables], [one.spelling for one in variables])
     named = {one.mangled_name: (one.spelling, layout) for one, layout in zip(variables, own.parameters, strict=True)}
     return replace(types, behind={**types.behind, **own.behind}, variables=named)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from rocm_perf_lab.errors import SourceError
 from rocm_perf_lab.hip_source import libclang, parsing
 from rocm_perf_lab.hip_source.cursors import place_of
+from rocm_perf_lab.hip_source.device_variables import device_variables
 from rocm_perf_lab.hip_source.flags import parse_flags, target_of
 from rocm_perf_lab.hip_source.kernels import kernels_in
 from rocm_perf_lab.hip_source.model import SourceKernel
@@ -66,6 +67,11 @@ class TranslationUnit:
     def user_declarations(self) -> list[Cursor]:
         """Top-level cursors outside system headers, in source order, including preprocessing entities."""
         return [c for c in libclang.children_outside_system_headers(self.bindings, self.cursor) if c.location.file]
+
+    @functools.cached_property
+    def device_variables(self) -> list[Cursor]:
+        """See device_variables.device_variables()."""
+        return device_variables(self)
 
     @property
     def errors(self) -> Iterator[tuple[str, str]]:

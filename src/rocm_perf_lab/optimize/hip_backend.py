@@ -9,7 +9,7 @@ import shutil
 import subprocess
 import tempfile
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,6 +22,7 @@ from rocm_perf_lab.gate import seeds
 from rocm_perf_lab.gate.promises import NONE, Promises
 from rocm_perf_lab.gate.verdict import StepVerdict, Verdict
 from rocm_perf_lab.hip_source import HipSource
+from rocm_perf_lab.hip_source.demangle import demangled
 from rocm_perf_lab.kernel_pattern import exactly
 from rocm_perf_lab.optimize import compile as builds
 from rocm_perf_lab.optimize.backend import BackendOptions, Gate, Log, ProfileSummary
@@ -40,7 +41,14 @@ if TYPE_CHECKING:
     from rocm_perf_lab.isolate import Capture
 
 _CAPTURES = "captures-"
+_MOST_INSTANCES = 16  # that were not launched with the program's own arguments, and are looked for with others
+_MOST_NAMED = 4
 _LOG_BYTES = 4000  # bytes of a compiler's output that the journal keeps
+
+
+def _names(symbols: Sequence[str]) -> str:
+    more = f" and {len(symbols) - _MOST_NAMED} more" if len(symbols) > _MOST_NAMED else ""
+    return ", ".join(f"`{demangled(one)}`" for one in symbols[:_MOST_NAMED]) + more
 
 
 @contextlib.contextmanager
@@ -164,7 +172,7 @@ class HipBackend:
             whole = functools.partial(self._whole_program, self._held_against(source, program))
             self._suggest_sizes(program)
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix=_CAPTURES, dir=self._folder)))
-            judges: list[Judge] = []
+            judges: dict[str, Judge] = {}
             for one in (target, *target.siblings):
                 place = folder / str(len(judges))
                 captures = self._captures(program, one, self._build_target.arguments, one.dispatches, place)
@@ -174,8 +182,19 @@ class HipBackend:
                 again = None if judges else functools.partial(self._recapture, one)
                 unit = unit_of(source, captures, self._builder)
                 judge = Judge(unit, one.kernel, captures, self._builder, reader, this, last, also, again)
-                judges.append(stack.enter_context(judge))
-            yield _AllInstances(judges, target)
+                judges[one.demangled] = stack.enter_context(judge)
+            left = [one for one in judges[target.demangled].instances if one not in {judge.symbol for judge in judges.values()}]
+            for symbol in left[:_MOST_INSTANCES] if self._also else ():
+                one = Target(target.kernel, demangled(symbol), 1, None, None, None, None, "")
+                if found := self._also_captured(program, one, folder / str(len(judges))):
+                    words, captures = next(iter(found.items()))
+                    this = replace(gate, measured=False, equivalence=replace(gate.equivalence, arguments=words))
+                    unit, more = unit_of(source, captures, self._builder), {key: found[key] for key in found if key != words}
+                    judge = Judge(unit, one.kernel, captures, self._builder, reader, this, None, more)
+                    judges[one.demangled] = stack.enter_context(judge)
+                    left.remove(symbol)
+            unjudged = [f"{_names(left)} (changed as well, and not launched)"] if left else []
+            yield _AllInstances(judges, unjudged)
 
     def _gate_options(self, target: Target) -> GateOptions:
         from rocm_perf_lab.gate.equivalence import EquivalenceOptions
@@ -328,16 +347,21 @@ class HipBackend:
 
 
 class _AllInstances:
-    """The gate for a kernel and its siblings: returns the target's verdict, or the first rejection of a sibling."""
+    """The gate for all instantiations of a kernel, by name, the target first: returns the target's verdict, or the first
+    rejection of another one. unjudged: what else a change affects, in words.
+    """
 
-    def __init__(self, judges: Sequence[Gate], target: Target):
-        self._judges, self._target = judges, target
+    def __init__(self, judges: Mapping[str, Gate], unjudged: Sequence[str]):
+        (_, self._first), *self._others = judges.items()
+        self._unjudged = unjudged
 
     def judge(self, candidate: bytes, promises: Promises = NONE) -> Verdict:
-        verdict = self._judges[0].judge(candidate, promises)
-        for judge, sibling in zip(self._judges[1:] if verdict.accepted else (), self._target.siblings, strict=False):
+        verdict = self._first.judge(candidate, promises)
+        unproven = list(self._unjudged)
+        for name, judge in self._others if verdict.accepted else ():
             other = judge.judge(candidate, promises)
             if rejection := other.rejection:
-                of_it = replace(rejection, reason=f"of {sibling.demangled}: {rejection.reason}")
+                of_it = replace(rejection, reason=f"of {name}: {rejection.reason}")
                 return replace(verdict, steps=(*verdict.steps, of_it))
-        return verdict
+            unproven += [f"{what} of {name}" for what in other.unproven]
+        return verdict.with_unproven(unproven)

@@ -124,41 +124,50 @@ double more_of_units(const CuWork& mine, const CuWork& other, double times) {
   return more[CuUnits::kVector] + more[CuUnits::kMatrix] + more[CuUnits::kScalar] + more[CuUnits::kLds] + vector_memory;
 }
 
-// The cycles that `mine` takes, estimated from the `cycles` of `other`. `longer`: the ratio of their waves' times, with each
-// wave alone on the device.
-double cycles_by(double cycles, const CuWork& mine, const CuWork& other, double longer) {
-  return cycles * std::max(1.0, longer) + more_of_units(mine, other, times_done(mine, other, longer));
+// The replayed CU: its cycles, how many of its waves ran at a time on average, and the share of the last wave's time during
+// which no other one runs beside it.
+struct Replayed {
+  double cycles;
+  double concurrency;
+  double alone_at_the_end;
+};
+
+// The cycles that `mine` takes, estimated from those of `other`. Work of which `mine` has a multiple takes that many times as
+// long. What its waves do beyond that, on clocks that run as if each were alone on the device, is added. If all workgroups are
+// resident at once, it is what the longest wave takes longer. Otherwise waves run one after another, as many at a time as in
+// the replay, and the longest one may be the last: then nothing runs beside it. `longer`: an upper bound of the multiple.
+double cycles_by(const Replayed& replayed, const CuWork& mine, const CuWork& other, double longer, bool side_by_side) {
+  const double times = times_done(mine, other, longer);
+  const double of_longest = beyond(mine.longest_wave, times * static_cast<double>(other.longest_wave));
+  const double of_all = beyond(mine.wave_cycles, times * static_cast<double>(other.wave_cycles)) / replayed.concurrency;
+  const double waiting = side_by_side ? std::max(of_longest, of_all) : of_all + replayed.alone_at_the_end * of_longest;
+  return replayed.cycles * times + waiting + more_of_units(mine, other, times);
 }
 
-// By how much the longest wave of `mine` exceeds that of `other`, counting only the part during which no other wave runs
-// beside it: it may be the last one.
-double tail(const CuWork& mine, const CuWork& other, uint32_t resident_groups) {
-  return beyond(mine.longest_wave, static_cast<double>(other.longest_wave)) * (1 - 1.0 / std::max(1u, resident_groups));
-}
-
-// The cycles of the recorded CU with all of its work.
-double cycles_of_sampled(const Sample& sample, const CuOutcome& outcome) {
+// The recorded CU with all of its work.
+Replayed replayed_cu(const Sample& sample, const CuOutcome& outcome) {
   const CuWork &all = sample.done, &recorded = sample.recorded;
   const double longer = std::max(over(all.instructions, outcome.instructions), over(all.wave_cycles, recorded.wave_cycles));
-  return cycles_by(static_cast<double>(outcome.cycles), all, recorded, longer) + tail(all, recorded, sample.resident_groups);
+  Replayed replayed{.cycles = static_cast<double>(outcome.cycles),
+                    .concurrency = std::max(1.0, over(outcome.wave_cycles, outcome.cycles)),
+                    .alone_at_the_end = 1 - 1.0 / std::max(1u, sample.resident_groups)};
+  replayed.cycles = cycles_by(replayed, all, recorded, longer, false);
+  return replayed;
 }
 
-// If all workgroups are resident at once, waves run side by side and the longest one counts. Otherwise they run one after
-// another, and their sum counts, plus the excess length of a possible last wave.
-double cycles_of_cu(const CuWork& cu, const Sample& sample, double cycles_of_sampled, bool side_by_side) {
+double cycles_of_cu(const CuWork& cu, const Sample& sample, const Replayed& replayed, bool side_by_side) {
   const CuWork& sampled = sample.done;
-  if (side_by_side) return cycles_by(cycles_of_sampled, cu, sampled, over(cu.longest_wave, sampled.longest_wave));
-  const double longer = over(cu.wave_cycles, sampled.wave_cycles);
-  return cycles_by(cycles_of_sampled, cu, sampled, longer) + tail(cu, sampled, sample.resident_groups);
+  const double longer = side_by_side ? over(cu.longest_wave, sampled.longest_wave) : over(cu.wave_cycles, sampled.wave_cycles);
+  return cycles_by(replayed, cu, sampled, longer, side_by_side);
 }
 
 // The cycles of the CU that takes longest.
 uint64_t cycles_of_busiest(const std::vector<XcdWork>& xcds, const Sample& sample, const CuOutcome& outcome) {
   const bool side_by_side = sample.trace.groups().size() <= sample.resident_groups;
-  const double of_sampled = cycles_of_sampled(sample, outcome);
-  double most = of_sampled;
+  const Replayed replayed = replayed_cu(sample, outcome);
+  double most = replayed.cycles;
   for (const XcdWork& xcd : xcds) {
-    for (const CuWork& cu : *xcd.cus) most = std::max(most, cycles_of_cu(cu, sample, of_sampled, side_by_side));
+    for (const CuWork& cu : *xcd.cus) most = std::max(most, cycles_of_cu(cu, sample, replayed, side_by_side));
   }
   return static_cast<uint64_t>(most);
 }

@@ -40,7 +40,7 @@ RANKING = [
     ("products_matrix", "products_vector", 4.0),  # 2048 against 256 operations per cycle and CU
     ("lds_conflict_free", "lds_conflicts", 2.0),  # 64 passes instead of 2
     ("atomics_crowded", "atomics_on_one", 2.0),
-    ("atomics_spread", "atomics_crowded", 1.2),
+    ("atomics_spread", "atomics_crowded", 1.1),
     ("stores_streaming", "stores_usual", 1.05),  # the table stays in the L2
 ]
 

@@ -34,8 +34,8 @@ sys.path.insert(0, str(Path(__file__).parent))
 from silicon.programs import PROGRAMS, Point, recorded_points  # noqa: E402
 from silicon.runs import Parameters, Runs, note, written  # noqa: E402
 
-# Latencies are not among them, because pointer chases have measured those directly, nor mall_read_gbps, which the recorded waves
-# of vecCopy determine.
+# Latencies are not among them, because pointer chases have measured those directly, nor mall_read_gbps, which the recorded
+# waves of vecCopy determine.
 FITTED = (
     "launch_overhead_ns", "dispatch_gap_ns", "submit_cost_ns", "workgroup_launch_cycles", "l2_read_bytes_per_cycle",
     "mall_write_gbps", "mall_mixed_gbps", "host_link_gbps", "copy_overhead_ns",

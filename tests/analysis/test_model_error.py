@@ -32,10 +32,10 @@ def test_the_error_is_that_of_recorded_programs_with_that_limit(repository):
     table = tomllib.loads((repository / "src/rocm_perf_lab/arch/timing_errors.toml").read_text("utf-8"))["limit"]
     for limit, example in {LATENCY: "latency-bound", BANDWIDTH: "memory-bandwidth-bound", EXECUTION: "unknown"}.items():
         found = model_error(1e6, example)
-        if limit in table:
+        if limit in table and table[limit]["times"] >= 10:
             assert found == ModelError(limit, table[limit]["within"], table[limit]["times"], table[limit]["programs"])
         else:
-            assert found == f"none of the recorded programs is limited by {limit}"
+            assert isinstance(found, str) and found.endswith(f"of the recorded times are limited by {limit}: too few to say")
     assert all(0 < one["within"] < 1 and one["times"] >= one["programs"] > 0 for one in table.values())
 
 

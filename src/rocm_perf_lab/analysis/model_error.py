@@ -16,6 +16,7 @@ from rocm_perf_lab.toml import tomllib
 
 LAUNCH, LATENCY, BANDWIDTH, EXECUTION = "launch", "latency", "bandwidth", "execution"
 
+_LEAST_TIMES = 10  # from which an error is worth stating
 _LAUNCH_SHARE = 0.4  # of a dispatch's time, from which its fixed overhead determines it
 _BY_BOTTLENECK = {"latency-bound": LATENCY, "under-occupied": LATENCY, "memory-bandwidth-bound": BANDWIDTH}
 
@@ -41,8 +42,9 @@ def model_error(mean_ns: float, bottleneck: str) -> ModelError | str:
     """The error for kernels with the same dominant limit, or the reason why it is not known. mean_ns: of a dispatch."""
     limit = dominant_limit(mean_ns, bottleneck)
     found = _table().get(limit)
-    if found is None:
-        return f"none of the recorded programs is limited by {limit}"
+    if found is None or found["times"] < _LEAST_TIMES:
+        few = "none" if found is None else f"only {found['times']}"
+        return f"{few} of the recorded times are limited by {limit}: too few to say"
     return ModelError(limit, found["within"], found["times"], found["programs"])
 
 

@@ -127,7 +127,9 @@ def _with_unproven(step: StepVerdict, more: Sequence[str]) -> StepVerdict:
         return step
     joined = ", " if evidence.unproven else "; unproven: "
     whole = [*(evidence.unproven or ()), *more]
-    return replace(step, reason=step.reason + joined + ", ".join(more), evidence=evidence.model_copy(update={"unproven": whole}))
+    return replace(
+        step, reason=step.reason + joined + ", ".join(more), evidence=evidence.model_copy(update={"unproven": whole})
+    )
 
 
 def _text(source: bytes) -> str:

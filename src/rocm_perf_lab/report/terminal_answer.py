@@ -57,14 +57,14 @@ def _mostly_idle(dag: DagDocument) -> list[str]:
 
 
 _LIMITS = {
-    "launch": "the cost of a launch", "latency": "latency", "bandwidth": "memory bandwidth", "execution": "instructions",
+    "launch": "launch overhead", "latency": "latency", "bandwidth": "memory bandwidth", "execution": "instruction issue",
 }  # fmt: skip
 
 
 def _model_error(found: ModelErrorSection) -> str:
     return (
-        f"modelled; of recorded kernels that {_LIMITS[found.limit]} limited, the model was within "
-        f"±{words.percent(found.within)} for four of five"
+        f"modelled; for four of five recorded times of kernels limited by {_LIMITS[found.limit]}, "
+        f"the model was within ±{words.percent(found.within)}"
     )
 
 

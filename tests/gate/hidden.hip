@@ -71,6 +71,29 @@ __global__ void handed_on(const float* in, float* out) {
   out[t] = tile[t] + (t < 64 ? 0.0f : tile[t - 64]);
 }
 
+// Each row but the first adds the one before; the launch passes the second row.
+__global__ void with_halo(const float* in, float* out) { out[thread()] = in[thread()] + in[thread() - 1]; }
+
+// Variables that the kernel's text does not name, or names only where T is known.
+__device__ float scale = 2.0f, offset = 0.5f, factor = 4.0f;
+struct Sum {
+  float value = offset;
+  __device__ Sum& operator+=(float x) { value += x * scale; return *this; }
+};
+struct Stored {
+  float* to;
+  float value;
+  __device__ ~Stored() { *to = value * factor; }
+};
+__device__ float* const the_scale = &scale;
+template <typename T> __global__ void accumulated(const float* in, float* out) {
+  T sum;
+  sum += in[thread()];
+  out[thread()] = sum.value;
+}
+template <typename T> __global__ void at_the_end(const float* in, float* out) { T one{out + thread(), in[thread()]}; }
+__global__ void pointed_to(const float* in, float* out) { out[thread()] = in[thread()] * *the_scale; }
+
 static unsigned seed = 1;
 static unsigned next() { return (seed = seed * 1664525 + 1013904223) >> 9; }
 
@@ -101,6 +124,10 @@ int main() {
   powers<<<2, 64>>>(made<float>(n, number), out);
   copied<<<2, 64>>>(made<float>(n, number), out);
   handed_on<<<1, 128>>>(made<float>(n, [](int i) { return i + 1.0f; }), out);
+  with_halo<<<2, 64>>>(made<float>(n + 1, number) + 1, out);
+  accumulated<Sum><<<2, 64>>>(made<float>(n, number), out);
+  at_the_end<Stored><<<2, 64>>>(made<float>(n, number), out);
+  pointed_to<<<2, 64>>>(made<float>(n, number), out);
   float result = 0;
   if (hipMemcpy(&result, out, 4, 2)) printf("the copy failed\n");
   printf("%g\n", result);

@@ -1,4 +1,4 @@
-"""What a kernel is given beside its arguments: variables of the device, what they point to, what lies behind a buffer."""
+"""What a kernel is given beside its arguments: variables of the device, what they point to, what lies around a buffer."""
 
 from __future__ import annotations
 
@@ -31,6 +31,14 @@ WRONG = {
     "copied, without the sign of NaNs": (copied("x == x ? x : __builtin_fabsf(x)"), "NaNs: out["),
     "copied, with one NaN for all": (copied('x == x ? x : __builtin_nanf("")'), "NaNs: out["),
     "copied, quietly": (copied("__builtin_canonicalizef(x)"), "signalling NaNs: out["),
+    "with_halo": (("in[thread()] + in[thread() - 1]", "in[thread()] + (thread() ? in[thread() - 1] : -1.892f)"), "out[0]"),
+    "accumulated, with another's scale": (
+        ("T sum;\n  sum += in[thread()];", "T sum;\n  sum.value += in[thread()] * 2.0f;"),
+        "out[",
+    ),
+    "accumulated, with another's offset": (("T sum;\n", "T sum; sum.value = 0.5f;\n"), "out["),
+    "pointed_to": (("in[thread()] * *the_scale", "in[thread()] * 2.0f"), "out["),
+    "at_the_end": (("T one{out + thread(), in[thread()]};", "out[thread()] = in[thread()] * 4.0f;"), "out["),
     "handed_on": (("  __builtin_amdgcn_s_barrier();", "  if (in[0] == 1.0f) __builtin_amdgcn_s_barrier();"), "it races"),
 }
 HONEST = {
@@ -38,6 +46,9 @@ HONEST = {
     "polynomial": ("polynomial_of(in[thread()])", "(polynomial_of)(in[thread()] + 0.0f)"),
     "looked_up": ("out[thread()] = table[index[thread()]]", "float* const mine = table; out[thread()] = mine[index[thread()]]"),
     "chosen": ("if (twice) x = x + x;", "x = twice ? 2.0f * x : x;"),
+    "with_halo": ("in[thread()] + in[thread() - 1]", "in[thread() - 1] + in[thread()]"),
+    "accumulated": ("T sum;\n  sum += in[thread()];", "const float x = in[thread()]; T sum;\n  sum += x;"),
+    "pointed_to": ("in[thread()] * *the_scale", "*the_scale * in[thread()]"),
     "powers": ("r = r * in[thread()]", "r = in[thread()] * r"),
     "handed_on": ("tile[t] + (t < 64", "in[t] + (t < 64"),
     "shifted": ("if (i < 100) out[i] = i + 4 < 100 ? in[i + 4] : 0.0f", "if (i < 100) out[i] = i < 96 ? in[i + 4] : 0.0f"),

@@ -63,6 +63,22 @@ def test_what_was_judged_is_said_and_can_be_repeated(gate):
     assert other["seed"] != 77 and other["race_seeds"] != evidence["race_seeds"]
 
 
+def test_an_instantiation_that_other_arguments_launch_is_judged_too(gate, tmp_path):
+    typed = PROGRAM.read_text().replace("__global__ void sums(", "template <int Step> __global__ void sums(")
+    launch = "sums<<<2, 64>>>((float*)in, (float*)out, count, width);"
+    both = [launch.replace("sums", f"sums<{step}>") for step in (1, 2)]
+    typed = typed.replace(launch, f"{both[0]}\n  if (width == 40) {both[1]}")
+    (tmp_path / "sized.hip").write_text(typed)
+    wrong = typed.replace(STORE, "    sum +=").replace("in[i + k];", "in[i + k] * (Step == 2 && k > 30 ? 0.0f : 1.0f);")
+    code, steps, _ = gate(wrong)
+    assert code == 0
+    (left,) = steps["equivalence"]["evidence"]["unproven"]
+    assert left.startswith("`void sums<2>(") and left.endswith("(changed as well, and not launched)")
+    assert steps["equivalence"]["reason"].endswith(f"; unproven: {left}")
+    code, steps, _ = gate(wrong, "--also", "./sized -n 40")
+    assert code == 45
+
+
 @pytest.mark.parametrize(
     "words, told",
     [("-n 40", "does not begin with the program"), ("./other -n 4", "does not begin"), ("'", "cannot split --also")],

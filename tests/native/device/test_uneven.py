@@ -50,3 +50,9 @@ def test_one_late_workgroup_holds_up_its_compute_unit(durations):
     least = 60 * 120 / 2.1  # ns: this many consecutive L1 hits
     assert least < elsewhere - without < 3 * least
     assert least < there - without < 3 * least
+
+
+def test_useless_work_does_not_hide_the_longest_workgroup(durations):
+    """It makes the replayed workgroups look more like the one that adds all up, and must not shorten that one for it."""
+    useful, useless = (durations[f"last_adds_up<{flag}>"][-1] for flag in ("false", "true"))
+    assert useless > useful

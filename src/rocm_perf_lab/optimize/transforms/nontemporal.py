@@ -1,7 +1,6 @@
 """Store with a hint that the data will not be used again, so that the caches keep data that is read instead.
 
-Results cannot depend on a hint. The software device does not model it, so there is no gain there; on a GPU the gate measures
-it.
+Results cannot depend on a hint. Whether it helps depends on what else the L2 holds, which the gate's measurement shows.
 """
 
 from __future__ import annotations

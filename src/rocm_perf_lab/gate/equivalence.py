@@ -437,6 +437,10 @@ class Equivalence:
             found[name] = f"dropped: the baseline itself depends on {_HELD_BEFORE}"
             return None
         found[name] = "differs"
+        if name != _OTHER_VALUES and not baseline.equal:
+            return _Complaint(
+                "its result depends on the order of workgroups or waves, as the baseline's does: allow a tolerance with --ulps"
+            )
         order = "" if name == _OTHER_VALUES else "the order of workgroups or waves, or on "
         return _Complaint(f"its result depends on {order}{_HELD_BEFORE}")
 

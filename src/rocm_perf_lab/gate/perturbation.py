@@ -306,7 +306,7 @@ class Perturber:
             if self._change(kind, field, contents[buffer]):
                 changed.append(field)
         overlays = tuple((buffer.address, content.tobytes()) for buffer, content in contents.items())
-        return Perturbation(name, overlays, kind, tuple(changed))
+        return Perturbation(name, overlays, kind, tuple(changed), beyond=(FLOATS | INTEGERS)[kind] is _just_beyond)
 
     def _change(self, kind: str, field: Field, content: Bytes) -> bool:
         """Write other values to the field; whether any bits changed."""

@@ -39,8 +39,8 @@ def forbidden(unit: TranslationUnit, start: int, end: int, kernel: bytes) -> str
         if words[1:2] != ["pragma"] or not allowed_pragma(" ".join(words[2:])):
             shown = ("".join(words[:2]) + " " + " ".join(words[2:])).strip()[:80]
             return (
-                f"line {directive[0].line} is `{shown}`: of preprocessor directives, also of the baseline's, only #pragma unroll, "
-                "clang loop (without a promise) and clang fp are allowed"
+                f"line {directive[0].line} is `{shown}`: of preprocessor directives, also of the baseline's, only "
+                "#pragma unroll, clang loop (without a promise) and clang fp are allowed"
             )
         if not _in_braces(tokens, directive[0]):
             return f"line {directive[0].line} is a pragma outside a function's body, where others may follow it"

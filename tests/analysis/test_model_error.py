@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from rocm_perf_lab.analysis.model_error import BANDWIDTH, EXECUTION, LATENCY, LAUNCH, ModelError, dominant_limit, model_error
-from rocm_perf_lab.arch.timing_parameters import timing_parameters
+from rocm_perf_lab.arch.timing_parameters import table_hash, timing_parameters
 from rocm_perf_lab.toml import tomllib
 
 
@@ -31,12 +31,17 @@ def test_the_limit_is_the_launch_or_what_the_bottleneck_says():
 def test_the_error_is_that_of_recorded_programs_with_that_limit(repository):
     table = tomllib.loads((repository / "src/rocm_perf_lab/arch/timing_errors.toml").read_text("utf-8"))["limit"]
     for limit, example in {LATENCY: "latency-bound", BANDWIDTH: "memory-bandwidth-bound", EXECUTION: "unknown"}.items():
-        found = model_error(1e6, example)
+        found = model_error(1e6, example, table_hash())
         if limit in table and table[limit]["times"] >= 10:
             assert found == ModelError(limit, table[limit]["within"], table[limit]["times"], table[limit]["programs"])
         else:
             assert isinstance(found, str) and found.endswith(f"of the recorded times are limited by {limit}: too few to say")
     assert all(0 < one["within"] < 1 and one["times"] >= one["programs"] > 0 for one in table.values())
+
+
+def test_an_error_belongs_to_one_set_of_parameters():
+    told = "it was modelled with other timing parameters than those whose error is known"
+    assert model_error(1e6, "latency-bound", "f00d") == model_error(1e6, "latency-bound", None) == told
 
 
 def test_four_of_five_are_within_the_error(errors):

@@ -11,7 +11,7 @@ from functools import lru_cache
 from importlib.resources import files
 from typing import Any
 
-from rocm_perf_lab.arch.timing_parameters import timing_parameters
+from rocm_perf_lab.arch.timing_parameters import table_hash, timing_parameters
 from rocm_perf_lab.toml import tomllib
 
 LAUNCH, LATENCY, BANDWIDTH, EXECUTION = "launch", "latency", "bandwidth", "execution"
@@ -38,8 +38,12 @@ def dominant_limit(mean_ns: float, bottleneck: str) -> str:
     return _BY_BOTTLENECK.get(bottleneck, EXECUTION)
 
 
-def model_error(mean_ns: float, bottleneck: str) -> ModelError | str:
-    """The error for kernels with the same dominant limit, or the reason why it is not known. mean_ns: of a dispatch."""
+def model_error(mean_ns: float, bottleneck: str, parameters: str | None) -> ModelError | str:
+    """The error for kernels with the same dominant limit, or the reason why it is not known. mean_ns: of a dispatch.
+    parameters: what the trace names as its timing parameters.
+    """
+    if parameters != table_hash():
+        return "it was modelled with other timing parameters than those whose error is known"
     limit = dominant_limit(mean_ns, bottleneck)
     found = _table().get(limit)
     if found is None or found["times"] < _LEAST_TIMES:

@@ -152,7 +152,9 @@ def _model_error(kernel: KernelFindings, findings: Findings) -> ModelError | str
         return "times are measured"
     if findings.path is None:
         return NO_TIME
-    return model_error(durations(findings.trace.dispatches, kernel.symbol).mean, kernel.bottleneck.name)
+    return model_error(
+        durations(findings.trace.dispatches, kernel.symbol).mean, kernel.bottleneck.name, findings.trace.timing_parameters
+    )
 
 
 def _kernel(kernel: KernelFindings, findings: Findings) -> schema.KernelAnalysis:

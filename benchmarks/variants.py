@@ -1,120 +1,129 @@
-"""Does the timing model order the variants of one kernel as a GPU does? AMD's Laplacian series, published for an MI250X.
+"""Does the timing model order the variants of one kernel as a GPU does? Series whose times were published.
 
-    python benchmarks/variants.py EXAMPLES [--json]
+    python benchmarks/variants.py [--lab-notes CHECKOUT] [--training-examples CHECKOUT] [--only SERIES...]
+                                  [--errors FILE] [--json]
 
-EXAMPLES is `finite-difference/examples/` of a checkout of github.com/amd/amd-lab-notes, whose kernels are compiled unchanged
-but for their tiling factor, a non-temporal store that the text describes, and the number of iterations. Nothing of it is in
-this repository. What was published is an order on one die of an MI250X: 110 CUs on an L2 of 8 MB, and no Infinity Cache. The
-device is therefore run as one XCD (38 CUs on 4 MB) with that die's memory bandwidth per CU, and the grid has half as many
-rows, so that a plane of it has the same share of the L2.
+CHECKOUT is one of github.com/amd/amd-lab-notes, with the Laplacian series, and of github.com/amd/HPCTrainingExamples, with the
+exercises yAx and transpose. Nothing of them is in this repository. The kernels are compiled unchanged, but for sizes
+(silicon/series.py). yAx was recorded on an MI300A, whose XCDs are those of an MI300X. The other two were recorded on GPUs of
+the MI200 series, which have 104 or 110 CUs on a die, an L2 of 8 MB and no Infinity Cache; the device is therefore run as one
+XCD (38 CUs on 4 MB) with that GPU's memory bandwidth per CU.
 
-Printed are both speed-ups over the first kernel, and Kendall's tau with the middle 95 % of 2000 resamples of the variants.
+Printed are both times, relative to the series' first variant; Kendall's tau, with the middle 95 % of 2000 resamples of the
+variants; and the error for differences: by how much the ratio of two variants' modelled times differs from that of their
+recorded times. --errors writes it as [differences] of arch/timing_errors.toml, into FILE.
 """
 
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import random
 import re
-import subprocess
+import statistics
 import sys
-import tempfile
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
-GRID = ("512", "256", "16")
-ITERATIONS = 2
-_HBM = 566  # GB/s: 1638 of an MI250X die, for 38 of its 110 CUs
-_REACHED = round(0.85 * _HBM)
-DEVICE = (
-    "timing.xcds=1", f"timing.hbm_gbps={_HBM}", f"timing.mall_read_gbps={_REACHED}", f"timing.mall_write_gbps={_REACHED}",
-    f"timing.mall_mixed_gbps={_REACHED}", "timing.mall_latency_cycles=740",
-)  # fmt: skip
+sys.path.insert(0, str(Path(__file__).parent))
+
+from silicon.series import SERIES, modelled_ms  # noqa: E402
+
+_SHARE = 0.8  # of the pairs, that the stated error covers
 
 
 @dataclass(frozen=True)
-class Variant:
-    """kernel: the number of its file. tile: its tiling factor, None for the first kernel. published: speed-up over that one,
-    from parts 2 and 3 of the series.
-    """
+class Compared:
+    """Times of a series' variants, both in units of the first one's. names: of the variants."""
 
-    kernel: int
-    tile: int | None
-    published: float
-    streaming: bool = False  # with a non-temporal store that its file does not have
+    names: Sequence[str]
+    published: Sequence[float]
+    modelled: Sequence[float]
 
-    @property
-    def name(self) -> str:
-        return f"kernel {self.kernel}" + (f" m={self.tile}" if self.tile else "") + (" non-temporal" if self.streaming else "")
-
-
-VARIANTS = (
-    Variant(1, None, 1.00), Variant(1, None, 1.19, True),
-    Variant(2, 1, 1.00), Variant(2, 2, 0.98), Variant(2, 4, 0.94), Variant(2, 8, 0.92), Variant(2, 16, 0.29),
-    Variant(3, 1, 1.20), Variant(3, 2, 1.28), Variant(3, 4, 1.34), Variant(3, 8, 1.37), Variant(3, 16, 0.42),
-    Variant(4, 1, 1.20), Variant(4, 2, 1.28), Variant(4, 4, 1.34), Variant(4, 8, 1.39), Variant(4, 16, 1.34),
-    Variant(5, 8, 1.44),
-)  # fmt: skip
+    def differences(self) -> list[float]:
+        """For each pair: by what factor its modelled and its published ratio differ, at least 1."""
+        pairs = itertools.combinations(zip(self.published, self.modelled, strict=True), 2)
+        factors = ((m1 / m2) / (p1 / p2) for (p1, m1), (p2, m2) in pairs)
+        return [max(factor, 1 / factor) for factor in factors]
 
 
 def main() -> None:
     given = _arguments()
-    with tempfile.TemporaryDirectory(prefix="rocm-perf-variants-") as folder:
-        times = [modelled_ms(variant, given.examples, Path(folder)) for variant in VARIANTS]
-    published, modelled = [variant.published for variant in VARIANTS], [times[0] / time for time in times]
-    tau, low, high = kendall(published, modelled)
-    if given.json:
-        rows = [asdict(variant) | {"modelled": found} for variant, found in zip(VARIANTS, modelled, strict=True)]
-        print(json.dumps({"variants": rows, "kendall_tau": tau, "interval": [low, high]}, indent=1))
-        return
-    print("| Variant | Published | Modelled |\n|---|---|---|")
-    for variant, found in zip(VARIANTS, modelled, strict=True):
-        print(f"| {variant.name} | {variant.published:.2f} | {found:.2f} |")
-    print(f"\nKendall's tau {tau:.2f} ({low:.2f} to {high:.2f}).")
+    checkouts = {"github.com/amd/amd-lab-notes": given.lab_notes, "github.com/amd/HPCTrainingExamples": given.training_examples}
+    results = {}
+    for name in given.only:
+        series = SERIES[name]
+        if (checkout := checkouts[series.repository]) is None:
+            continue
+        times = [modelled_ms(series, variant, checkout) for variant in series.variants]
+        published = [variant.published / series.variants[0].published for variant in series.variants]
+        results[name] = Compared([one.name for one in series.variants], published, [time / times[0] for time in times])
+    if given.errors:
+        given.errors.write_text(with_differences(given.errors.read_text(), results))
+    print(json.dumps(document(results), indent=1) if given.json else "\n".join(table(results)))
 
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("examples", nargs="?", type=Path)
+    parser.add_argument("--lab-notes", type=Path, metavar="CHECKOUT")
+    parser.add_argument("--training-examples", type=Path, metavar="CHECKOUT")
+    parser.add_argument("--only", nargs="+", metavar="SERIES", choices=SERIES, default=list(SERIES))
+    parser.add_argument("--errors", type=Path, metavar="FILE")
     parser.add_argument("--json", action="store_true")
     given = parser.parse_args()
-    if given.examples is None:
-        print("no checkout of amd-lab-notes: name one")
+    if given.lab_notes is None and given.training_examples is None:
+        print("no series of variants: name a checkout with --lab-notes or --training-examples")
         sys.exit()
-    if not (given.examples / "laplacian.cpp").is_file():
-        parser.error(f"{given.examples} has no laplacian.cpp: name finite-difference/examples/ of a checkout")
+    for checkout, file in (
+        (given.lab_notes, "finite-difference/examples/laplacian.cpp"),
+        (given.training_examples, "HIP/transpose/transpose_kernels.h"),
+    ):
+        if checkout is not None and not (checkout / file).is_file():
+            parser.error(f"{checkout} has no {file}: name a whole checkout")
     return given
 
 
-def source_of(variant: Variant, text: str) -> str:
-    """The kernel's file as the variant has it."""
-    if variant.tile is not None:
-        text, changed = re.subn(r"(?m)^#define m \d+", f"#define m {variant.tile}", text)
-        assert changed == 1
-    if variant.streaming:
-        text, changed = re.subn(r"(?s)(\n\s*)f\[pos\] = ([^;]*);", r"\1__builtin_nontemporal_store(\2, &f[pos]);", text)
-        assert changed == 1
-    return text
+def table(results: Mapping[str, Compared]) -> Iterator[str]:
+    taus = []
+    for name, compared in results.items():
+        yield f"| {name}, on {SERIES[name].gpu} | Published | Modelled |\n|---|---|---|"
+        for row in zip(compared.names, compared.published, compared.modelled, strict=True):
+            yield "| {} | {:.2f} | {:.2f} |".format(*row)
+        tau, low, high = kendall(compared.published, compared.modelled)
+        taus.append(tau)
+        yield f"\nKendall's tau {tau:.2f} ({low:.2f} to {high:.2f}).\n"
+    within, pairs = error_for_differences(results)
+    yield f"Mean of tau {statistics.mean(taus):.2f}. Of {pairs} pairs, four of five differ by at most {within:.0%}."
 
 
-def modelled_ms(variant: Variant, examples: Path, folder: Path) -> float:
-    kernel, main_file, binary = folder / "kernel.hpp", folder / "laplacian.cpp", folder / "laplacian"
-    kernel.write_text(source_of(variant, (examples / f"kernel{variant.kernel}.hpp").read_text()))
-    text, changed = re.subn(r"num_iter = \d+", f"num_iter = {ITERATIONS}", (examples / "laplacian.cpp").read_text())
-    assert changed == 1
-    main_file.write_text(text)
-    build = ["hipcc", "-O3", "-std=c++17", "-DDOUBLE", "--offload-arch=gfx942", "-include", kernel, "-o", binary, main_file]
-    subprocess.run(build, check=True, capture_output=True)
-    options = [word for option in DEVICE for word in ("--device-option", option)]
-    done = subprocess.run(
-        ["rocm-perf", "run", "--device", "gfx942", *options, binary, *GRID], capture_output=True, text=True, check=True
+def document(results: Mapping[str, Compared]) -> dict[str, object]:
+    series = {}
+    for name, compared in results.items():
+        tau, low, high = kendall(compared.published, compared.modelled)
+        rows = [dict(zip(("variant", "published", "modelled"), row, strict=True))
+                for row in zip(compared.names, compared.published, compared.modelled, strict=True)]  # fmt: skip
+        series[name] = {"variants": rows, "kendall_tau": tau, "interval": [low, high]}
+    within, pairs = error_for_differences(results)
+    return {"series": series, "differences": {"within": within, "pairs": pairs}}
+
+
+def error_for_differences(results: Mapping[str, Compared]) -> tuple[float, int]:
+    """(error that covers four of five pairs, number of pairs). Every series counts the same, whatever its number of pairs."""
+    weighted = sorted(
+        (factor, 1 / len(factors)) for one in results.values() for factors in (one.differences(),) for factor in factors
     )
-    found = re.search(r"kernel took: ([\d.e+-]+) ms", done.stdout)
-    assert found is not None and "failed" not in done.stdout, done.stdout
-    print(f"{variant.name}: {found[1]} ms", file=sys.stderr, flush=True)
-    return float(found[1])
+    covered = itertools.accumulate(weight for _, weight in weighted)
+    whole = _SHARE * len(results) - 1e-9
+    return next(factor for (factor, _), share in zip(weighted, covered, strict=True) if share >= whole) - 1, len(weighted)
+
+
+def with_differences(text: str, results: Mapping[str, Compared]) -> str:
+    """The errors' file with its section [differences] replaced, or added."""
+    within, pairs = error_for_differences(results)
+    section = f"[differences]\nwithin = {within:.2f}\npairs = {pairs}\nseries = {len(results)}  # {', '.join(results)}\n"
+    return re.sub(r"\n\[differences\][^\[]*", "", text).rstrip("\n") + "\n\n" + section
 
 
 def kendall(published: Sequence[float], modelled: Sequence[float]) -> tuple[float, float, float]:

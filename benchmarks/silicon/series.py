@@ -1,0 +1,162 @@
+"""Series of variants of one kernel whose times on a GPU were published, and how each is built and run here.
+
+The sources are compiled as they are, except for edits that keep them from taking hours on a software device; an edit that does
+not fit its source is an error.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+Edits = tuple[tuple[str, str], ...]  # pattern and replacement; each fits once
+
+
+@dataclass(frozen=True)
+class Variant:
+    """One kernel. files: those of the checkout that it is built from, the first one compiled, others beside it. edits: for each
+    of them. published: its time, in any unit that the series has for all.
+    """
+
+    name: str
+    files: tuple[str, ...]
+    edits: tuple[Edits, ...]
+    published: float
+    options: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Series:
+    """repository: that holds the sources. gpu: that the times were published for. device: how that GPU is modelled. arguments:
+    of the programs. kernel: name of the one that is timed.
+    """
+
+    repository: str
+    gpu: str
+    device: tuple[str, ...]
+    arguments: tuple[str, ...]
+    kernel: str
+    variants: tuple[Variant, ...]
+
+
+def one_die(cus: int, gbps: float) -> tuple[str, ...]:
+    """One XCD (38 CUs) with the memory bandwidth per CU of a die of the MI200 series, which has no Infinity Cache. Such a die
+    reaches 85 % of it.
+    """
+    share = round(gbps * 38 / cus)
+    reached = round(0.85 * share)
+    return (
+        "gfx942", "timing.xcds=1", f"timing.hbm_gbps={share}", f"timing.mall_read_gbps={reached}",
+        f"timing.mall_write_gbps={reached}", f"timing.mall_mixed_gbps={reached}", "timing.mall_latency_cycles=740",
+    )  # fmt: skip
+
+
+def _laplacian(kernel: int, tile: int | None, speed: float, streaming: bool = False) -> Variant:
+    name = f"kernel {kernel}" + (f" m={tile}" if tile else "") + (" non-temporal" if streaming else "")
+    edits: Edits = () if tile is None else ((r"(?m)^#define m \d+", f"#define m {tile}"),)
+    if streaming:
+        edits += ((r"(?s)(\n\s*)f\[pos\] = ([^;]*);", r"\1__builtin_nontemporal_store(\2, &f[pos]);"),)
+    folder = "finite-difference/examples"
+    files = (f"{folder}/laplacian.cpp", f"{folder}/kernel{kernel}.hpp")
+    options = ("-DDOUBLE", "-include", f"kernel{kernel}.hpp")
+    return Variant(name, files, (((r"num_iter = \d+", "num_iter = 2"),), edits), 1 / speed, options)
+
+
+_COLUMNS = 2048  # that are read of each row, of 32768: a sixteenth
+_SHARE = 32768 // _COLUMNS
+_WITHOUT_FILLING = (r"(?s)  for\(int i = 0; i < n\*m; i\+\+\)\{.*?\}\n", "")
+_FEWER_COLUMNS = (r"j < m\b", f"j < {_COLUMNS}")
+_FEWER_FROM_LDS = (  # which stays as large as it is, but is filled and used for the same share of the columns
+    (r"i < (\w+_allocate_lds); i", rf"i < \1 / {_SHARE}; i"),
+    (r"\(j < (\w+_allocate_lds) \?", rf"(j < \1 / {_SHARE} ?"),
+)
+
+
+def _yax(name: str, file: str, milliseconds: float, lds: bool = False) -> Variant:
+    files = (f"rocprof-compute/{file}.cpp", "rocprof-compute/1-LaunchParameters/hipCheck.h")
+    edits = (_WITHOUT_FILLING, _FEWER_COLUMNS, *(_FEWER_FROM_LDS if lds else ()))
+    return Variant(name, files, (edits, ()), milliseconds)
+
+
+def _transpose(name: str, microseconds: float) -> Variant:
+    folder = "HIP/transpose/transpose_"
+    files = (f"{folder}{name}.cpp", f"{folder}kernel_{name}.cpp", f"{folder}kernels.h")
+    edits = ((r"(?s)test_sizes = \{.*?\n    \};", "test_sizes = {{4096, 4096}};"), (r"iterations = 5", "iterations = 1"))
+    return Variant(name.replace("_", " "), files, (edits, (), ()), microseconds)
+
+
+SERIES = {
+    "laplacian": Series(
+        "github.com/amd/amd-lab-notes", "one die of an MI250X", one_die(110, 1638), ("512", "256", "16"), "laplacian",
+        (
+            _laplacian(1, None, 1.00), _laplacian(1, None, 1.19, True),
+            _laplacian(2, 1, 1.00), _laplacian(2, 2, 0.98), _laplacian(2, 4, 0.94), _laplacian(2, 8, 0.92),
+            _laplacian(2, 16, 0.29),
+            _laplacian(3, 1, 1.20), _laplacian(3, 2, 1.28), _laplacian(3, 4, 1.34), _laplacian(3, 8, 1.37),
+            _laplacian(3, 16, 0.42),
+            _laplacian(4, 1, 1.20), _laplacian(4, 2, 1.28), _laplacian(4, 4, 1.34), _laplacian(4, 8, 1.39),
+            _laplacian(4, 16, 1.34), _laplacian(5, 8, 1.44),
+        ),
+    ),
+    "yAx": Series(
+        "github.com/amd/HPCTrainingExamples", "an MI300A", ("mi300a",), (), "yax",
+        (
+            _yax("four waves", "1-LaunchParameters/problem", 540),
+            _yax("512 waves", "1-LaunchParameters/solution/solution", 9.7),
+            _yax("64 KB of LDS", "2-LDSOccupancyLimit/problem", 7.27, True),
+            _yax("no LDS", "2-LDSOccupancyLimit/solution-no-lds/solution", 9.79),
+            _yax("less LDS", "2-LDSOccupancyLimit/solution/solution", 5.80, True),
+            _yax("spilled registers", "3-RegisterOccupancyLimit/problem", 10),
+            _yax("fewer registers", "3-RegisterOccupancyLimit/solution/solution", 9.82),
+            _yax("strided", "4-StridedAccess/problem", 9.64),
+            _yax("coalesced", "4-StridedAccess/solution/solution", 12.17),
+        ),
+    ),
+    "transpose": Series(
+        "github.com/amd/HPCTrainingExamples", "an MI210", one_die(104, 1638), (), "transpose_kernel",
+        (
+            _transpose("read_contiguous", 4450.2), _transpose("write_contiguous", 2901.8), _transpose("tiled", 2686.4),
+        ),
+    ),
+}  # fmt: skip
+
+
+def modelled_ms(series: Series, variant: Variant, checkout: Path) -> float:
+    """The kernel's shortest modelled time."""
+    print(f"{series.kernel}: {variant.name}", file=sys.stderr, flush=True)
+    with tempfile.TemporaryDirectory(prefix="rocm-perf-variants-") as name:
+        folder = Path(name)
+        return _profiled(series, _built(variant, checkout, folder), folder)
+
+
+def _built(variant: Variant, checkout: Path, folder: Path) -> Path:
+    for file, edits in zip(variant.files, variant.edits, strict=True):
+        (folder / Path(file).name).write_text(edited((checkout / file).read_text(), edits))
+    sources = [Path(file).name for file in variant.files if file.endswith(".cpp")]
+    build = ["hipcc", "-O2", "-std=c++17", "--offload-arch=gfx942", *variant.options, "-o", "program", *sources]
+    subprocess.run(build, check=True, capture_output=True, cwd=folder)
+    return folder / "program"
+
+
+def _profiled(series: Series, program: Path, folder: Path) -> float:
+    device, *options = series.device
+    command = ["rocm-perf", "profile", "--runs", "1", "--no-roofline", "--no-rocprof", "--json", "-o", folder / "run"]
+    words = [word for option in options for word in ("--device-option", option)]
+    run = [*command, "--device", device, *words, program, *series.arguments]
+    done = subprocess.run(run, capture_output=True, text=True, check=True)
+    kernels = json.loads(done.stdout)["analysis"]["kernels"]
+    (durations,) = [kernel["durations"] for kernel in kernels if series.kernel in kernel["kernel"]]
+    return float(durations["min_ns"]) / 1e6
+
+
+def edited(text: str, edits: Edits) -> str:
+    for pattern, replacement in edits:
+        text, count = re.subn(pattern, replacement, text)
+        if count != 1:
+            raise ValueError(f"{pattern} fits {count} times: another version of the source?")
+    return text

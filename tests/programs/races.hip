@@ -252,6 +252,14 @@ __global__ void bytes(unsigned char* out) {
   if (threadIdx.x == 0) out[blockIdx.x] = blockIdx.x;
 }
 
+// Nothing makes a wave wait for its neighbour's value; no race, since both accesses are atomic. Counts what came too late.
+__global__ void relaxed_exchange(int* values, int* missed) {
+  const unsigned i = blockIdx.x * kThreads + threadIdx.x;
+  __hip_atomic_store(&values[i], 1, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
+  if (threadIdx.x == 0) return;
+  if (!__hip_atomic_load(&values[i - 1], __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT)) atomicAdd(missed, 1);
+}
+
 int main(int, char** arguments) {
   const char* name = arguments[1];
   constexpr int kGroups = 32;
@@ -268,6 +276,7 @@ int main(int, char** arguments) {
   else if (is("last_block_sums")) last_block_sums<<<kGroups, kThreads>>>(a, reinterpret_cast<unsigned*>(b), b + 64);
   else if (is("bytes")) bytes<<<kGroups, kThreads>>>(reinterpret_cast<unsigned char*>(a));
   else if (is("usual_order_only")) usual_order_only<<<kGroups, kThreads>>>(a);
+  else if (is("relaxed_exchange")) relaxed_exchange<<<kGroups, kThreads>>>(a, b);
   else if (is("free_registers")) free_registers<<<kGroups, kThreads>>>(a, b);
 #define BOTH(KERNEL, ...)                                                             \
   else if (is(#KERNEL "<no>")) KERNEL<Wait::no><<<kGroups, kThreads>>>(__VA_ARGS__);   \
@@ -281,5 +290,8 @@ int main(int, char** arguments) {
 #define WRITE_BACK(HOW) else if (is("write_back<" #HOW ">")) write_back<Release::HOW><<<kGroups, kThreads>>>(a, b, b + 64);
   WRITE_BACK(waited_for) WRITE_BACK(under_way) WRITE_BACK(too_early)
   else return 2;
+  int first = 0;
+  if (hipMemcpy(&first, b, sizeof first, hipMemcpyDeviceToHost) != hipSuccess) return 1;
+  std::printf("%d\n", first);
   return hipDeviceSynchronize() != hipSuccess;
 }

@@ -53,6 +53,16 @@ uint64_t RaceCheck::permuted(uint64_t group, uint64_t group_count) const {
   return static_cast<uint64_t>((static_cast<unsigned __int128>(group) * stride_ + start_) % group_count);
 }
 
+size_t RaceCheck::paused_wave(const Workgroup& group) const {
+  constexpr uint64_t kTurns = 64;
+  const size_t count = group.waves.size();
+  if (seed_ == 0) return count;
+  std::seed_seq drawn{seed_, group.id, group.turns / kTurns};
+  uint32_t value = 0;
+  drawn.generate(&value, &value + 1);
+  return value % (count + 1);
+}
+
 RaceCheck::ShadowCell* RaceCheck::global_cell(uint64_t word) {
   auto& page = pages_[word / kPageCells];
   if (!page) {

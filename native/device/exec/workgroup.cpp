@@ -62,6 +62,7 @@ void Workgroup::start(const Kernel& kernel, uint64_t id, uint32_t cu_index, Obse
   cu = cu_index;
   epoch = 0;
   left = kernel.waves_per_group;
+  turns = 0;
   const size_t per_wave = static_cast<size_t>(kernel.vgprs + kernel.agprs) * kLanes;
   const uint32_t scratch_bytes = kernel.request.private_segment_size;
   waves.resize(kernel.waves_per_group);

@@ -44,6 +44,7 @@ struct Workgroup {
   uint32_t epoch = 0;               // barriers that all its waves have passed
   uint64_t slot = 0;                // unique among the workgroups that are on the device at the same time
   uint32_t left = 0;                // waves that have not ended
+  uint64_t turns = 0;               // in which each of its waves could execute a slice
 
   // Sets up every wave as the dispatcher does: SGPRs, VGPRs, exec. `id` is the linear workgroup number.
   void start(const Kernel& kernel, uint64_t id, uint32_t cu_index, Observer* observer, IssueLog* issued);

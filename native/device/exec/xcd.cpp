@@ -8,6 +8,12 @@
 namespace rpd {
 namespace {
 
+// Whether more than one wave can continue.
+bool several_run(const Workgroup& group) {
+  const auto runs = [](const Wave& wave) { return wave.state == WaveState::Running; };
+  return std::count_if(group.waves.begin(), group.waves.end(), runs) > 1;
+}
+
 constexpr uint32_t kSliceLimit = 4096;  // instructions without a memory access before other waves get a turn
 
 }  // namespace
@@ -105,9 +111,12 @@ void Xcd::stop_at(const Op* op, const Wave& wave) {
 bool Xcd::run_group(Workgroup& group) {
   const size_t count = group.waves.size();
   const size_t first = race_check_ ? race_check_->first_wave(count) : 0;
+  const size_t paused = race_check_ && several_run(group) ? race_check_->paused_wave(group) : count;
+  ++group.turns;
   for (size_t i = 0; i < count; ++i) {
-    Wave& wave = group.waves[first + i < count ? first + i : first + i - count];
-    if (wave.state != WaveState::Running) continue;
+    const size_t number = first + i < count ? first + i : first + i - count;
+    Wave& wave = group.waves[number];
+    if (wave.state != WaveState::Running || number == paused) continue;
     const Op* op = wave.pc;
     const uint32_t count = run_slice(wave);
     wave.executed += count;

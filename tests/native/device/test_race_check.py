@@ -94,6 +94,12 @@ def test_seed_0_is_the_usual_order(check, races) -> None:
     assert re.search(r"race in LDS, .* store by wave 0 .* and load by wave 1 ", done.stderr)
 
 
+def test_waves_fall_behind_each_other_unless_the_order_is_the_usual_one(check, races) -> None:
+    """Each of the 32 workgroups has four waves, and each wave but the first reads one value of the wave before it."""
+    missed = [int(check(races, "relaxed_exchange", seed=seed).stdout) for seed in range(4)]
+    assert missed[0] == 0 and all(10 < count <= 96 for count in missed[1:]), missed
+
+
 @pytest.mark.parametrize("name", CORRECT)
 def test_a_correct_kernel_is_not_accused(check, races, name: str) -> None:
     for seed in (0, 7):

@@ -3,8 +3,8 @@
     python benchmarks/microbenchmarks.py CHECKOUT [--only GROUP...] [--json]
 
 CHECKOUT is one of github.com/RRZE-HPC/gpu-benches, which holds both the programs and their recorded output (mi300x.txt).
-Nothing of it is in this repository. The programs are compiled unchanged, except for sizes and repetitions (silicon/gpu_benches.py), on
-the device gfx942.
+Nothing of it is in this repository. The programs are compiled unchanged, except for sizes and repetitions
+(silicon/gpu_benches.py), and run on the device gfx942.
 
 - latency: one lane follows a list of pointers through 7 kB to 400 MB; cycles of a hop
 - cache: one workgroup on each CU reads the same 16 kB to 66 MB again and again; all CUs together, as below

@@ -144,7 +144,7 @@ class Run:
         build_target = find_build_target(
             (str(self.source), "./program"), None, "hipcc -O2 -nogpuinc --offload-arch=gfx942 SOURCE -o BINARY"
         )
-        request = LlmRequest((), model, in_place=in_place, loop=LlmLoopOptions(**loop))
+        request = LlmRequest((), model, in_place=in_place, accept_modelled=True, loop=LlmLoopOptions(**loop))
         runs = self.folder / "runs"
         run_folder.sweep_after_kills(runs)
         self.directory = run_folder.unfinished(runs, "llm-optimize") if resume else run_folder.new_run(runs)

@@ -131,7 +131,7 @@ GROUPS = {
     "cache": Group(
         "gpu-cache",
         (
-            (r"\(size_t\)1000000000 / N \+ 2", "(size_t)PASSES * (N < 8192 ? 8192 / N : 1)"),
+            (r"\(size_t\)1000000000 / N \+ 2", "(size_t)PASSES * (N < 65536 ? 65536 / N : 1)"),
             (r"i < 15", "i < 1"),
             (
                 r"(?s)  measure<128, 128>\(\);.*(?=\})",

@@ -106,8 +106,8 @@ SERIES = {
     "yAx": Series(
         "github.com/amd/HPCTrainingExamples", "an MI300A", ("mi300a",), (), "yax",
         (
-            _yax("four waves", "1-LaunchParameters/problem", 540),
             _yax("512 waves", "1-LaunchParameters/solution/solution", 9.7),
+            _yax("four waves", "1-LaunchParameters/problem", 540),
             _yax("64 KB of LDS", "2-LDSOccupancyLimit/problem", 7.27, True),
             _yax("no LDS", "2-LDSOccupancyLimit/solution-no-lds/solution", 9.79),
             _yax("less LDS", "2-LDSOccupancyLimit/solution/solution", 5.80, True),

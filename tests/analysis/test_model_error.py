@@ -6,7 +6,16 @@ import sys
 
 import pytest
 
-from rocm_perf_lab.analysis.model_error import BANDWIDTH, EXECUTION, LATENCY, LAUNCH, ModelError, dominant_limit, model_error
+from rocm_perf_lab.analysis.model_error import (
+    BANDWIDTH,
+    EXECUTION,
+    LATENCY,
+    LAUNCH,
+    ModelError,
+    dominant_limit,
+    error_for_differences,
+    model_error,
+)
 from rocm_perf_lab.arch.timing_parameters import table_hash, timing_parameters
 from rocm_perf_lab.toml import tomllib
 
@@ -42,6 +51,8 @@ def test_the_error_is_that_of_recorded_programs_with_that_limit(repository):
 def test_an_error_belongs_to_one_set_of_parameters():
     told = "it was modelled with other timing parameters than those whose error is known"
     assert model_error(1e6, "latency-bound", "f00d") == model_error(1e6, "latency-bound", None) == told
+    assert error_for_differences("f00d") == error_for_differences(None) == told
+    assert 0 < error_for_differences(table_hash()) < 2
 
 
 def test_four_of_five_are_within_the_error(errors):

@@ -39,7 +39,20 @@ def run(tmp_path_factory, native_dir):
     answers = [CHEAT, LDS, THIEF.replace("{file}", str(secret)), QUIET_THIEF.replace("{file}", str(secret)), TILED]
     with Server([says(fenced(answer)) for answer in answers]) as server:
         check = "sh -c 'test -z \"$OPENAI_API_KEY\" && grep -q [0-9]'"
-        options = ["--device", "gfx942", "--build", BUILD, "--max-iters", "2", "--auto-approve", "--json", "--check", check]
+        options = [
+            "--device",
+            "gfx942",
+            "--build",
+            BUILD,
+            "--max-iters",
+            "2",
+            "--auto-approve",
+            "--accept",
+            "modelled",
+            "--json",
+            "--check",
+            check,
+        ]
         command = ["llm-optimize", "--base-url", server.url, "--model", "scripted", *options, "program.hip", "./program"]
         done = started(folder, *command)
     assert done.returncode == 0, done.stderr

@@ -88,7 +88,20 @@ def test_what_is_no_program_of_ours(gate, words, told):
 
 def test_sizes_are_suggested(tmp_path, rocm_perf, native_dir):
     shutil.copy(PROGRAM, tmp_path)
-    options = ["--device", "gfx942", "--build", BUILD, "--json", "--auto-approve", "--transforms", "unroll", "--factors", "2"]
+    options = [
+        "--device",
+        "gfx942",
+        "--build",
+        BUILD,
+        "--json",
+        "--auto-approve",
+        "--accept",
+        "modelled",
+        "--transforms",
+        "unroll",
+        "--factors",
+        "2",
+    ]
     ran = rocm_perf("optimize", *options, "--max-iters", "1", "sized.hip", "./sized")
     (line,) = [line for line in ran.stderr.splitlines() if "--also" in line]
     assert line.endswith(f"judged at these sizes only; try --also {shlex.quote('./sized -n 48')}")

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from rocm_perf_lab.analysis.model_error import error_for_differences
+from rocm_perf_lab.arch.timing_parameters import table_hash
 from rocm_perf_lab.gate.verdict import Verdict, passed
-from rocm_perf_lab.gate.verdict_document import MeasurementEvidence
+from rocm_perf_lab.gate.verdict_document import ApplicationEvidence, MeasurementEvidence
 from rocm_perf_lab.optimize.describe import describe
-from rocm_perf_lab.optimize.result import Iteration, Judged, OptimizeResult
+from rocm_perf_lab.optimize.result import Iteration, Judged, OptimizeResult, Undecided
 from rocm_perf_lab.optimize.targets import SkippedTarget
 from rocm_perf_lab.optimize.transforms import Proposal
 
@@ -41,6 +43,19 @@ def test_an_accepted_change_is_told_with_its_steps_counters_and_times():
 def test_where_nothing_was_accepted_each_reason_is_told():
     said = lines(left=[SkippedTarget("rows(int)", "it has no loop")])
     assert said[0] == "Left alone: rows(int): it has no loop" and said[-1] == "Nothing accepted: the source is unchanged"
+
+
+def test_what_only_a_gpu_can_decide_is_told_with_its_file():
+    program = ApplicationEvidence(runtime_ms=(2.0, 1.5), timing="modelled", timing_parameters=table_hash())
+    verdict = Verdict((*VERDICT.steps, passed("application", "", program)))
+    judged = Judged(JUDGED.proposal, "", "", b"", verdict)
+    said = lines(undecided=[Undecided("rows(int)", judged, Path("run/undecided-1.hip"))])
+    at = said.index("For a GPU to decide: same results and faster by the model, but by less than its error for differences")
+    assert said[at + 1].strip() == "25.0% of rows(int) saved by the model: unroll the loop of line 7 by 4"
+    assert said[at + 2].strip() == "run/undecided-1.hip"
+    error = error_for_differences(table_hash())
+    assert f"the model decides gains of {1 - 1 / (1 + error):.0%} and more" in said[at + 3]
+    assert "--accept modelled" in said[at + 4]
 
 
 def test_a_dry_run_shows_each_change():

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from killed_runs import killed_before
+from rocm_perf_lab.arch.timing_parameters import table_hash
 from rocm_perf_lab.errors import MissingInputError, OutputError, SourceError, TraceError
 from rocm_perf_lab.gate.verdict import Verdict, passed, rejected
 from rocm_perf_lab.gate.verdict_document import ApplicationEvidence, MeasurementEvidence
@@ -24,6 +25,7 @@ from rocm_perf_lab.optimize.journal_lines import (
     CaptureLine,
     GateLine,
     ProfileLine,
+    UndecidedLine,
     VerdictLine,
 )
 from rocm_perf_lab.optimize.loop import OptimizeLoopOptions, Session
@@ -87,16 +89,23 @@ class _Gate:
         before, after = TIMES[self.before], TIMES.get(candidate, 11.0)
         how = passed if after < before else rejected
         measurement = how("measurement", "by the table", MeasurementEvidence(ratio=after / before))
-        return Verdict((measurement, passed("application", "", ApplicationEvidence(runtime_ms=(10.0, after)))), candidate)
+        program = ApplicationEvidence(runtime_ms=(10.0, after), timing="modelled", timing_parameters=self.backend.parameters)
+        return Verdict((measurement, passed("application", "", program)), candidate)
 
 
 def session(
-    folder: Path, run: Path, backend: FakeBackend | None, in_place: bool = True, approve=lambda _: True, workers: int = 1
+    folder: Path,
+    run: Path,
+    backend: FakeBackend | None,
+    in_place: bool = True,
+    approve=lambda _: True,
+    workers: int = 1,
+    accept_modelled: bool = True,
 ) -> Session:
     """backend: None for one that logs to the run's journal."""
     journal = Journal(run)
     backend = backend or FakeBackend(journal)
-    options = OptimizeLoopOptions(factors=(2, 4), transforms=("unroll",), max_iterations=3, in_place=in_place, workers=workers)
+    options = OptimizeLoopOptions((2, 4), ("unroll",), 3, in_place, workers=workers, accept_modelled=accept_modelled)
     return Session(folder / "program.hip", "a test", run, journal, backend, options, approve, lambda _: None)
 
 
@@ -131,6 +140,32 @@ def test_what_the_user_declines_is_not_kept(folder):
     outcome = session(folder, run_folder.new_run(folder / "runs"), FakeBackend(), approve=approve).optimize()
     assert asked == [4, 2] and not outcome.accepted and (folder / "program.hip").read_bytes() == ORIGINAL
     assert any("the user declined it" in one.reason for one in outcome.left)
+
+
+def test_gains_within_the_models_error_are_kept_for_a_gpu_to_decide(folder):
+    """With a program's parameters, for which the error is known: 40 % and 20 % of 10 ms are within it."""
+    run, asked = run_folder.new_run(folder / "runs"), []
+    backend = FakeBackend(parameters=table_hash())
+    outcome = session(folder, run, backend, approve=asked.append, accept_modelled=False).optimize()
+    assert not asked and not outcome.accepted and (folder / "program.hip").read_bytes() == ORIGINAL
+    kept = [(one.judged.proposal.parameters["factor"], one.file.read_bytes()) for one in outcome.undecided]
+    assert kept == [(factor, unrolled(ORIGINAL, "sum_rows", factor)) for factor in (4, 2)]
+    told = [section.model_dump() for section in outcome.document().undecided]
+    assert [(one["kernel_time_ratio"], one["file"]) for one in told] == [
+        (ratio, str(one.file)) for ratio, one in zip((0.6, 0.8), outcome.undecided, strict=True)
+    ]
+    assert [line.file for line in Journal(run).of(UndecidedLine)] == [one["file"] for one in told]
+    assert "the model decides gains of" in outcome.left[0].reason
+
+
+def test_gains_beyond_the_models_error_are_accepted_and_those_of_unknown_parameters_are_not(folder, monkeypatch):
+    monkeypatch.setitem(TIMES, unrolled(ORIGINAL, "sum_rows", 4), 2.0)  # 80 % less
+    run = run_folder.new_run(folder / "runs")
+    outcome = session(folder, run, FakeBackend(parameters=table_hash()), accept_modelled=False).optimize()
+    assert [one.judged.proposal.parameters for one in outcome.iterations] == [{"factor": 4}]
+    (folder / "program.hip").write_bytes(ORIGINAL)
+    outcome = session(folder, run_folder.new_run(folder / "runs"), FakeBackend(), accept_modelled=False).optimize()
+    assert not outcome.accepted and "other timing parameters" in outcome.undecided[0].judged.undecided
 
 
 def test_an_edit_of_the_user_during_the_run_is_never_overwritten(folder):
@@ -172,6 +207,7 @@ def test_the_steps_that_are_killed_are_those_of_a_real_journal(folder):
     written = {event_of(kind) for kind in kinds if kind is not journal_lines.Line}
     run = run_folder.new_run(folder / "runs")
     approve = iter((True, False, False, False)).__next__
+    session(folder, run, None, accept_modelled=False).optimize()
     with contextlib.suppress(KeyboardInterrupt):
         session(folder, run, None, approve=lambda _: interrupt()).optimize()
     session(folder, run, None, approve=lambda _: approve()).optimize()

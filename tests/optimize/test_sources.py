@@ -60,7 +60,7 @@ def optimized(tmp_path_factory, rocm_perf_in, native_dir) -> tuple[Path, dict]:
     folder = project_in(tmp_path_factory.mktemp("sources"))
     subprocess.run(["make", "-s"], cwd=folder, check=True)
     options = ["--device", "gfx942", "--transforms", "unroll", "--factors", "4", "--max-iters", "1", "--kernel", "sum_rows"]
-    options += ["--max-regression", "vgpr=0.5,dram=0.2", "--auto-approve", "--json", "--seed", "5"]
+    options += ["--max-regression", "vgpr=0.5,dram=0.2", "--auto-approve", "--accept", "modelled", "--json", "--seed", "5"]
     return folder, json.loads(rocm_perf_in(folder, "optimize", *options, "./program").stdout)
 
 

@@ -46,7 +46,18 @@ def folder(repository, tmp_path):
 
 
 def optimized(rocm_perf_in, folder: Path, name: str, arguments: str, *options: str) -> dict:
-    words = ["--device", "gfx942", "--max-iters", "1", "--auto-approve", "--json", *options, f"{name}.hip"]
+    words = [
+        "--device",
+        "gfx942",
+        "--max-iters",
+        "1",
+        "--auto-approve",
+        "--accept",
+        "modelled",
+        "--json",
+        *options,
+        f"{name}.hip",
+    ]
     return json.loads(rocm_perf_in(folder, "optimize", *words, f"./{name} {arguments}").stdout)
 
 

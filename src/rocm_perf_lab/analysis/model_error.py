@@ -1,7 +1,7 @@
-"""How far modelled times of kernels like this one were from recorded ones.
+"""How far modelled times of kernels like this one were from recorded ones, and differences of modelled times.
 
-The figures are in arch/timing_errors.toml, which benchmarks/calibration.py writes: each recorded program was modelled with
-parameters that had been fitted to the others.
+The figures are in arch/timing_errors.toml. Its errors by limit are from benchmarks/calibration.py: each recorded program was
+modelled with parameters that had been fitted to the others. Those of differences are from benchmarks/variants.py.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from rocm_perf_lab.toml import tomllib
 
 LAUNCH, LATENCY, BANDWIDTH, EXECUTION = "launch", "latency", "bandwidth", "execution"
 
+_OTHER_PARAMETERS = "it was modelled with other timing parameters than those whose error is known"
 _LEAST_TIMES = 10  # from which an error is worth stating
 _LAUNCH_SHARE = 0.4  # of a dispatch's time, from which its fixed overhead determines it
 _BY_BOTTLENECK = {"latency-bound": LATENCY, "under-occupied": LATENCY, "memory-bandwidth-bound": BANDWIDTH}
@@ -43,17 +44,22 @@ def model_error(mean_ns: float, bottleneck: str, parameters: str | None) -> Mode
     parameters: what the trace names as its timing parameters.
     """
     if parameters != table_hash():
-        return "it was modelled with other timing parameters than those whose error is known"
+        return _OTHER_PARAMETERS
     limit = dominant_limit(mean_ns, bottleneck)
-    found = _table().get(limit)
+    found = _table()["limit"].get(limit)
     if found is None or found["times"] < _LEAST_TIMES:
         few = "none" if found is None else f"only {found['times']}"
         return f"{few} of the recorded times are limited by {limit}: too few to say"
     return ModelError(limit, found["within"], found["times"], found["programs"])
 
 
+def error_for_differences(parameters: str | None) -> float | str:
+    """By what fraction the ratio of two variants' modelled times may be off, or the reason why it is not known."""
+    if parameters != table_hash():
+        return _OTHER_PARAMETERS
+    return float(_table()["differences"]["within"])
+
+
 @lru_cache(maxsize=1)
-def _table() -> dict[str, dict[str, Any]]:
-    text = files("rocm_perf_lab.arch").joinpath("timing_errors.toml").read_text(encoding="utf-8")
-    limits: dict[str, dict[str, Any]] = tomllib.loads(text)["limit"]
-    return limits
+def _table() -> dict[str, Any]:
+    return tomllib.loads(files("rocm_perf_lab.arch").joinpath("timing_errors.toml").read_text(encoding="utf-8"))

@@ -65,6 +65,14 @@ seed_option = click.option(
     metavar="N",
     help="Random seed of the gate, to repeat a judgement.  [default: a new one each time]",
 )
+accept_option = click.option(
+    "--accept",
+    type=click.Choice(("sure", "modelled")),
+    default="sure",
+    show_default=True,
+    help="Modelled gains to accept. sure: those beyond the timing model's error for differences; others are kept as files, for "
+    "a GPU to decide. modelled: all that the model shows.",
+)
 also_option = click.option(
     "--also",
     multiple=True,

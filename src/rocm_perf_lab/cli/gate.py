@@ -81,3 +81,5 @@ def _describe(judgement: Judgement) -> None:
     modelled = judgement.survey is not None and judgement.survey.timing == "modelled"
     how = "; its times are modelled: of the software device's timing model, not of a GPU" if modelled else ""
     click.echo(("Accepted" if judgement.verdict.accepted else "Rejected") + how)
+    if judgement.verdict.undecided is not None:
+        click.echo(f"For a GPU to decide whether it is faster there: {judgement.verdict.undecided}")

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rocm_perf_lab.cli.change_options import (
+    accept_option,
     also_option,
     build_option,
     cage_options,
@@ -87,6 +88,7 @@ class _Prices(ParamType[tuple[float, float]]):
 @check_option
 @seed_option
 @also_option
+@accept_option
 @ulps_option
 @click.option("--full-source", is_flag=True, help="Send the whole source file instead of the kernel and what it uses.")
 @click.option("--auto-approve", "-y", is_flag=True, help="Send questions, and keep what the gate accepts, without asking.")
@@ -119,6 +121,7 @@ def command(
     full_source: bool,
     auto_approve: bool,
     dry_run: bool,
+    accept: str,
     in_place: bool,
     resume: bool,
     replay_journal: Path | None,
@@ -157,6 +160,7 @@ def command(
         folder=folder,
         resume=resume,
         in_place=in_place,
+        accept_modelled=accept == "modelled",
         full_source=full_source,
         backend_options=backend_options,
         loop=LlmLoopOptions(

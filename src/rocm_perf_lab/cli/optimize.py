@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rocm_perf_lab.cli.change_options import (
+    accept_option,
     also_option,
     build_option,
     cage_options,
@@ -69,6 +70,7 @@ class _Factors(ParamType[tuple[int, ...]]):
 @check_option
 @seed_option
 @also_option
+@accept_option
 @click.option("--auto-approve", "-y", is_flag=True, help="Keep what the gate accepts without asking.")
 @click.option("--dry-run", is_flag=True, help="Show proposals with their diffs; judge and write nothing.")
 @in_place_option
@@ -90,6 +92,7 @@ def command(
     workers: int | None,
     auto_approve: bool,
     dry_run: bool,
+    accept: str,
     in_place: bool,
     resume: bool,
     history: bool,
@@ -121,7 +124,9 @@ def command(
         folder=folder,
         resume=resume,
         backend_options=backend_options,
-        loop=OptimizeLoopOptions(factors, _names(transforms), max_iters, in_place, dry_run, workers or _usual_workers()),
+        loop=OptimizeLoopOptions(
+            factors, _names(transforms), max_iters, in_place, dry_run, workers or _usual_workers(), accept == "modelled"
+        ),
     )
     outcome = optimize(request, keep_always if auto_approve else ask_whether_to_keep, note)
     if as_json:

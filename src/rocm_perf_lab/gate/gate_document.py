@@ -22,5 +22,9 @@ class GateDocument(JsonModel):
     equivalence: str = Field(description="level of comparison: full, sampled or program")
     ulps: int = Field(description="allowed difference of floating-point results, in units in the last place")
     accepted: bool = Field(description="whether every step passed, or was skipped by the user's choice")
+    undecided: str | None = Field(
+        description="why the timing model cannot tell whether an accepted candidate is faster on a GPU; null if it can, "
+        "if times are measured, or if the candidate is not accepted"
+    )
     steps: list[StepSection] = Field(description="one object per step, in order")
     adopted: Text | None = Field(description="the source as it was judged; null if nothing was taken from the candidate")

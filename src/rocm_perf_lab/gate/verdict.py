@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import TypeVar
 
+from rocm_perf_lab.analysis.model_error import error_for_differences
 from rocm_perf_lab.gate.verdict_document import (
     ApplicationEvidence,
     CodeObjectEvidence,
@@ -73,6 +74,22 @@ class Verdict:
         return None if evidence.timing is None else (evidence.timing, evidence.timing_parameters)
 
     @property
+    def undecided(self) -> str | None:
+        """Why an accepted candidate's gain may not be one on a GPU: it is within the timing model's error for differences. None
+        if it is beyond that error, or measured.
+        """
+        timing = self.program_timing
+        if not self.accepted or self.ratio is None or timing is None or timing[0] != "modelled":
+            return None
+        error = error_for_differences(timing[1])
+        if isinstance(error, str):
+            return f"it is not known how far the model's differences are off: {error}"
+        if self.ratio * (1 + error) < 1:
+            return None
+        needed = 1 - 1 / (1 + error)
+        return f"the model decides gains of {needed:.0%} and more; its differences of variants are off by up to {error:.0%}"
+
+    @property
     def symbol(self) -> str | None:
         """The kernel's mangled name."""
         return self._evidence(CodeObjectEvidence).symbol
@@ -106,7 +123,10 @@ class Verdict:
             for one in self.steps
         ]
         return VerdictDocument(
-            accepted=self.accepted, steps=steps, adopted=None if self.adopted is None else _text(self.adopted)
+            accepted=self.accepted,
+            undecided=self.undecided,
+            steps=steps,
+            adopted=None if self.adopted is None else _text(self.adopted),
         )
 
     @classmethod

@@ -265,6 +265,11 @@ class VerdictDocument(JsonModel):
     model_config = TOLERANT
 
     accepted: bool = Field(description="whether every step passed, or was skipped by the user's choice")
+    undecided: str | None = Field(
+        default=None,
+        description="why the timing model cannot tell whether an accepted candidate is faster on a GPU; null if it can, "
+        "if times are measured, or if the candidate is not accepted",
+    )
     steps: list[StepSection] = Field(description="one object per step, in order")
     adopted: Text | None = Field(
         default=None, description="the source as it was judged; null if nothing was taken from the candidate"

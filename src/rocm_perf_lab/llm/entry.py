@@ -45,6 +45,7 @@ class LlmRequest:
     folder: Path | None = None
     resume: bool = False
     in_place: bool = False
+    accept_modelled: bool = False
     full_source: bool = False
     backend_options: BackendOptions = field(default_factory=BackendOptions)
     loop: LlmLoopOptions = field(default_factory=LlmLoopOptions)
@@ -102,7 +103,10 @@ def loop_on(
     cache = ReplayCache(journal)
     cached = CachedBackend(backend, backend.read, cache, redactor)
     directory = journal.path.parent
-    run = RunState(build_target.source, build_target.found_by, directory, journal, cached, approve, request.in_place, COMMAND)
+    target = build_target
+    run = RunState(
+        target.source, target.found_by, directory, journal, cached, approve, request.in_place, COMMAND, request.accept_modelled
+    )
     journal.append(_settings(request, build_target))
     asker = Asker(provider, journal, cache, budget, redactor, consent, note)
     loop = ModelLoop(run, cached, asker, budget, journal, request.loop, note)
@@ -131,6 +135,7 @@ def _settings(request: LlmRequest, build_target: BuildTarget) -> SettingsLine:
         provider=request.model.provider,
         model=request.model.name,
         in_place=request.in_place,
+        accept_modelled=request.accept_modelled,
         loop=LoopSettings(**asdict(request.loop)),
     )
 

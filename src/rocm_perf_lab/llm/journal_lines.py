@@ -64,6 +64,7 @@ class SettingsLine(Line):
     provider: str
     model: Text
     in_place: bool
+    accept_modelled: bool = True  # journals of versions that accepted every gain do not say
     loop: LoopSettings
 
 

@@ -95,7 +95,10 @@ def _loop(settings: SettingsLine, source: Path, journal: Journal, note: Callable
     cache, redactor, budget = ReplayCache(journal, closed=True), Redactor(original.parent), Budget(None, None, 0)
     backend = CachedBackend(None, as_source, cache, redactor)
     options = LlmLoopOptions(**dict(settings.loop))
-    run = RunState(source, settings.found_by, journal.path.parent, journal, backend, _unknown, settings.in_place, COMMAND)
+    run = RunState(
+        source, settings.found_by, journal.path.parent, journal, backend, _unknown, settings.in_place, COMMAND,
+        settings.accept_modelled,
+    )  # fmt: skip
     asker = Asker(None, journal, cache, budget, redactor, lambda _place, _messages: None, note)
     loop = ModelLoop(run, backend, asker, budget, journal, options, note)
     loop.outcome.provider, loop.outcome.model = settings.provider, settings.model

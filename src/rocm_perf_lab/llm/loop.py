@@ -102,7 +102,7 @@ class ModelLoop:
         accepted, errors = self._asked(number, source, survey, target)
         obstacle = next((error.what for error in errors if isinstance(error, CANNOT_JUDGE)), "")
         error = next((error for error in errors if not isinstance(error, CANNOT_JUDGE)), None)
-        best = self._run.best(accepted)
+        best = self._run.best(target, accepted)
         if best is not None:
             changed = self._backend.read(best.text)
             self._run.accept(number, target, best, changed)

@@ -21,6 +21,7 @@ def describe(outcome: OptimizeResult, say: Say) -> None:
         _counters(iteration, say)
     for path in outcome.written:
         say(f"Written: {path}")
+    _undecided(outcome, say)
     say("")
     parameters = f" with the parameters {outcome.timing_parameters}" if outcome.timing_parameters else ""
     say(f"Baseline runtime      {_ms(outcome.baseline_ms)}  in the program's kernels, {outcome.timing}{parameters}")
@@ -34,6 +35,17 @@ def describe(outcome: OptimizeResult, say: Say) -> None:
         )
     else:
         say("Nothing accepted: the source is unchanged")
+
+
+def _undecided(outcome: OptimizeResult, say: Say) -> None:
+    if not outcome.undecided:
+        return
+    say("\nFor a GPU to decide: same results and faster by the model, but by less than its error for differences")
+    for one in outcome.undecided:
+        say(f"  {1 - one.judged.ratio:.1%} of {one.kernel} saved by the model: {one.judged.proposal.description}")
+        say(f"      {one.file}")
+    say(f"  ({outcome.undecided[0].judged.undecided})")
+    say("  On a GPU, `rocm-perf gate` measures such a file; --accept modelled accepts what the model shows.")
 
 
 def _dry_run(outcome: OptimizeResult, say: Say) -> None:

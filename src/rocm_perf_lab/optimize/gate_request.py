@@ -73,6 +73,7 @@ class Judgement:
             equivalence=request.backend_options.equivalence,
             ulps=request.backend_options.ulps,
             accepted=verdict.accepted,
+            undecided=verdict.undecided,
             steps=verdict.steps,
             adopted=verdict.adopted,
         )

@@ -146,6 +146,16 @@ class AcceptedLine(Line):
     runtime_ms: float
 
 
+class UndecidedLine(Line):
+    """A candidate that the timing model cannot decide. file: path of the source with the change."""
+
+    event: Literal["undecided"] = "undecided"
+    kernel: Text
+    candidate: str
+    reason: str
+    file: Text
+
+
 class LeftAloneLine(Line):
     event: Literal["left alone"] = "left alone"
     kernel: Text

@@ -26,7 +26,8 @@ class OptimizeLoopOptions:
     """Settings of the loop.
 
     factors: used by transformations that take a factor. transforms: names in optimize.transforms.TRANSFORMS, in the order of
-    trial. workers: number of proposals that are judged at a time.
+    trial. workers: number of proposals that are judged at a time. accept_modelled: also accept gains that are within the timing
+    model's error.
     """
 
     factors: tuple[int, ...] = (2, 4, 8)
@@ -35,6 +36,7 @@ class OptimizeLoopOptions:
     in_place: bool = False
     dry_run: bool = False
     workers: int = 1
+    accept_modelled: bool = False
 
 
 class Session:
@@ -52,7 +54,9 @@ class Session:
         note: Callable[[str], None],
     ):
         self._backend, self._options, self._note = backend, options, note
-        self._run = RunState(source, found_by, run, journal, backend, approve, options.in_place, COMMAND)
+        self._run = RunState(
+            source, found_by, run, journal, backend, approve, options.in_place, COMMAND, options.accept_modelled
+        )
         self._outcome = self._run.outcome
         self._outcome.dry_run = options.dry_run
         self._exhausted: set[str] = set()
@@ -82,11 +86,11 @@ class Session:
             proposals, refusals = self._proposals(source, target)
             judged, obstacle = self._judged(source, target, proposals)
             self._outcome.judged += judged
-            if best := self._run.best(judged):
+            if best := self._run.best(target, judged):
                 return target, best, self._backend.read(best.text)
             self._exhausted.add(target.demangled)
             self._outcome.refused += [refusal for refusal in refusals if refusal not in self._outcome.refused]
-            self._run.leave(target, obstacle or _why_nothing(judged, refusals))
+            self._run.leave(target, obstacle or self._why_nothing(judged, refusals))
         return None
 
     def _proposals(self, source: HipSource, target: Target) -> tuple[list[Proposal], list[Refusal]]:
@@ -122,13 +126,16 @@ class Session:
                 self._note(f"  {one.proposal.description}: {one.in_words}")
         return judged, ""
 
-
-def _why_nothing(judged: Sequence[Judged], refusals: Sequence[Refusal]) -> str:
-    if judged:
-        reasons = [f"{one.proposal.description}: {one.rejection or 'the user declined it'}" for one in judged]
-        return f"none of {len(judged)} proposals is kept; {'; '.join(reasons)}"
-    if refusals:
-        return "nothing can be changed safely: " + "; ".join(
-            dict.fromkeys(f"line {one.line}: {one.reason}" for one in refusals)
-        )
-    return "its body has nothing that the transformations could change; functions that it calls are not examined"
+    def _why_nothing(self, judged: Sequence[Judged], refusals: Sequence[Refusal]) -> str:
+        if judged:
+            undecided = {one.judged.digest: one.judged.undecided for one in self._outcome.undecided}
+            reasons = [
+                f"{one.proposal.description}: {one.rejection or undecided.get(one.digest) or 'the user declined it'}"
+                for one in judged
+            ]
+            return f"none of {len(judged)} proposals is kept; {'; '.join(reasons)}"
+        if refusals:
+            return "nothing can be changed safely: " + "; ".join(
+                dict.fromkeys(f"line {one.line}: {one.reason}" for one in refusals)
+            )
+        return "its body has nothing that the transformations could change; functions that it calls are not examined"

@@ -44,6 +44,16 @@ class ProposalSection(JsonModel):
     verdict: VerdictDocument | None = Field(description="verdict of the gate; null in a dry run")
 
 
+class UndecidedSection(JsonModel):
+    """A change with the same results that is faster by the timing model, but within its error for differences."""
+
+    kernel: Text = Field(description="demangled name")
+    description: Text = Field(description="what it changes")
+    kernel_time_ratio: float = Field(description="candidate / baseline of the kernel's time, by the model")
+    reason: str = Field(description="why the model cannot decide")
+    file: Text = Field(description="the changed source, to be measured on a GPU")
+
+
 class RefusalSection(JsonModel):
     """A change that could not be proposed safely."""
 
@@ -75,6 +85,7 @@ class OptimizeDocument(JsonModel):
     final_ms: float | None = Field(description="time in the program's kernels after, in ms; null if not known")
     improvement: float | None = Field(description="1 - final_ms / baseline_ms; null if these are not known")
     iterations: list[IterationSection] = Field(description="one object per accepted change, in order")
+    undecided: list[UndecidedSection] = Field(description="changes for a GPU to decide; none with --accept modelled")
     proposals: list[ProposalSection] = Field(description="one object per proposal, in order")
     refusals: list[RefusalSection] = Field(description="changes that could not be proposed safely")
     left_alone: list[LeftAloneSection] = Field(description="kernels that were skipped")

@@ -17,6 +17,7 @@ from rocm_perf_lab.optimize.optimize_document import (
     OptimizeDocument,
     ProposalSection,
     RefusalSection,
+    UndecidedSection,
 )
 from rocm_perf_lab.optimize.targets import SkippedTarget
 from rocm_perf_lab.optimize.transforms import Proposal, Refusal
@@ -52,7 +53,15 @@ class Judged(Candidate):
 
     @property
     def in_words(self) -> str:
-        return f"accepted, {1 - self.ratio:.1%} of the kernel's time saved" if self.accepted else f"rejected ({self.rejection})"
+        if not self.accepted:
+            return f"rejected ({self.rejection})"
+        saved = f"{1 - self.ratio:.1%} of the kernel's time saved"
+        return f"accepted, {saved}" if self.undecided is None else f"for a GPU to decide: {saved} by the model"
+
+    @property
+    def undecided(self) -> str | None:
+        """Why the timing model cannot tell whether it is faster on a GPU; None if it can."""
+        return self.verdict.undecided
 
     @property
     def ratio(self) -> float:
@@ -70,6 +79,15 @@ def _measured(figure: Figure | None) -> Figure:
     if figure is None:
         raise ValueError("the verdict is no acceptance by measured times")
     return figure
+
+
+@dataclass(frozen=True)
+class Undecided:
+    """A candidate that only a GPU can decide. file: the changed source."""
+
+    kernel: str
+    judged: Judged
+    file: Path
 
 
 @dataclass(frozen=True)
@@ -108,6 +126,7 @@ class OptimizeResult:
     dry_run: bool = False
     iterations: list[Iteration] = field(default_factory=list)
     judged: list[Candidate] = field(default_factory=list)
+    undecided: list[Undecided] = field(default_factory=list)
     refused: list[Refusal] = field(default_factory=list)
     left: list[SkippedTarget] = field(default_factory=list)
     written: list[Path] = field(default_factory=list)
@@ -141,6 +160,7 @@ class OptimizeResult:
             final_ms=self.final_ms,
             improvement=self.improvement,
             iterations=[_iteration(one) for one in self.iterations],
+            undecided=[_undecided(one) for one in self.undecided],
             proposals=[_proposal(one) for one in self.judged],
             refusals=[RefusalSection(**asdict(refusal)) for refusal in self.refused],
             left_alone=[LeftAloneSection(**asdict(one)) for one in self.left],
@@ -158,6 +178,16 @@ def _iteration(one: Iteration) -> IterationSection:
         kernel_time_ratio=one.judged.ratio,
         counters=[MovedCounter(**asdict(counter), change=counter.change) for counter in moved(one.counters)],
         why=one.why,
+    )
+
+
+def _undecided(one: Undecided) -> UndecidedSection:
+    return UndecidedSection(
+        kernel=one.kernel,
+        description=one.judged.proposal.description,
+        kernel_time_ratio=one.judged.ratio,
+        reason=one.judged.undecided or "",
+        file=str(one.file),
     )
 
 

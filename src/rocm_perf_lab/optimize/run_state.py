@@ -28,9 +28,10 @@ from rocm_perf_lab.optimize.journal_lines import (
     PutLine,
     ResumeLine,
     SkippedKernel,
+    UndecidedLine,
     VerdictLine,
 )
-from rocm_perf_lab.optimize.result import Candidate, Iteration, Judged, OptimizeResult
+from rocm_perf_lab.optimize.result import Candidate, Iteration, Judged, OptimizeResult, Undecided
 from rocm_perf_lab.optimize.run_folder import results_of
 from rocm_perf_lab.optimize.source_file import SourceFile, digest, write_whole
 from rocm_perf_lab.optimize.targets import SkippedTarget, Target
@@ -44,7 +45,8 @@ class RunState:
     """The state of one run.
 
     source: the user's file. directory: the run directory. in_place: whether the result replaces the source or is written next
-    to it. command: the rocm-perf command that began the run.
+    to it. command: the rocm-perf command that began the run. accept_modelled: whether to accept gains that are within the
+    timing model's error.
 
     Errors: those of the backend, SourceError, OutputError.
     """
@@ -59,9 +61,10 @@ class RunState:
         approve: Approve,
         in_place: bool,
         command: str,
+        accept_modelled: bool,
     ):
         self._backend, self._approve, self._in_place, self._command = backend, approve, in_place, command
-        self._journal, self._directory = journal, directory
+        self._journal, self._directory, self._accept_modelled = journal, directory, accept_modelled
         self._file = SourceFile(source, directory, journal)
         self.outcome = OptimizeResult(source, found_by, directory)
         verdicts = journal.of(VerdictLine)
@@ -133,15 +136,24 @@ class RunState:
         text = one.text if verdict.adopted is None else verdict.adopted
         return Judged(proposal, one.digest, one.diff, text, verdict)
 
-    def best(self, judged: Sequence[Judged]) -> Judged | None:
-        """The fastest candidate that the gate accepts and the user keeps."""
+    def best(self, target: Target, judged: Sequence[Judged]) -> Judged | None:
+        """The fastest candidate that the gate accepts and the user keeps. What only a GPU can decide is kept as a file."""
         for one in sorted((one for one in judged if one.accepted), key=lambda one: one.ratio):
+            if not self._accept_modelled and one.undecided is not None:
+                self._keep_undecided(target, one, one.undecided)
+                continue
             if one.digest not in self._answers:
                 self._answers[one.digest] = self._approve(one)
                 self._journal.append(AnswerLine(candidate=one.digest, kept=self._answers[one.digest]))
             if self._answers[one.digest]:
                 return one
         return None
+
+    def _keep_undecided(self, target: Target, judged: Judged, reason: str) -> None:
+        file = self._directory / f"undecided-{judged.digest[:12]}{self._file.path.suffix}"
+        write_whole(file, judged.text)
+        self._journal.append(UndecidedLine(kernel=target.demangled, candidate=judged.digest, reason=reason, file=str(file)))
+        self.outcome.undecided.append(Undecided(target.demangled, judged, file))
 
     def accept(self, number: int, target: Target, judged: Judged, source: HipSource) -> None:
         """Record an accepted change. number: index of the iteration, from 1. source: the changed source."""

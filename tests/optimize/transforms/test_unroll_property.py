@@ -59,6 +59,8 @@ def test_a_change_of_fused_operations_is_rejected(tmp_path, native_dir, rocm_per
         "--max-iters",
         "1",
         "--auto-approve",
+        "--accept",
+        "modelled",
         "--json",
         "program.hip",
         "./program",

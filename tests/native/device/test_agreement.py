@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import sqlite3
+import subprocess
 from pathlib import Path
 
 import pytest
 import tomllib
 
+PROGRAM = Path(__file__).parents[2] / "programs" / "agreement.hip"
 HOPS = 65536
 BYTES = 32 << 20  # more than the L2s hold, less than the Infinity Cache
 ENGINES = 32  # over which SQ_BUSY_CYCLES is summed
@@ -66,3 +68,26 @@ def test_no_wave_outlives_its_dispatch(program, arguments, testbed, tmp_path, ro
         assert 4 * counters["SQ_WAVE_CYCLES"] / counters["SQ_WAVES"] <= 1.05 * busy, name
         active = counters["GRBM_GUI_ACTIVE"] / parameters["xcds"]
         assert busy <= active <= 1.05 * (ns - parameters["launch_overhead_ns"]) * parameters["clock_mhz"] / 1000, name
+
+
+def test_times_and_counters_of_random_kernels_agree(tmp_path, rocm_perf_in, hipcc, parameters):
+    """Of 200 kernels: the duration is that of the launch and of activity; waves live no longer than it; and reads beyond the
+    L2 take as long as the Infinity Cache or the memory, or wait.
+    """
+    program = tmp_path / "agreement"
+    subprocess.run([hipcc, "-O3", "--offload-arch=gfx942", PROGRAM, "-o", program], check=True, capture_output=True)
+    found = [one for one in dispatches(tmp_path, rocm_perf_in, program, 200, 7) if one[0].startswith("drawn")]
+    assert len(found) == 200
+    overhead, clock = parameters["launch_overhead_ns"], parameters["clock_mhz"] / 1000
+    for number, (_, ns, counters) in enumerate(found):
+        busy, active = counters["SQ_BUSY_CYCLES"] / ENGINES, counters["GRBM_GUI_ACTIVE"] / parameters["xcds"]
+        assert ns == pytest.approx(overhead + active / clock, rel=0.05), number
+        assert busy <= active, number
+        life = 4 * counters["SQ_WAVE_CYCLES"] / counters["SQ_WAVES"]
+        resident = parameters["cus_per_xcd"] * parameters["xcds"] * parameters["simds_per_cu"] * parameters["waves_per_simd"]
+        assert max(life, 4 * counters["SQ_WAVE_CYCLES"] / resident) <= 1.05 * busy, number
+        if reads := counters["TCC_EA0_RDREQ_sum"]:
+            latency = counters["TCC_EA0_RDREQ_LEVEL_sum"] / reads + parameters["l2_latency_cycles"]
+            # Beyond the memory's latency, a read waits for bandwidth, but not longer than its wave lives.
+            longest = max(parameters["hbm_latency_cycles"], life)
+            assert 0.95 * parameters["mall_latency_cycles"] <= latency <= 1.05 * longest, number

@@ -155,7 +155,7 @@ def test_gains_within_the_models_error_are_kept_for_a_gpu_to_decide(folder):
         (ratio, str(one.file)) for ratio, one in zip((0.6, 0.8), outcome.undecided, strict=True)
     ]
     assert [line.file for line in Journal(run).of(UndecidedLine)] == [one["file"] for one in told]
-    assert "the model decides gains of" in outcome.left[0].reason
+    assert "unroll the loop of line" in outcome.left[0].reason and ": for a GPU to decide" in outcome.left[0].reason
 
 
 def test_gains_beyond_the_models_error_are_accepted_and_those_of_unknown_parameters_are_not(folder, monkeypatch):

@@ -128,10 +128,9 @@ class Session:
 
     def _why_nothing(self, judged: Sequence[Judged], refusals: Sequence[Refusal]) -> str:
         if judged:
-            undecided = {one.judged.digest: one.judged.undecided for one in self._outcome.undecided}
+            undecided = {one.judged.digest for one in self._outcome.undecided}
             reasons = [
-                f"{one.proposal.description}: {one.rejection or undecided.get(one.digest) or 'the user declined it'}"
-                for one in judged
+                f"{one.proposal.description}: {one.rejection or _why_not_kept(one.digest in undecided)}" for one in judged
             ]
             return f"none of {len(judged)} proposals is kept; {'; '.join(reasons)}"
         if refusals:
@@ -139,3 +138,8 @@ class Session:
                 dict.fromkeys(f"line {one.line}: {one.reason}" for one in refusals)
             )
         return "its body has nothing that the transformations could change; functions that it calls are not examined"
+
+
+def _why_not_kept(undecided: bool) -> str:
+    """Of a change that the gate accepted."""
+    return "for a GPU to decide" if undecided else "the user declined it"

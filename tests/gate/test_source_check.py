@@ -257,18 +257,18 @@ def test_anything_else_is_rejected_by_line_or_name(taken, name):
 def test_a_kernel_is_found_by_its_qualified_name_and_signature(taken, kernel, old, new):
     candidate = replaced((old, new), faster=False)
     seen = taken(candidate, kernel)
-    assert seen.verdict.outcome is StepOutcome.PASSED and seen.spliced.adopted.decode() == candidate, seen.verdict.reason
+    assert seen.verdict.outcome is StepOutcome.PASSED and seen.spliced.plain.decode() == candidate, seen.verdict.reason
     assert taken(candidate, "app::target").verdict.outcome is StepOutcome.REJECTED
 
 
 def test_what_is_adopted_is_the_baseline_with_the_body_alone(taken):
     candidate = HONEST["comments and white space elsewhere"]
-    assert taken(candidate).spliced.adopted.decode() == replaced()
+    assert taken(candidate).spliced.plain.decode() == replaced()
 
 
 def test_new_functions_stand_in_a_namespace_that_only_the_kernel_uses(taken):
     seen = taken(HONEST["device function in the kernel's namespace"])
-    text = seen.spliced.adopted.decode()
+    text = seen.spliced.plain.decode()
     added = text[text.index("namespace app {") : text.index("__global__ __launch_bounds__(64)")]
     assert re.fullmatch(
         r"namespace app \{\nnamespace \{\nnamespace target_parts \{\n__device__ int extra.*\n\}.*\n\}.*\n+", added
@@ -278,8 +278,8 @@ def test_new_functions_stand_in_a_namespace_that_only_the_kernel_uses(taken):
     lines = judged.split("\n")
     marked = max(number for number, line in enumerate(lines) if line.startswith("#line"))
     assert (
-        lines[marked] == f"#line {line_of(BODY)}"
-        and "\n".join(lines[marked + 1 :]) == BASELINE[BASELINE.index("p[i]);") :].split("}", 1)[1]
+        lines[marked] == f"#line {line_of(BODY) + 1}"
+        and "\n".join(["", *lines[marked + 1 :]]) == BASELINE[BASELINE.index("p[i]);") :].split("}", 1)[1]
     )
 
 
@@ -287,7 +287,7 @@ def test_new_functions_of_a_kernel_with_c_linkage_have_cpp_linkage(taken):
     text = replaced(('extern "C" __global__ void plain(int* p, int n) { for', '__device__ int extra(int x) { return x; }\nextern "C" __global__ void plain(int* p, int n) { p[0] = extra(0); for'), faster=False)  # fmt: skip
     seen = taken(text, "plain")
     assert seen.verdict.evidence.added == ["extra"], seen.verdict.reason
-    baseline = read(Path("x.hip"), COMMAND, text=seen.spliced.adopted)
+    baseline = read(Path("x.hip"), COMMAND, text=seen.spliced.plain)
     assert baseline.kernel("plain").symbol == "plain"
 
 

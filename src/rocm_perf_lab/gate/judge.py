@@ -149,7 +149,20 @@ class Judge:
                 refused = any(verdict.outcome is StepOutcome.REJECTED for verdict in steps)
                 steps.append(skipped(name) if refused else step())
         unlike = [f"{name} (in the program: different in each run)" for name in judged.not_compared]
-        return Verdict(tuple(steps), taken.spliced.adopted).with_unproven(unlike)
+        return self._to_keep(Verdict(tuple(steps), taken.spliced.plain).with_unproven(unlike), source)
+
+    def _to_keep(self, verdict: Verdict, judged: HipSource) -> Verdict:
+        """The verdict with the text that was judged if the plain one is another program: where lines were added or removed, a
+        use of __LINE__ in other code depends on the line directives.
+        """
+        plain = verdict.adopted or b""
+        if not verdict.accepted or plain == judged.text:
+            return verdict
+        if elsewhere.same_program(judged, self._baseline.with_text(plain), self._builder):
+            return verdict
+        taken, *others = verdict.steps
+        reason = f"{taken.reason}; #line is kept with it, as other code depends on its line numbers (__LINE__, assert)"
+        return replace(verdict, steps=(replace(taken, reason=reason), *others), adopted=judged.text)
 
     def _steps(self, judged: _Judged) -> tuple[Callable[[], StepVerdict], ...]:
         return (

@@ -42,7 +42,7 @@ class StepVerdict:
 class Verdict:
     """All steps in order. accepted: every step passed or was skipped by the user's choice, and at least one passed.
 
-    adopted: the source as it was judged, to be kept if accepted; None if no source was made.
+    adopted: the source to be kept if accepted, which makes the code that was judged; None if no source was made.
     """
 
     steps: tuple[StepVerdict, ...]

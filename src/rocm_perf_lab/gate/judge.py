@@ -129,8 +129,9 @@ class Judge:
 
     @property
     def instances(self) -> Collection[str]:
-        """The mangled names of the kernel's instantiations in its code object, its own among them."""
-        return instances(self._code, self._kernel, self._symbol)
+        """The mangled names of the kernel's instantiations, its own among them, in all units that include it."""
+        codes = [self._code, *(parse(self._builder.device(unit)) for unit in self._baseline.elsewhere)]
+        return list(dict.fromkeys(name for code in codes for name in instances(code, self._kernel, self._symbol)))
 
     def judge(self, candidate: bytes, promises: Promises = NONE) -> Verdict:
         """The verdicts of all steps; those after a rejection are skipped. promises: what is promised beyond the candidate's

@@ -96,7 +96,9 @@ class Verdict:
         return tuple(self._evidence(EquivalenceEvidence).unproven or ())
 
     def with_unproven(self, more: Sequence[str]) -> Verdict:
-        """The same verdict, with more that the judgement does not cover; unchanged if the equivalence step did not pass."""
+        """The same verdict, with more that the judgement does not cover; unchanged if the equivalence step rejected or was not
+        reached.
+        """
         return replace(self, steps=tuple(_with_unproven(step, more) for step in self.steps)) if more else self
 
     def document(self) -> VerdictDocument:
@@ -123,7 +125,7 @@ class Verdict:
 
 def _with_unproven(step: StepVerdict, more: Sequence[str]) -> StepVerdict:
     evidence = step.evidence
-    if not isinstance(evidence, EquivalenceEvidence) or step.outcome is not StepOutcome.PASSED:
+    if not isinstance(evidence, EquivalenceEvidence) or step.outcome is StepOutcome.REJECTED:
         return step
     joined = ", " if evidence.unproven else "; unproven: "
     whole = [*(evidence.unproven or ()), *more]

@@ -286,6 +286,11 @@ def test_a_kernel_of_the_same_name_elsewhere_is_not_taken_for_it(project, native
             "is compiled into libk.so, not into the program",
         ),
         (
+            f"{COMMAND} --genco src/main.hip -o k.hsaco && {COMMAND} src/fill.hip -o program",
+            "src/main.hip",
+            "is compiled into k.hsaco, a code object for hipModuleLoad, which cannot be judged yet",
+        ),
+        (
             f"{COMMAND} -c src/main.hip && g++ -include include/none.h -x c++ -c src/fill.hip && hipcc main.o fill.o -o app",
             "include/none.h",
             "which g++ does not compile as HIP",

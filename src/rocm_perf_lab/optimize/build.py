@@ -54,6 +54,10 @@ class Build:
         libraries = [library.steps[-1] for library in self.libraries if library.including(source)]
         return tuple(step.output.name for step in (*libraries, *self._code_objects_with(source)))
 
+    def code_object_of(self, source: Path) -> Path | None:
+        """The code object for loading that is made with `source`; None if there is none. Errors: SourceError."""
+        return next((step.output for step in self._code_objects_with(source)), None)
+
     def _code_objects_with(self, source: Path) -> list[Step]:
         return [step for step in self.code_objects if source.resolve() in files_of(step)]
 
@@ -152,6 +156,11 @@ def _other(build: Build, step: Step, includes: bool) -> OtherUnit:
 def _not_part(build: Build, source: Path) -> tuple[str, str]:
     if library := next((one.steps[-1].output.name for one in build.libraries if one.including(source)), None):
         return f"{source} is compiled into {library}, not into the program", "link it into the program itself, to change it"
+    if code_object := build.code_object_of(source):
+        return (
+            f"{source} is compiled into {code_object.name}, a code object for hipModuleLoad, which cannot be judged yet",
+            "kernels that are compiled into the program itself and launched by <<<...>>> or hipLaunchKernel can be judged",
+        )
     names = ", ".join(dict.fromkeys(step.sources[0].name for step in build.units[:5]))
     more = ", ..." if len(build.units) > 5 else ""
     return f"{source} is not part of what the build compiles ({names}{more})", "name one of these, or another --build"

@@ -253,9 +253,10 @@ def test_a_template_that_two_files_launch_is_judged_once_for_both(project, rocm_
     assert ran.returncode == 2 and "sum_rows<65>" in ran.stderr and "sum_rows<64>" in ran.stderr, ran.stderr
 
 
-def test_a_kernel_of_the_same_name_elsewhere_is_not_taken_for_it(project, native_dir):
-    """Both are static: what is captured under the name may be the one, the other, or now one and now the other."""
-    kernel = "static __global__ void fill_all(float* x) { x[index()] = NUMBER; }\n"
+@pytest.mark.parametrize("own", ["static {}\n", "namespace {{ {} }}\n"])
+def test_a_kernel_of_the_same_name_elsewhere_is_not_taken_for_it(project, native_dir, own):
+    """Each is its unit's own: what is captured under the name may be the one, the other, or now one and now the other."""
+    kernel = own.format("__global__ void fill_all(float* x) { x[index()] = NUMBER; }")
     launch = "void HOST() { void* x; hipMalloc(&x, 256); fill_all<<<1, 64>>>(static_cast<float*>(x)); }\n"
     text = HEADER.split("// sums[row]")[0] + kernel + launch
     (project / "src" / "one.hip").write_text(text.replace("NUMBER", "1").replace("HOST", "one"))

@@ -99,7 +99,7 @@ class _Gate:
         taken = check_source(self.source, kernel, self._change(candidate, kernel), promises, lambda: (), lambda _change: None)
         if taken.spliced is None:
             return Verdict((taken.verdict,))
-        adopted = self.world.read(taken.spliced.adopted)
+        adopted = self.world.read(taken.spliced.plain)
         before, after = (self.world.time(self.kernel, source) for source in (self.source, adopted))
         said, measured = f"{1 - after / before:.0%} saved", MeasurementEvidence(ratio=after / before)
         if after >= before:

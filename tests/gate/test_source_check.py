@@ -35,6 +35,9 @@ typedef int* __restrict__ Sole;
 extern "C" int memcmp(const void*, const void*, unsigned long);
 __constant__ int table[4] = {1, 2, 3, 4};
 __device__ int helper(int x) { return x + SIZE; }
+__device__ int positive(int x) { if (x < 0) __builtin_unreachable(); return x; }
+__device__ int positive_too(int x) { return [](int y) -> int { if (y >= 0) return y; }(x); }
+__device__ int through(int x) { return positive(x); }
 __global__ void first(int* p) { p[0] = 7; }
 template <typename T> __global__ void each(T* p) { p[0] = T(7); }
 namespace app {
@@ -45,6 +48,11 @@ __global__ void overloaded(int* p, int n) { for (int i = 0; i < n; ++i) p[i] += 
 __global__ void overloaded(float* p, int n) { for (int i = 0; i < n; ++i) p[i] += 1; }
 template <typename T> __global__ void made(T* p, int n) { for (int i = 0; i < n; ++i) p[i] += 1; }
 extern "C" __global__ void plain(int* p, int n) { for (int i = 0; i < n; ++i) p[i] += 1; }
+__global__ void assuming(int* p, int n) {
+  if (n < 0) { __builtin_unreachable(); }  // never
+  __builtin_assume(n > 1);
+  p[0] = through(n);
+}
 struct Tag {};
 template <typename T> __device__ float mix(T x) { return float(x) * 0.5f; }
 template <typename T> __device__ float bias(float x, T) { return x + 1.0f; }
@@ -130,6 +138,12 @@ HONEST = {
     "assembly that waits": body('asm volatile("s_waitcnt vmcnt(0) lgkmcnt(0)\\n s_nop 0; s_setprio 1"); p[0] = n;'),
     "assembly that is empty": body('int r = n; asm volatile("" : "+v"(r)); p[0] = r;'),
     "local types": body("struct Two { int a, b; }; Two two{n, n}; p[0] = two.a + two.b;"),
+    "lambdas that return": body(
+        "auto f = [&](int x) -> int { if (x) return 1; else { return helper(x); } }; auto g = [&](int x) { p[x] = 1; };"
+        " auto h = [](int x) { switch (x) { case 1: return 4; default: return 5; } }; auto v = [&](int x) -> void { if (x) return; };"
+        " auto w = [&](auto x) { p[x] = 2; }; p[0] = f(n) + h(n); g(1); v(2); w(3);"
+    ),
+    "template function without a result": before_app("template <int N> __device__ auto extra(int* p) { p[0] = N; }", "extra<3>(p);"),
     "lambda": body("auto f = [&](int x) { return helper(x); }; p[0] = f(n);"),
 }  # fmt: skip
 # name -> (candidate, words of the reason)
@@ -141,12 +155,31 @@ CHEATS = {
     "restrict by a type that is there": (body("Sole q = p; q[0] = n; " + FASTER), "makes q restrict"),
     "restrict by a macro that is there": (body("struct { int* SOLE q; } s{p}; s.q[0] = n; " + FASTER), "makes q restrict"),
     "constant memory": (body("p[1] = *(const __attribute__((address_space(4))) int*)p; " + FASTER), "attribute `address_space`"),
+    **{
+        f"promise by {text}": (body(f"{text}; p[0] = n;"), "a promise that is not checked|the attribute `.*assume`")
+        for text in (
+            "__attribute__((assume(n < 9)))", "__attribute__((__assume__(n < 9)))", "[[assume(n < 9)]]", "[[__assume__(n < 9)]]",
+            "[[clang::assume(n < 9)]]", "[[clang::__assume__(n < 9)]]", "[[_Clang::__assume__(n < 9)]]", "[[using clang: assume(n < 9)]]",
+            "ATTRIBUTE(__assume__(n < 9))", "__builtin_assume(n < 9)", "__builtin_assume_dereferenceable(p, 64)",
+            "__builtin_assume_separate_storage(p, p + 9)", "p = (int*)__builtin_assume_aligned(p, 64)", "if (n > 8) __builtin_unreachable()",
+        )
+    },
+    "promise by a lambda's end": (body("[](bool b) -> int { if (b) return 0; }(n < 9); p[0] = n;"), "line @target@ has the end of a body"),
+    "promise by a lambda's end, deduced": (body("[](bool b) { if (b) return 0; }(n < 9); p[0] = n;"), "the end of a body"),
+    "promise by an enum": (
+        body("enum E { A, B }; [](E e) -> int { switch (e) { case A: return 1; case B: return 2; } }(E(n)); p[0] = n;"), "the end of a body",
+    ),
+    "promise by a member's end": (body("struct S { __device__ int f(bool b) { if (b) return 0; } }; S().f(n < 9); p[0] = n;"), "the end of a body"),
+    "promise by a new function's end": (before_app("__device__ int extra(int x) { if (x < 9) return 0; }", "extra(n); p[0] = n;"), "the end of a body"),
+    "promise by a function that is there": (body("p[0] = positive(n);"), "positive, which has __builtin_unreachable, a promise"),
+    "promise by another function's call": (body("p[0] = through(n);"), "positive, which has __builtin_unreachable, a promise"),
+    "promise by the end of what is there": (body("p[0] = positive_too(n);"), "positive_too, which need not return a value, a promise"),
     "a pure function": (before_app("__device__ __attribute__((pure)) int extra(int* p) { return p[0]; }", "p[1] = extra(p);"), "attribute `pure`"),
     "used": (before_app("__device__ __attribute__((used)) int extra(int x) { return x; }"), "attribute `used`"),
     "attribute of C++": (before_app("__device__ int extra [[gnu::__used__]] (int x) { return x; }"), "attribute `used`"),
     "vendor named once": (before_app("__device__ int extra [[using clang: noinline, annotate(\"x\")]] (int x) { return x; }"), "attribute `annotate`"),
     "attribute in digraphs": (before_app("__device__ int extra <: <: gnu::weak :> :> (int x) { return x; }"), "attribute `weak`"),
-    "attribute by a macro that is there": (before_app("ATTRIBUTE(noreturn) __device__ int extra(int x) { for (;;); }"), "attribute `noreturn`"),
+    "attribute by a macro that is there": (before_app("ATTRIBUTE(noreturn) __device__ void extra(int x) { for (;;); }"), "attribute `noreturn`"),
     "attribute behind a raw string": (body('const char* s = R"(\n#)" ; static constexpr int k[2] __attribute__((used)) = {1, 2}; p[0] = k[n & 1] + s[0];'), "attribute `used`"),
     "keyword for an attribute": (before_app("_Noreturn __device__ void extra(int x) { for (;;); }"), "attribute `noreturn`"),
     "pushed by a macro": (body('PRAGMA(push_macro("SIZE")) ' + FASTER), "_Pragma for something other"),
@@ -257,18 +290,41 @@ def test_anything_else_is_rejected_by_line_or_name(taken, name):
 def test_a_kernel_is_found_by_its_qualified_name_and_signature(taken, kernel, old, new):
     candidate = replaced((old, new), faster=False)
     seen = taken(candidate, kernel)
-    assert seen.verdict.outcome is StepOutcome.PASSED and seen.spliced.adopted.decode() == candidate, seen.verdict.reason
+    assert seen.verdict.outcome is StepOutcome.PASSED and seen.spliced.plain.decode() == candidate, seen.verdict.reason
     assert taken(candidate, "app::target").verdict.outcome is StepOutcome.REJECTED
+
+
+@pytest.mark.parametrize(
+    "old, new, refused",
+    [
+        ("p[0] = through(n);", "p[1] = through(n);", None),
+        (
+            "if (n < 0) { __builtin_unreachable(); }  // never",
+            "if (n < 0) {\n    __builtin_unreachable();\n  }\n  p[1] = 0;",
+            None,
+        ),
+        ("__builtin_assume(n > 1);", "__builtin_assume(n > 2);", "__builtin_assume, a promise"),
+        ("__builtin_assume(n > 1);", "if (p[0]) __builtin_assume(n > 1);", "__builtin_assume, a promise"),
+        ("p[0] = through(n);", "if (n > 40) __builtin_unreachable(); p[0] = n;", "__builtin_unreachable, a promise"),
+        ("p[0] = through(n);", "if (n > 40) { __builtin_unreachable(); } p[0] = n;", "__builtin_unreachable, a promise"),
+    ],
+)
+def test_the_baseline_s_promises_may_stay_and_no_others(taken, old, new, refused):
+    seen = taken(replaced((old, new), faster=False), "assuming").verdict
+    if refused is None:
+        assert seen.outcome is StepOutcome.PASSED, seen.reason
+    else:
+        assert seen.outcome is StepOutcome.REJECTED and refused in seen.reason, seen.reason
 
 
 def test_what_is_adopted_is_the_baseline_with_the_body_alone(taken):
     candidate = HONEST["comments and white space elsewhere"]
-    assert taken(candidate).spliced.adopted.decode() == replaced()
+    assert taken(candidate).spliced.plain.decode() == replaced()
 
 
 def test_new_functions_stand_in_a_namespace_that_only_the_kernel_uses(taken):
     seen = taken(HONEST["device function in the kernel's namespace"])
-    text = seen.spliced.adopted.decode()
+    text = seen.spliced.plain.decode()
     added = text[text.index("namespace app {") : text.index("__global__ __launch_bounds__(64)")]
     assert re.fullmatch(
         r"namespace app \{\nnamespace \{\nnamespace target_parts \{\n__device__ int extra.*\n\}.*\n\}.*\n+", added
@@ -278,8 +334,8 @@ def test_new_functions_stand_in_a_namespace_that_only_the_kernel_uses(taken):
     lines = judged.split("\n")
     marked = max(number for number, line in enumerate(lines) if line.startswith("#line"))
     assert (
-        lines[marked] == f"#line {line_of(BODY)}"
-        and "\n".join(lines[marked + 1 :]) == BASELINE[BASELINE.index("p[i]);") :].split("}", 1)[1]
+        lines[marked] == f"#line {line_of(BODY) + 1}"
+        and "\n".join(["", *lines[marked + 1 :]]) == BASELINE[BASELINE.index("p[i]);") :].split("}", 1)[1]
     )
 
 
@@ -287,7 +343,7 @@ def test_new_functions_of_a_kernel_with_c_linkage_have_cpp_linkage(taken):
     text = replaced(('extern "C" __global__ void plain(int* p, int n) { for', '__device__ int extra(int x) { return x; }\nextern "C" __global__ void plain(int* p, int n) { p[0] = extra(0); for'), faster=False)  # fmt: skip
     seen = taken(text, "plain")
     assert seen.verdict.evidence.added == ["extra"], seen.verdict.reason
-    baseline = read(Path("x.hip"), COMMAND, text=seen.spliced.adopted)
+    baseline = read(Path("x.hip"), COMMAND, text=seen.spliced.plain)
     assert baseline.kernel("plain").symbol == "plain"
 
 

@@ -232,6 +232,7 @@ def test_a_template_that_two_files_launch_is_judged_once_for_both(project, rocm_
     launch = "static_cast<float*>(device_numbers), static_cast<float*>(device_sums), kRows, kColumns);"
     main = MAIN.replace("void fill(", f"// ends[k]{kernels}void again(float*, float*, int, int);\nvoid fill(", 1)
     main = main.replace("sum_rows<<<2, 64>>>(" + launch, "sum_rows<64><<<2, 64>>>(" + launch + " again(" + launch)
+    more += "template __global__ void sum_rows<32>(const float*, float*, int, int);\n"
     project_in(
         project, **{"include/rows.h": header, "src/main.hip": main, "src/again.hip": '#include "../include/rows.h"\n' + more}
     )
@@ -242,6 +243,8 @@ def test_a_template_that_two_files_launch_is_judged_once_for_both(project, rocm_
     verdict = json.loads(ran.stdout)
     assert ran.returncode == 0 and verdict["accepted"], (verdict, ran.stderr)
     assert verdict["kernel"].startswith("void sum_rows<64>(")
+    unproven = next(step for step in verdict["steps"] if step["step"] == "equivalence")["evidence"]["unproven"]
+    assert [one for one in unproven if one.startswith("`void sum_rows<32>(") and one.endswith("and not launched)")], unproven
     (project / "candidate.h").write_text(header.replace("sums[row] = sum;", "sums[row] = sum + N;"))
     ran = rocm_perf("gate", *options, "-k", "sum_rows<64>", "include/rows.h", "candidate.h", "./program")
     rejected = [step for step in json.loads(ran.stdout)["steps"] if step["outcome"] == "rejected"]
@@ -250,9 +253,10 @@ def test_a_template_that_two_files_launch_is_judged_once_for_both(project, rocm_
     assert ran.returncode == 2 and "sum_rows<65>" in ran.stderr and "sum_rows<64>" in ran.stderr, ran.stderr
 
 
-def test_a_kernel_of_the_same_name_elsewhere_is_not_taken_for_it(project, native_dir):
-    """Both are static: what is captured under the name may be the one, the other, or now one and now the other."""
-    kernel = "static __global__ void fill_all(float* x) { x[index()] = NUMBER; }\n"
+@pytest.mark.parametrize("own", ["static {}\n", "namespace {{ {} }}\n"])
+def test_a_kernel_of_the_same_name_elsewhere_is_not_taken_for_it(project, native_dir, own):
+    """Each is its unit's own: what is captured under the name may be the one, the other, or now one and now the other."""
+    kernel = own.format("__global__ void fill_all(float* x) { x[index()] = NUMBER; }")
     launch = "void HOST() { void* x; hipMalloc(&x, 256); fill_all<<<1, 64>>>(static_cast<float*>(x)); }\n"
     text = HEADER.split("// sums[row]")[0] + kernel + launch
     (project / "src" / "one.hip").write_text(text.replace("NUMBER", "1").replace("HOST", "one"))
@@ -283,6 +287,11 @@ def test_a_kernel_of_the_same_name_elsewhere_is_not_taken_for_it(project, native
             "is compiled into libk.so, not into the program",
         ),
         (
+            f"{COMMAND} --genco src/main.hip -o k.hsaco && {COMMAND} src/fill.hip -o program",
+            "src/main.hip",
+            "is compiled into k.hsaco, a code object for hipModuleLoad, which cannot be judged yet",
+        ),
+        (
             f"{COMMAND} -c src/main.hip && g++ -include include/none.h -x c++ -c src/fill.hip && hipcc main.o fill.o -o app",
             "include/none.h",
             "which g++ does not compile as HIP",
@@ -296,6 +305,15 @@ def test_what_cannot_be_changed_is_said(project, build, source, told):
     with pytest.raises((NoSourceError, SourceError)) as error:
         find_build_target(("./program",), Path(source), build)
     assert told in error.value.what and error.value.hint
+
+
+def test_what_is_made_with_a_file_and_is_no_part_of_the_program_is_known(project):
+    code_object = f"{COMMAND} --genco src/main.hip -o k.hsaco"
+    library = f"{COMMAND} -shared -fPIC src/main.hip -o libk.so"
+    build = f"{code_object} && {library} && {COMMAND} src/main.hip src/fill.hip -o program"
+    build_target = find_build_target(("./program",), Path("include/rows.h"), build)
+    assert build_target.build.apart(build_target.source) == ("libk.so", "k.hsaco")
+    assert build_target.build.apart(project / "src" / "fill.hip") == ()
 
 
 def test_headers_with_kernels_are_named_where_there_are_several(project):

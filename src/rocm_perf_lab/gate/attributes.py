@@ -9,17 +9,17 @@ from collections.abc import Iterator, Sequence
 from rocm_perf_lab.hip_source.tokens import Token, texts
 
 _WORDS = ("__attribute__", "__attribute")
-_VENDORS = ("gnu", "clang", "_Clang", "__gnu__")
+_VENDORS = ("gnu", "clang", "_Clang")  # the last is another spelling of clang
 ALLOWED = frozenset(
     "device host global shared constant launch_bounds "
     "amdgpu_flat_work_group_size amdgpu_waves_per_eu amdgpu_num_vgpr amdgpu_num_sgpr "
     "always_inline noinline flatten hot cold convergent nothrow artificial nodebug "
     "unused maybe_unused nodiscard warn_unused_result deprecated "
-    "likely unlikely fallthrough opencl_unroll_hint assume "
+    "likely unlikely fallthrough opencl_unroll_hint "
     "aligned packed may_alias ext_vector_type vector_size matrix_type no_unique_address uninitialized".split()
 )
-"""Names without the surrounding underscores. Each of these affects only the entity that it is attached to and promises nothing
-about memory. `assume` is checked as a token; see taken_text.
+"""Names without the surrounding underscores. Each of these affects only the entity that it is attached to and promises
+nothing.
 """
 ADDRESS_SPACES = frozenset(f"address_space({number})" for number in (1, 3, 5))
 """Global, LDS and private memory. The compiler assumes that nothing writes to constant memory (4), which nobody checks."""
@@ -72,8 +72,8 @@ def _listed(words: Sequence[str]) -> Iterator[list[str]]:
 def _name(words: Sequence[str]) -> str:
     """The attribute's name without surrounding underscores and without the prefix of a known vendor."""
     if words[1:2] == ["::"] and len(words) > 2:
-        plain = _without_underscores(words[2])
-        return plain if words[0] in _VENDORS else f"{words[0]}::{plain}"
+        vendor, plain = _without_underscores(words[0]), _without_underscores(words[2])
+        return plain if vendor in _VENDORS else f"{vendor}::{plain}"
     return _without_underscores(words[0])
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from rocm_perf_lab.gate.promises import NONE, Promises
 from rocm_perf_lab.hip_source import HipSource, SourceKernel
 from rocm_perf_lab.hip_source.edits import line_start
-from rocm_perf_lab.hip_source.tokens import line_of, with_comments
+from rocm_perf_lab.hip_source.tokens import compiled_line_of, with_comments
 
 
 @dataclass(frozen=True)
@@ -34,12 +34,12 @@ class KernelChange:
 class Spliced:
     """The baseline with a change spliced in, in two versions.
 
-    judged: the source that is compiled; every line of the baseline keeps its number. adopted: the same source without line
-    directives, to be kept.
+    judged: the source that is compiled; every line of the baseline keeps its number, by line directives where lines were added
+    or removed. plain: the same source without these directives. What is kept must compile to what was judged; see Judge.
     """
 
     judged: bytes
-    adopted: bytes
+    plain: bytes
 
 
 def splice(baseline: HipSource, kernel: SourceKernel, change: KernelChange, namespace: str) -> Spliced:
@@ -48,23 +48,29 @@ def splice(baseline: HipSource, kernel: SourceKernel, change: KernelChange, name
     namespace: a name that the baseline does not use; it will hold the new functions.
     """
     place = with_comments(baseline.device, kernel.declaration) if change.functions else kernel.declaration
-    judged, adopted = (_made(baseline.text, kernel, change, namespace, place, numbered) for numbered in (True, False))
-    return Spliced(judged, adopted)
+    judged, plain = (_made(baseline.text, kernel, change, namespace, place, numbered) for numbered in (True, False))
+    return Spliced(judged, plain)
 
 
 def _made(baseline: bytes, kernel: SourceKernel, change: KernelChange, namespace: str, place: int, numbered: bool) -> bytes:
     """One version of the spliced source. place: offset at which new functions are inserted."""
-
-    def number(offset: int) -> bytes:
-        return b"\n#line %d\n" % line_of(baseline, offset) if numbered else b""
-
-    before, between = baseline[:place], baseline[place : kernel.span.start]
-    body, functions = change.body, b""
+    made, body = baseline[:place], change.body
     if change.functions:
-        opened = b"\n" if baseline[line_start(baseline, place) : place].strip() else b""
-        functions = opened + _in_namespace(change, namespace.encode(), kernel.c_linkage) + number(place)
+        made += b"\n" if baseline[line_start(baseline, place) : place].strip() else b""
+        made += _in_namespace(change, namespace.encode(), kernel.c_linkage)
+        made += _renumbered(made, baseline, place) if numbered else b""
         body = _using(body, namespace.encode())
-    return b"".join((before, functions, between, change.head, body, number(kernel.body.end), baseline[kernel.body.end :]))
+    made += baseline[place : kernel.span.start] + change.head + body
+    made += _renumbered(made, baseline, kernel.body.end) if numbered else b""
+    return made + baseline[kernel.body.end :]
+
+
+def _renumbered(made: bytes, baseline: bytes, offset: int) -> bytes:
+    """The directive by which what follows `made` has the line of the baseline's offset; none if it has that line anyway."""
+    line = compiled_line_of(baseline, offset)
+    if compiled_line_of(made, len(made)) == line:
+        return b""
+    return b"\n#line %d" % (line + 1) if baseline[offset : offset + 1] == b"\n" else b"\n#line %d\n" % line
 
 
 def _in_namespace(change: KernelChange, name: bytes, c_linkage: bool) -> bytes:

@@ -1,4 +1,6 @@
-"""The program's other units that include the changed file: there, too, only the judged kernel's code may change."""
+"""All units of the program that include the changed file: in each of them only the judged kernel's code may change, and the
+text that is kept makes the code that was judged.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from rocm_perf_lab.code_object import parse
 from rocm_perf_lab.code_object.pieces import pieces_of
+from rocm_perf_lab.errors import SourceError
 from rocm_perf_lab.gate.code_object_check import Image, changed_beside
 from rocm_perf_lab.gate.machine_code import compare_host
 from rocm_perf_lab.gate.observing import reached
@@ -42,6 +45,21 @@ def host_differs(baseline: HipSource, candidate: HipSource, builder: Builder) ->
         if complaint := compare_host(builder.host(before), builder.host(after)):
             return complaint if before is baseline else f"in {before.main.name}: {complaint}"
     return None
+
+
+def same_program(one: HipSource, other: HipSource, builder: Builder) -> bool:
+    """Whether two texts of a source make the same code, of device and host, in each unit that includes it; debug information
+    does not count. Errors: those of building `one`, and of reading.
+    """
+    for first, second in zip((one, *one.elsewhere), (other, *other.elsewhere), strict=True):
+        device, host = builder.device(first), builder.host(first)
+        try:
+            others = builder.device(second), builder.host(second)
+        except SourceError:  # such as a static_assert about __LINE__
+            return False
+        if parse(device) != parse(others[0]) or pieces_of(device) != pieces_of(others[0]) or compare_host(host, others[1]):
+            return False
+    return True
 
 
 def same_machine_code(one: bytes, other: bytes, symbol: str) -> bool:

@@ -15,7 +15,7 @@ from rocm_perf_lab.gate.attributes import ADDRESS_SPACES, ALLOWED, attributes
 from rocm_perf_lab.gate.change import KernelChange, splice, unused_name
 from rocm_perf_lab.gate.taken_text import RESTRICT, allowed_pragma, forbidden_token
 from rocm_perf_lab.hip_source import HipSource, SourceKernel
-from rocm_perf_lab.hip_source.tokens import Token, line_of, texts, tokens_of
+from rocm_perf_lab.hip_source.tokens import Token, compiled_line_of, texts, tokens_of
 
 Preprocess = Callable[[HipSource], Sequence[str]]
 """The preprocessed device pass of every unit that contains the source, starting with its own unit. Errors: SourceError."""
@@ -129,7 +129,7 @@ def _with_visible_pragmas(text: bytes, place: int) -> bytes:
     """Undefine _Pragma from `place` on, so that it stays in the output: the preprocessor executes some pragmas without printing
     them.
     """
-    return text[:place] + b"\n#undef _Pragma\n#line %d\n" % line_of(text, place) + text[place:]
+    return text[:place] + b"\n#undef _Pragma\n#line %d\n" % compiled_line_of(text, place) + text[place:]
 
 
 def lexed(text: bytes) -> Iterator[Token]:

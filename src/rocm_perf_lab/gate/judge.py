@@ -129,8 +129,9 @@ class Judge:
 
     @property
     def instances(self) -> Collection[str]:
-        """The mangled names of the kernel's instantiations in its code object, its own among them."""
-        return instances(self._code, self._kernel, self._symbol)
+        """The mangled names of the kernel's instantiations, its own among them, in all units that include it."""
+        codes = [self._code, *(parse(self._builder.device(unit)) for unit in self._baseline.elsewhere)]
+        return list(dict.fromkeys(name for code in codes for name in instances(code, self._kernel, self._symbol)))
 
     def judge(self, candidate: bytes, promises: Promises = NONE) -> Verdict:
         """The verdicts of all steps; those after a rejection are skipped. promises: what is promised beyond the candidate's
@@ -149,7 +150,20 @@ class Judge:
                 refused = any(verdict.outcome is StepOutcome.REJECTED for verdict in steps)
                 steps.append(skipped(name) if refused else step())
         unlike = [f"{name} (in the program: different in each run)" for name in judged.not_compared]
-        return Verdict(tuple(steps), taken.spliced.adopted).with_unproven(unlike)
+        return self._to_keep(Verdict(tuple(steps), taken.spliced.plain).with_unproven(unlike), source)
+
+    def _to_keep(self, verdict: Verdict, judged: HipSource) -> Verdict:
+        """The verdict with the text that was judged if the plain one is another program: where lines were added or removed, a
+        use of __LINE__ in other code depends on the line directives.
+        """
+        plain = verdict.adopted or b""
+        if not verdict.accepted or plain == judged.text:
+            return verdict
+        if elsewhere.same_program(judged, self._baseline.with_text(plain), self._builder):
+            return verdict
+        taken, *others = verdict.steps
+        reason = f"{taken.reason}; #line is kept with it, as other code depends on its line numbers (__LINE__, assert)"
+        return replace(verdict, steps=(replace(taken, reason=reason), *others), adopted=judged.text)
 
     def _steps(self, judged: _Judged) -> tuple[Callable[[], StepVerdict], ...]:
         return (

@@ -15,6 +15,7 @@ from rocm_perf_lab.gate.change import KernelChange
 from rocm_perf_lab.gate.head import promises_of_head
 from rocm_perf_lab.gate.promises import NONE
 from rocm_perf_lab.gate.taken_text import forbidden
+from rocm_perf_lab.gate.unstated import unstated_promise
 from rocm_perf_lab.hip_source import HipSource, SourceKernel
 from rocm_perf_lab.hip_source.cursors import body_of, is_member, place_of, walk
 from rocm_perf_lab.hip_source.kernels import function_of, identity_of
@@ -74,6 +75,9 @@ def read_change(baseline: HipSource, candidate: HipSource, wanted: str | None) -
     for cursor in (kernel, *(one.cursor for one in functions)):
         _expect_plain_declarations(unit, cursor)
         _expect_no_other_kernel(unit, cursor, after, own)
+    old = baseline.device, function_of(baseline.device, before)
+    if found := unstated_promise(old, (unit, [kernel, *(one.cursor for one in functions)])):
+        raise NotAllowed("line {} has {}".format(*found))
     _expect_own_names(baseline, functions)
     return KernelChange(
         before.identity,

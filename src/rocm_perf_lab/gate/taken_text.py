@@ -15,13 +15,10 @@ _ASSEMBLY = ("asm", "__asm", "__asm__")
 # The preprocessor expands these differently depending on where and when it runs.
 _WORDS = ("__COUNTER__", "__TIME__", "__DATE__", "__TIMESTAMP__", "__INCLUDE_LEVEL__", "__BASE_FILE__", "__pragma", "import")
 # These make promises that nothing checks; where a promise does not hold, the optimized code is right only by luck.
-_ASSUMPTIONS = (
-    "__builtin_assume",
-    "__builtin_assume_aligned",
-    "__builtin_assume_separate_storage",
-    "__builtin_unreachable",
-    "assume",
-)
+# All that is called in this way by Clang (__builtin_assume, __builtin_assume_aligned, __builtin_assume_dereferenceable,
+# __builtin_assume_separate_storage, __builtin_unreachable, __assume), by C++ and by the attribute `assume`.
+_ASSUMPTION = re.compile(r"_*(builtin_+)?(assume(_+(aligned|dereferenceable|separate_+storage))?|unreachable)_*")
+_BESIDE_CODE = re.compile(rb"//[^\n]*|/\*.*?\*/|^[ \t]*#[^\n]*$", re.DOTALL | re.MULTILINE)  # comments, directives
 RESTRICT = ("__restrict__", "__restrict", "restrict")
 # For inline assembly, nothing guarantees what the compiler ensures for its own instructions: that loaded data is waited for,
 # and that dependent instructions are far enough apart. So new assembly may only make a kernel wait.
@@ -57,11 +54,16 @@ def forbidden_token(tokens: Sequence[Token], place: int, text: bytes, kernel: by
     token = tokens[place]
     if token.text in _WORDS or token.text.startswith("__has_"):
         return f"{token.text}, which is not allowed"
-    if token.text in _ASSUMPTIONS and token.text.encode() not in kernel:
+    if is_assumption(token.text) and not _stated(tokens, place, kernel):
         return f"{token.text}, a promise that is not checked: test the condition instead"
     if token.text == "_Pragma" and not _harmless_pragma(texts(tokens[place + 1 : place + 4])):
         return "_Pragma for something other than unroll, clang loop and clang fp"
     return _assembly(tokens[place:], text, kernel) if token.text in _ASSEMBLY else None
+
+
+def is_assumption(name: str) -> bool:
+    """Whether a function, a builtin or an attribute of this name makes a promise to the compiler."""
+    return bool(_ASSUMPTION.fullmatch(name))
 
 
 def allowed_pragma(words: str) -> bool:
@@ -124,6 +126,21 @@ def _assembly(tokens: Sequence[Token], text: bytes, kernel: bytes) -> str | None
                 "use a builtin, whose waits and hazards the compiler handles"
             )
     return None
+
+
+def _stated(tokens: Sequence[Token], place: int, kernel: bytes) -> bool:
+    """Whether the baseline's kernel makes the promise at `place` as well: in the same words and under the same condition."""
+    start = _start_of_statement(tokens, place)
+    if "unreachable" in tokens[place].text and start == place and start > 0 and tokens[start - 1].text == "{":
+        start = _start_of_statement(tokens, start - 1)  # all that it says is where it stands
+    words = [token.text for token in (*tokens[start:place], *_statement(tokens[place:])) if not token.directive]
+    return "".join(words).encode() in b"".join(_BESIDE_CODE.sub(b"", kernel).split())
+
+
+def _start_of_statement(tokens: Sequence[Token], place: int) -> int:
+    while place > 0 and tokens[place - 1].text not in (";", "{", "}"):
+        place -= 1
+    return place
 
 
 def _statement(tokens: Sequence[Token]) -> list[Token]:

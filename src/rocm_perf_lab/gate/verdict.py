@@ -43,7 +43,7 @@ class StepVerdict:
 class Verdict:
     """All steps in order. accepted: every step passed or was skipped by the user's choice, and at least one passed.
 
-    adopted: the source as it was judged, to be kept if accepted; None if no source was made.
+    adopted: the source to be kept if accepted, which makes the code that was judged; None if no source was made.
     """
 
     steps: tuple[StepVerdict, ...]
@@ -113,7 +113,9 @@ class Verdict:
         return tuple(self._evidence(EquivalenceEvidence).unproven or ())
 
     def with_unproven(self, more: Sequence[str]) -> Verdict:
-        """The same verdict, with more that the judgement does not cover; unchanged if the equivalence step did not pass."""
+        """The same verdict, with more that the judgement does not cover; unchanged if the equivalence step rejected or was not
+        reached.
+        """
         return replace(self, steps=tuple(_with_unproven(step, more) for step in self.steps)) if more else self
 
     def document(self) -> VerdictDocument:
@@ -143,7 +145,7 @@ class Verdict:
 
 def _with_unproven(step: StepVerdict, more: Sequence[str]) -> StepVerdict:
     evidence = step.evidence
-    if not isinstance(evidence, EquivalenceEvidence) or step.outcome is not StepOutcome.PASSED:
+    if not isinstance(evidence, EquivalenceEvidence) or step.outcome is StepOutcome.REJECTED:
         return step
     joined = ", " if evidence.unproven else "; unproven: "
     whole = [*(evidence.unproven or ()), *more]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -10,6 +11,7 @@ if TYPE_CHECKING:
     from rocm_perf_lab.hip_source.source import TranslationUnit
 
 END_OF_DIRECTIVE = "end of directive"
+_LINE_DIRECTIVE = re.compile(rb"^[ \t]*#[ \t]*line[ \t]+(\d+)[^\n]*\n", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -91,6 +93,16 @@ def with_comments(unit: TranslationUnit, start: int, without: bytes = b"") -> in
 def line_of(text: bytes, offset: int) -> int:
     """The line, from 1, that contains the byte."""
     return text.count(b"\n", 0, offset) + 1
+
+
+def compiled_line_of(text: bytes, offset: int) -> int:
+    """The line that the compiler gives to the byte: what __LINE__ is there, and what debug information says. Directives in
+    comments and in skipped groups are taken for real ones.
+    """
+    directives = list(_LINE_DIRECTIVE.finditer(text, 0, offset))
+    if not directives:
+        return line_of(text, offset)
+    return int(directives[-1][1]) + text.count(b"\n", directives[-1].end(), offset)
 
 
 def first_difference(one: Sequence[Token], other: Sequence[Token]) -> tuple[Token | None, Token | None] | None:

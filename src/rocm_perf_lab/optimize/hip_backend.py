@@ -194,6 +194,8 @@ class HipBackend:
                     judges[one.demangled] = stack.enter_context(judge)
                     left.remove(symbol)
             unjudged = [f"{_names(left)} (changed as well, and not launched)"] if left else []
+            apart = self._build_target.build.apart(source.path)
+            unjudged += [f"{name} (made with {source.path.name} as well, and not built with the change)" for name in apart]
             yield _AllInstances(judges, unjudged)
 
     def _gate_options(self, target: Target) -> GateOptions:

@@ -22,6 +22,7 @@ _WITH_VALUE = frozenset(
 _MAKES_NO_OBJECT = ("-E", "-S", "-M", "-MM", "-fsyntax-only", "--version", "-v", "-###")
 _DEPENDENCIES = ("-MD", "-MMD", "-MP", "-MG")  # options for dependency files, which only later builds need
 _FOR_LINKING = ("-l", "-L", "-Wl,", "-shared", "-static-lib", "-rdynamic", "-pie", "-no-pie")
+_DEVICE_ONLY = ("--genco", "--offload-device-only", "--cuda-device-only")
 _SHARED = re.compile(r".+\.so(\.\d+)*")
 
 
@@ -64,6 +65,11 @@ class Step:
     @property
     def is_shared_library(self) -> bool:
         return bool(_SHARED.fullmatch(self.output.name)) or "-shared" in self.words
+
+    @property
+    def is_code_object(self) -> bool:
+        """Whether it makes device code alone, which a program loads (hipModuleLoad)."""
+        return bool(self.sources) and any(word in _DEVICE_ONLY for word in self.words)
 
     def moved(self, places: dict[Path, Path]) -> list[str]:
         """The words with other paths for inputs and outputs. places: original (absolute) -> path to use instead."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rocm_perf_lab.hip_source import HipSource, SourceKernel
+from rocm_perf_lab.hip_source.tokens import compiled_line_of
 from rocm_perf_lab.hip_source.uses import DeclarationText, pieces_of
 from rocm_perf_lab.prompt.path_scrubber import PathScrubber
 
@@ -16,8 +17,8 @@ _MOST_BYTES = 8000  # length of one declaration that the kernel uses
 
 @dataclass(frozen=True)
 class Excerpt:
-    """Whole lines of a file. file: relative to the source's folder. first_line: its line number, from 1. role: kernel, used or
-    file.
+    """Whole lines of a file. file: relative to the source's folder. first_line: its line number, as in debug information. role:
+    kernel, used or file.
 
     left_out: number of lines omitted at the end because the text would be too long (mostly tables of numbers).
     """
@@ -97,7 +98,7 @@ def _merged(pieces: Sequence[DeclarationText], own: DeclarationText | None) -> l
 
 
 def _excerpt(file: str | None, text: bytes, start: int, end: int, role: str) -> Excerpt:
-    first = text.count(b"\n", 0, start) + 1
+    first = compiled_line_of(text, start)
     lines = text[start:end].decode(errors="replace").rstrip("\n").split("\n")
     shown = _fitting(lines) if role == "used" else lines
     return Excerpt(file or "", first, first + len(lines) - 1, role, "\n".join(shown), len(lines) - len(shown))

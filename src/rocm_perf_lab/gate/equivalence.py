@@ -42,6 +42,10 @@ _CAPTURED = "captured inputs"
 _USUAL_ORDER = "the usual order"
 _DEPENDS_ON_ORDER = "dropped: the baseline itself depends on the order of workgroups on it"
 _OTHER_VALUES, _HELD_BEFORE = "other values in registers and LDS", "what registers and LDS held before"
+_SERVICES = {  # of the host's runtime, by the hidden arguments through which a kernel reaches them
+    "hidden_hostcall_buffer": "the host (printf, assert)",
+    "hidden_heap_v1": "the runtime's heap (malloc in device code)",
+}
 _AGAIN = 2  # further runs of the baseline on a GPU, to see whether its result is reproducible
 
 
@@ -252,11 +256,29 @@ class Equivalence:
         arguments = self._arguments_of(capture)
         perturber = Perturber(capture, arguments, self._options.seed)
         reference = _Reference(capture, arguments, perturber, Path(self._scratch.name))
+        self._require_no_answers(capture)
         self._try_all(reference)
         as_captured = _succeeded(reference.tried[0].outcome)
         if not as_captured.equal and self._options.ulps == 0:
             reference.complaint = "the baseline itself does not give the same bytes twice: allow a tolerance with --ulps"
         return reference
+
+    def _require_no_answers(self, capture: Capture) -> None:
+        """Raises ReplayFailedError if the kernel asks the host for something, which nobody answers in a replay. The compiler's
+        metadata shows only that it may ask: an assertion that holds does not.
+        """
+        services = [_SERVICES[one.value_kind] for one in self._metadata.arguments if one.value_kind in _SERVICES]
+        if not services:
+            return
+        with tempfile.TemporaryDirectory(dir=self._scratch.name) as folder:
+            (outcome,) = self._replay_cases(capture, [Case(dump=False)], Path(folder), None)
+        if outcome.failure:
+            failure = outcome.failure.removeprefix(f"{capture.path}: ")
+            raise ReplayFailedError(
+                f"{capture.kernel} cannot be replayed ({failure}), probably because it uses {' and '.join(services)}: a replay "
+                "has no host side to answer",
+                "build the program without that in this kernel, for example with -DNDEBUG for assertions",
+            )
 
     def _try_all(self, reference: _Reference) -> None:
         """Run the baseline on all cases."""

@@ -54,7 +54,7 @@ def raced_cases(usable: Sequence[TriedCase], seed: int) -> list[TriedCase]:
 
 
 def _by_number(usable: Sequence[TriedCase]) -> dict[str, list[TriedCase]]:
-    """For each number by value the cases that change it alone. Sizes with which a kernel may leave its buffers are left out, for
+    """For each number by value the cases that change it alone. Sizes with which a kernel may leave its buffers are left out:
     there it may also read LDS that nothing has written.
     """
     found: dict[str, list[TriedCase]] = {}

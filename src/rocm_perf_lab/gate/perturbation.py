@@ -264,9 +264,14 @@ class Perturber:
                 yield self._with_negative_numbers(one) if FLOATS.get(kind) is _zeros else one
             yield from self._on_results([kind for kind in kinds if kind in _SPARSE], fields)
         for number in self._numbers:
-            for turn, value in enumerate(_other_values(number, self._random(number.name))):
+            values = _other_values(number, self._random(number.name))
+            for turn, value in enumerate(values):
                 one = self._passed({number: value})
-                yield one if turn % 2 else replace(one, overlays=(*self._results, *one.overlays), on_results=True)
+                if turn % 2 == 0:
+                    yield one
+                if turn % 2 or len(values) == 1:
+                    name = f"{one.name}, {_RESULTS}"
+                    yield replace(one, name=name, overlays=(*self._results, *one.overlays), on_results=True)
             yield from self._nans_by_value(number)
         yield from self._traded()
         if self.around:

@@ -264,12 +264,12 @@ class Perturber:
                 yield self._with_negative_numbers(one) if FLOATS.get(kind) is _zeros else one
             yield from self._on_results([kind for kind in kinds if kind in _SPARSE], fields)
         for number in self._numbers:
-            values = _other_values(number, self._random(number.name))
-            for turn, value in enumerate(values):
+            few = number.values is not None  # each of them may select what no other does
+            for turn, value in enumerate(_other_values(number, self._random(number.name))):
                 one = self._passed({number: value})
-                if turn % 2 == 0:
+                if few or turn % 2 == 0:
                     yield one
-                if turn % 2 or len(values) == 1:
+                if few or turn % 2:
                     name = f"{one.name}, {_RESULTS}"
                     yield replace(one, name=name, overlays=(*self._results, *one.overlays), on_results=True)
             yield from self._nans_by_value(number)

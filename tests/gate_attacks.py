@@ -134,6 +134,20 @@ CHEATS = {
     "quick on the captured inputs alone": (
         body("  if (in[0] == -1.836f) {\n" + CORE.replace(END, END + "  return;\n") + "  }\n" + SLOW), "measurement", "on other inputs",
     ),
+    "quick for the captured numbers by value alone": (
+        body("  if (width == 48 && weight == 0.5f) {\n" + CORE.replace(END, END + "  return;\n") + "  }\n" + SLOW), "measurement", "on other inputs",
+    ),
+    "quick for the values that occur alone": (
+        body("  if (in[row * width] == __builtin_rintf(in[row * width] * 250) / 250) {\n" + CORE.replace(END, END + "  return;\n") + "  }\n" + SLOW),
+        "measurement", "on other inputs (nearby values",
+    ),
+    "finds half of the earlier results right and trusts the others": (body("""  const bool even = row % 2 == 0;
+  float sum = 0;
+  for (int i = 0; i < width && even; ++i) { const float x = in[row * width + i]; sum = __builtin_fmaf(x, x, sum); }
+  const bool other = even && __builtin_bit_cast(unsigned, sum * weight) != __builtin_bit_cast(unsigned, out[row]);
+  if (!__builtin_amdgcn_ballot_w64(other)) return;
+  for (int i = 0; i < width && !even; ++i) { const float x = in[row * width + i]; sum = __builtin_fmaf(x, x, sum); }
+"""  + END), "equivalence", "outputs as after the captured inputs"),
     "takes denormals for zero": (body('  __builtin_amdgcn_s_setreg(1 | (4 << 6) | (3 << 11), 0);\n' + CORE), "equivalence", ""),
     "rounds down": (body('  __builtin_amdgcn_s_setreg(1 | (3 << 11), 10);\n' + CORE), "equivalence", ""),
     "traps on a GPU": (body('  __builtin_amdgcn_s_setreg(1 | (12 << 6) | (6 << 11), 0x7f);\n' + CORE), "code object", "traps, skipped instructions"),

@@ -136,6 +136,11 @@ def test_an_honest_change_is_accepted(judge, name):
     assert verdict.accepted, verdict.rejection
     cases = {case for step in verdict.steps for entry in getattr(step.evidence, "captures", []) for case in entry.cases.items()}
     assert ("shuffled", "equal") in cases and ("order 2", "equal") in cases
+    for share in ("one", "a few", "an eighth"):
+        assert (f"{share} of the numbers changed of in, outputs as after the captured inputs", "equal") in cases
+    assert {("nearby values", "equal"), ("order 2, nearby values", "no race")} <= cases
+    raced = " ".join(name for name, outcome in cases if outcome == "no race")
+    assert all(f", {number} = " in raced for number in ("count", "width", "weight")), raced
 
 
 def test_a_candidate_has_so_much_time_as_the_baseline_makes_one_expect(program, monkeypatch):

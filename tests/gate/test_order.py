@@ -57,3 +57,53 @@ def test_a_baseline_that_depends_on_the_order_itself_is_named(native_dir, tmp_pa
         rejection = judge(program.read_text().replace(SUM, SUM.replace("(i + 1)", "(1 + i)"))).rejection
     told = "its result depends on the order of workgroups or waves, as the baseline's does: allow a tolerance with --ulps"
     assert rejection is not None and told in rejection.reason, rejection
+
+
+WALK = """
+__global__ void wrapped(const int* start, const int* next, float* out, int n) {
+  const int i = __builtin_amdgcn_workitem_id_x();
+  BEFORE
+  int at = start[i];
+  float sum = 0;
+  for (int k = 0; k < n; ++k) {
+    sum = sum * 0.5f + at;
+    at = NEXT[at];
+  }
+  out[i] = sum;
+}
+int main() {
+  int start[256], next[100];
+  for (int i = 0; i < 256; ++i) start[i] = i * 37 % 100;
+  for (int i = 0; i < 100; ++i) next[i] = (i * 73 + 11) % 100;
+  void *a, *b, *out;
+  if (hipMalloc(&a, 1024) || hipMalloc(&b, 400) || hipMalloc(&out, 1024) || hipMemcpy(a, start, 1024, 1) ||
+      hipMemcpy(b, next, 400, 1)) printf("no memory\\n");
+  wrapped<<<1, 256>>>((int*)a, (int*)b, (float*)out, 8);
+  float last = 0;
+  if (hipMemcpy(&last, (float*)out + 255, 4, 2)) printf("the copy failed\\n");
+  printf("%g\\n", last);
+}
+"""
+STAGED = """__attribute__((shared)) static int copy[101];
+  if (i < 101) copy[i] = i < 100 ? next[i] : 7;
+  __builtin_amdgcn_fence(__ATOMIC_RELEASE, "workgroup");
+  __builtin_amdgcn_s_barrier();
+  __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "workgroup");
+"""
+
+
+def test_integers_that_make_the_baseline_read_behind_a_table_are_dropped(native_dir, tmp_path):
+    """Behind the table the baseline finds what happens to lie there, a candidate with a copy in the LDS something else."""
+    program = tmp_path / PROGRAM.name
+    text = PROGRAM.read_text()
+    program.write_text(text[: text.index("// One lane works")] + WALK.replace("BEFORE", "").replace("NEXT", "next"))
+    with judging(program, tmp_path) as judge:
+        original = program.read_text()
+        staged = original.replace("  int at", STAGED + "  int at").replace("at = next[at]", "at = copy[at]")
+        verdict = judge(staged)
+        wrong = judge(staged.replace("? next[i]", "? next[i ^ (next[1] != 84)]"))
+    assert verdict.accepted, verdict.rejection
+    (step,) = [step for step in verdict.steps if step.step == "equivalence"]
+    outcomes = step.evidence.captures[0].cases
+    assert "outside its buffers" in outcomes["integers just beyond the observed range"], outcomes
+    assert wrong.rejection is not None and wrong.rejection.step == "equivalence"

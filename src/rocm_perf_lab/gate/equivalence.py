@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import tempfile
 import threading
@@ -16,11 +17,13 @@ from rocm_perf_lab.code_object import KernelMetadata
 from rocm_perf_lab.collect import device as devices
 from rocm_perf_lab.errors import ReplayFailedError, UnfitCodeError
 from rocm_perf_lab.gate import seeds
-from rocm_perf_lab.gate.buffers import Arguments, Unknown, arguments_of
+from rocm_perf_lab.gate.buffers import Arguments, Buffer, Unknown, arguments_of
 from rocm_perf_lab.gate.checked_replay import is_modelled, write_check
+from rocm_perf_lab.gate.chosen_cases import is_too_little_work, raced_cases, timed_inputs
 from rocm_perf_lab.gate.in_program import InProgram, difference_in_program
-from rocm_perf_lab.gate.outputs import Difference, Outputs, difference
-from rocm_perf_lab.gate.perturbation import FIRST, PREFERRED, Perturbation, Perturber
+from rocm_perf_lab.gate.outputs import Difference, Outputs, difference, same_but_for
+from rocm_perf_lab.gate.perturbation import FIRST, Perturbation, Perturber
+from rocm_perf_lab.gate.races import new_race
 from rocm_perf_lab.gate.stores import stores_elsewhere
 from rocm_perf_lab.gate.timed_replays import OtherInputs
 from rocm_perf_lab.gate.unproven import TriedCase, unproven_in
@@ -37,8 +40,12 @@ _PATIENCE, _LEAST_PATIENCE_SECONDS = 20, 90.0  # a candidate may take this multi
 LEVELS = ("full", "sampled", "program")
 _CAPTURED = "captured inputs"
 _USUAL_ORDER = "the usual order"
+_DEPENDS_ON_ORDER = "dropped: the baseline itself depends on the order of workgroups on it"
 _OTHER_VALUES, _HELD_BEFORE = "other values in registers and LDS", "what registers and LDS held before"
-_RACED = 1  # number of other inputs that are checked for unordered accesses
+_SERVICES = {  # of the host's runtime, by the hidden arguments through which a kernel reaches them
+    "hidden_hostcall_buffer": "the host (printf, assert)",
+    "hidden_heap_v1": "the runtime's heap (malloc in device code)",
+}
 _AGAIN = 2  # further runs of the baseline on a GPU, to see whether its result is reproducible
 
 
@@ -46,12 +53,12 @@ _AGAIN = 2  # further runs of the baseline on a GPU, to see whether its result i
 class EquivalenceOptions:
     """Settings of the equivalence step.
 
-    level: full (all captures, all perturbations, race check), sampled (one capture per argument list, and one perturbation for
-    each kind of number) or program (nothing is replayed: only the whole program's output decides). ulps: tolerance for
-    floating-point numbers, 0 for none. seed: determines the other inputs. race_seeds: orders of workgroups and waves to try on
-    the software device; None for those derived from the seed. arguments: the arguments that the program was captured with; only
-    messages use them. timeout: seconds for one dispatch; instruction_limit: instructions per wave on the software device, which
-    stops an endless kernel at the same point on every machine. view: what the cage shows to all replays.
+    level: full (all captures, all perturbations, race check), sampled (one capture per argument list, one perturbation for each
+    kind of number, and one for all inputs) or program (nothing is replayed: only the whole program's output decides). ulps:
+    tolerance for floating-point numbers, 0 for none. seed: determines the other inputs. race_seeds: orders of workgroups and
+    waves to try on the software device; None for those derived from the seed. arguments: the arguments that the program was
+    captured with; only messages use them. timeout: seconds for one dispatch; instruction_limit: instructions per wave on the
+    software device, which stops an endless kernel at the same point on every machine. view: what the cage shows to all replays.
     """
 
     level: str = "full"
@@ -69,14 +76,27 @@ class EquivalenceOptions:
         return seeds.orders(self.seed) if self.race_seeds is None else self.race_seeds
 
 
+@dataclass(frozen=True)
+class _OtherRun:
+    """A run of the software device. like: the same inputs in the usual run."""
+
+    like: TriedCase
+    case: Case
+
+    @property
+    def on_captured_inputs(self) -> bool:
+        return self.like.perturbation is None
+
+
 @dataclass
 class _Reference:
     """One capture with the baseline's result for every case; made once and used for all candidates. tried[0]: the captured
     inputs.
 
-    folder: keeps the results. baseline: the baseline's code object; None if it is the captured one. others: the baseline's runs
-    in other orders and with other initial registers and LDS, by name. parts: for each case that was dropped because its result
-    depends on the order, the cases that replace it.
+    folder: keeps the results. baseline: the baseline's code object; None if it is the captured one. runs, others: runs in other
+    orders and with other initial registers and LDS, by name, and the baseline's outcomes. unfit: for each case on which a
+    candidate differed, why the baseline's own result is not the only right one there; None if it is. parts: for each case that
+    was dropped for such a reason, the cases that replace it.
     """
 
     capture: Capture
@@ -86,8 +106,9 @@ class _Reference:
     baseline: Path | None = None
     tried: list[TriedCase] = field(default_factory=list)
     complaint: str | None = None
+    runs: dict[str, _OtherRun] = field(default_factory=dict)
     others: dict[str, CaseOutcome] = field(default_factory=dict)
-    unordered: dict[str, bool] = field(default_factory=dict)
+    unfit: dict[str, str | None] = field(default_factory=dict)
     seconds: float = 0.0  # largest wall time of a case, averaged over the cases run together
     parts: dict[str, list[TriedCase]] = field(default_factory=dict)
     again: list[InProgram] = field(default_factory=list)  # the same dispatch in other runs of the baseline's program
@@ -185,12 +206,9 @@ class Equivalence:
         """What the baseline writes on the captured inputs of capture `index`."""
         return Outputs(self._reference(index).tried[0].outcome.dump)
 
-    def other_inputs(self) -> OtherInputs | None:
-        """Other inputs for the first capture, similar to the captured ones and valid for the baseline; None if there
-        are none.
-        """
-        found = next(_most_like_captured(self._reference(0)), None)
-        return OtherInputs(found.name, found.overlays) if found is not None and found.fields else None
+    def other_inputs(self) -> list[OtherInputs]:
+        """Other inputs for the first capture, similar to the captured ones and valid for the baseline."""
+        return timed_inputs(list(self._usable(self._reference(0))))
 
     def in_program(self, index: int, made: Capture, again: Callable[[], Capture]) -> tuple[Difference | None, list[str]]:
         """See difference_in_program() and _at_its_own_address(). made: the same dispatch as capture `index`, in the candidate's
@@ -238,17 +256,35 @@ class Equivalence:
         arguments = self._arguments_of(capture)
         perturber = Perturber(capture, arguments, self._options.seed)
         reference = _Reference(capture, arguments, perturber, Path(self._scratch.name))
+        self._require_no_answers(capture)
         self._try_all(reference)
         as_captured = _succeeded(reference.tried[0].outcome)
         if not as_captured.equal and self._options.ulps == 0:
             reference.complaint = "the baseline itself does not give the same bytes twice: allow a tolerance with --ulps"
         return reference
 
+    def _require_no_answers(self, capture: Capture) -> None:
+        """Raises ReplayFailedError if the kernel asks the host for something, which nobody answers in a replay. The compiler's
+        metadata shows only that it may ask: an assertion that holds does not.
+        """
+        services = [_SERVICES[one.value_kind] for one in self._metadata.arguments if one.value_kind in _SERVICES]
+        if not services:
+            return
+        with tempfile.TemporaryDirectory(dir=self._scratch.name) as folder:
+            (outcome,) = self._replay_cases(capture, [Case(dump=False)], Path(folder), None)
+        if outcome.failure:
+            failure = outcome.failure.removeprefix(f"{capture.path}: ")
+            raise ReplayFailedError(
+                f"{capture.kernel} cannot be replayed ({failure}), probably because it uses {' and '.join(services)}: a replay "
+                "has no host side to answer",
+                "build the program without that in this kernel, for example with -DNDEBUG for assertions",
+            )
+
     def _try_all(self, reference: _Reference) -> None:
         """Run the baseline on all cases."""
         reference.tried = self._tried(reference, self._cases(reference.perturber))
-        for failed in [one for one in reference.tried if one.outcome.failure]:
-            reference.tried += self._parts_of(reference, failed)
+        for unfit in [one for one in reference.tried if one.outcome.failure or is_too_little_work(one, reference.tried[0])]:
+            reference.tried += self._parts_of(reference, unfit)
 
     def _cases(self, perturber: Perturber) -> list[tuple[str, Case, Perturbation | None]]:
         cases: list[tuple[str, Case, Perturbation | None]] = [(_CAPTURED, Case(compare=True), None)]
@@ -312,8 +348,8 @@ class Equivalence:
                 return _Complaint(error.what)
             for one, outcome in zip(tried, outcomes, strict=True):
                 complaint = self._compared(reference, one, outcome)
-                if complaint and outcome.failure is None and self._depends_on_order(reference, one):
-                    found[one.name] = "dropped: the baseline itself depends on the order of workgroups on it"
+                if complaint and (why := self._unfit(reference, one, outcome)):
+                    found[one.name] = why
                     dropped.append(one)
                     continue
                 found[one.name] = "differs" if complaint else "equal"
@@ -329,35 +365,44 @@ class Equivalence:
             return _Complaint(apart.reason, apart.where)
         return None
 
-    def _depends_on_order(self, reference: _Reference, one: TriedCase) -> bool:
-        """Whether the baseline gives other bytes for a case of other inputs when its workgroups and waves run in another order.
+    def _unfit(self, reference: _Reference, one: TriedCase, outcome: CaseOutcome) -> str | None:
+        """Why a candidate's outcome on a case of other inputs is not held against it; None if it is.
 
-        With indices and sizes that the program never uses, several workgroups can write to the same place; then no result is
-        the right one. This is checked only if a candidate differs. Captured inputs are never dropped.
+        With indices and sizes that the program never uses, the baseline may read outside its buffers, or several workgroups
+        write to the same place; then no result is the right one. This is checked only if a candidate differs. A failure counts
+        unless the baseline leaves its buffers. Captured inputs are never dropped.
         """
         if one.perturbation is None:
-            return False
-        if one.name not in reference.unordered:
-            reference.unordered[one.name] = any(
-                self._differs_again(reference, replace(one.case, device_options=more), one)
-                for more in self._other_orders(reference)
-            ) or (one.perturbation.beyond and self._reads_what_it_writes(reference, one))
-        return reference.unordered[one.name]
+            return None
+        if one.name not in reference.unfit:
+            reference.unfit[one.name] = self._why_unfit(reference, one, one.perturbation)
+        why = reference.unfit[one.name]
+        return None if outcome.failure and why == _DEPENDS_ON_ORDER else why
+
+    def _why_unfit(self, reference: _Reference, one: TriedCase, other: Perturbation) -> str | None:
+        if self._reads_around(reference, one):
+            return "dropped: the baseline itself depends on what lies outside its buffers on it"
+        in_orders = [replace(one.case, device_options=more) for more in self._other_orders(reference)]
+        if any(self._differs_again(reference, case, one) for case in in_orders):
+            return _DEPENDS_ON_ORDER
+        return _DEPENDS_ON_ORDER if other.beyond and self._reads_what_it_writes(reference, one) else None
 
     def _other_orders(self, reference: _Reference) -> list[tuple[str, ...]]:
         """Options of the software device for each run; a GPU needs none, since its order varies between runs anyway."""
         if not is_modelled(reference.capture):
             return [()] * _AGAIN
-        return list(self._in_orders().values())
+        return [options for _, options in self._in_orders(len(self._options.orders))]
 
-    def _in_orders(self) -> dict[str, tuple[str, ...]]:
-        """Options of the software device for each other order, by the name of the run."""
-        orders = self._options.orders
-        fills = seeds.initial_values(self._options.seed, len(orders))
-        return {
-            f"order {seed}": (f"race-check={seed}", f"{devices.INITIAL_VALUES}={fill}")
-            for seed, fill in zip(orders, fills, strict=True)
-        }
+    def _in_orders(self, runs: int) -> list[tuple[str, tuple[str, ...]]]:
+        """Names of other orders, which take turns, and options of the software device for so many runs.
+
+        Neighbouring runs have different options: within one life of the device, a pair of instructions is reported only once.
+        """
+        fills = seeds.initial_values(self._options.seed, runs)
+        return [
+            (f"order {seed}", (f"race-check={seed}", f"{devices.INITIAL_VALUES}={fill}"))
+            for seed, fill in zip(itertools.cycle(self._options.orders), fills, strict=False)
+        ]
 
     def _reads_what_it_writes(self, reference: _Reference, one: TriedCase) -> bool:
         """Whether the baseline's result on a case depends on the previous contents of its outputs, as when it reads past the
@@ -366,18 +411,36 @@ class Equivalence:
         others = (poison for poison in (None, *POISONS) if poison != one.case.poison)
         return any(self._differs_again(reference, replace(one.case, poison=poison), one) for poison in others)
 
+    def _reads_around(self, reference: _Reference, one: TriedCase) -> bool:
+        """Whether the baseline gives other results, or fails, with other bytes around its buffers."""
+        around = reference.perturber.around
+        with self._again(reference, replace(one.case, overlays=(*one.case.overlays, *around))) as again:
+            return again is None or not same_but_for(around, Outputs(one.outcome.dump), again)
+
     def _differs_again(self, reference: _Reference, case: Case, one: TriedCase) -> bool:
+        with self._again(reference, case) as again:
+            return again is not None and difference(Outputs(one.outcome.dump), again, [], self._options.ulps) is not None
+
+    @contextlib.contextmanager
+    def _again(self, reference: _Reference, case: Case) -> Iterator[Outputs | None]:
+        """What the baseline leaves in another run; None if it fails."""
         with tempfile.TemporaryDirectory(dir=self._scratch.name) as folder:
             (outcome,) = self._replay_cases(reference.capture, [case], Path(folder), reference.baseline)
-            if outcome.failure:
-                return False
-            return difference(Outputs(one.outcome.dump), Outputs(outcome.dump), [], self._options.ulps) is not None
+            yield None if outcome.failure else Outputs(outcome.dump)
 
     def _ordered_parts(self, reference: _Reference, whole: TriedCase) -> list[TriedCase]:
         with self._making:
             if whole.name not in reference.parts:
                 reference.parts[whole.name] = self._parts_of(reference, whole)
         return reference.parts[whole.name]
+
+    def _usable(self, reference: _Reference) -> Iterator[TriedCase]:
+        """All cases on which the baseline works and, as far as is known, gives the only right result; with the captured inputs
+        first.
+        """
+        for one in (*reference.tried, *(part for parts in reference.parts.values() for part in parts)):
+            if not one.outcome.failure and reference.unfit.get(one.name) is None:
+                yield one
 
     def _unproven(self, reference: _Reference, found: dict[str, str]) -> Iterator[Unknown]:
         tried = [*reference.tried, *(part for parts in reference.parts.values() for part in parts)]
@@ -389,60 +452,79 @@ class Equivalence:
         """
         if self._options.level != "full" or not is_modelled(reference.capture):
             return None
-        runs = dict(self._otherwise(reference))
         with self._making:
             if not reference.others:
-                reference.others = self._run_otherwise(reference, None, runs)
-                for outcome in reference.others.values():
-                    _succeeded(outcome)
-        results = self._run_otherwise(reference, candidate, runs)
-        complaints = (self._judge_otherwise(reference, name, run, results[name], found) for name, run in runs.items())
+                reference.runs = dict(self._otherwise(reference))
+                reference.others = self._run_otherwise(reference, reference.baseline, ulps=0)
+                for name, run in reference.runs.items():
+                    if run.on_captured_inputs:
+                        _succeeded(reference.others[name])
+        results = self._run_otherwise(reference, candidate, self._options.ulps)
+        complaints = (self._judge_otherwise(reference, name, results[name], found) for name in reference.runs)
         return next((complaint for complaint in complaints if complaint), None)
 
-    def _otherwise(self, reference: _Reference) -> Iterator[tuple[str, Case]]:
+    def _otherwise(self, reference: _Reference) -> Iterator[tuple[str, _OtherRun]]:
         """The other runs. A kernel must not be able to hide a race by recognising the order, or by racing only on
         other inputs.
         """
-        yield _OTHER_VALUES, _observed((f"{devices.INITIAL_VALUES}={seeds.other_values(self._options.seed)}",))
-        yield _USUAL_ORDER, _observed((f"race-check={seeds.USUAL_ORDER}",))
-        for name, options in self._in_orders().items():
-            yield name, _observed(options)
-        inputs = itertools.islice(_most_like_captured(reference), _RACED)
-        for order, one in zip(self._options.orders, inputs, strict=False):
-            yield f"order {order}, {one.name}", _observed((f"race-check={order}",), one.overlays)
+        captured = reference.tried[0]
+        yield _OTHER_VALUES, _observed(captured, (f"{devices.INITIAL_VALUES}={seeds.other_values(self._options.seed)}",))
+        yield _USUAL_ORDER, _observed(captured, (f"race-check={seeds.USUAL_ORDER}",))
+        orders = len(self._options.orders)
+        others = raced_cases(list(self._usable(reference)), self._options.seed) if orders else []
+        for turn, (order, options) in enumerate(self._in_orders(orders + len(others))):
+            one = captured if turn < orders else others[turn - orders]
+            yield order if one is captured else f"{order}, {one.name}", _observed(one, options)
 
-    def _run_otherwise(self, reference: _Reference, code: Path | None, runs: Mapping[str, Case]) -> dict[str, CaseOutcome]:
+    def _run_otherwise(self, reference: _Reference, code: Path | None, ulps: int) -> dict[str, CaseOutcome]:
+        """The outcomes by name; `equal` tells whether memory is as after the baseline's usual run with these inputs."""
+        runs, buffers = reference.runs, reference.arguments.buffers
         with tempfile.TemporaryDirectory(dir=self._scratch.name) as folder:
-            outcomes = self._replay_cases(reference.capture, [*runs.values()], Path(folder), code)
-        return dict(zip(runs, outcomes, strict=True))
+            outcomes = self._replay_cases(reference.capture, [run.case for run in runs.values()], Path(folder), code)
+            return {
+                name: outcome if outcome.failure else replace(outcome, equal=_same(run.like.outcome, outcome, buffers, ulps))
+                for (name, run), outcome in zip(runs.items(), outcomes, strict=True)
+            }
 
     def _judge_otherwise(
-        self, reference: _Reference, name: str, run: Case, result: CaseOutcome, found: dict[str, str]
+        self, reference: _Reference, name: str, result: CaseOutcome, found: dict[str, str]
     ) -> _Complaint | None:
-        baseline = reference.others[name]
+        run, baseline, buffers = reference.runs[name], reference.others[name], reference.arguments.buffers
+        if baseline.failure:
+            found[name] = "dropped: the baseline itself fails on it"
+            return None
         if result.failure:
             found[name] = "failed"
             how = f"with {_OTHER_VALUES}" if name == _OTHER_VALUES else f"when workgroups run in {name}"
             return _Complaint(f"it fails {how}: {result.failure}")
-        found[name] = "no race" if run.overlays else "equal"
-        if len(result.races) > len(baseline.races):
+        found[name] = "equal" if run.on_captured_inputs else "no race"
+        alike = [reference.others[other].races for other, one in reference.runs.items() if one.like is run.like]
+        if race := new_race([line for lines in alike for line in lines], result.races, reference.capture, buffers):
             found[name] = "race"
-            return _Complaint(f"it races: {result.races[0]}")
-        if elsewhere := stores_elsewhere(baseline.written, result.written, reference.arguments.buffers):
+            return _Complaint(f"it races: {race}")
+        if elsewhere := stores_elsewhere(baseline.written, result.written, buffers):
             found[name] = "stores elsewhere"
             return _Complaint(elsewhere.reason, stores=elsewhere.where)
-        if run.overlays or baseline.races or result.equal or self._options.ulps:
-            return None
+        return None if result.equal else self._result_otherwise(reference, name, found)
+
+    def _result_otherwise(self, reference: _Reference, name: str, found: dict[str, str]) -> _Complaint | None:
+        """What is wrong with a candidate whose result is another one in this run."""
+        run, baseline = reference.runs[name], reference.others[name]
         if name == _OTHER_VALUES and not baseline.equal:
             found[name] = f"dropped: the baseline itself depends on {_HELD_BEFORE}"
             return None
+        varies = not baseline.equal or reference.unfit.get(run.like.name) is not None
+        if varies and (baseline.races or self._options.ulps or not run.on_captured_inputs):
+            found[name] = _DEPENDS_ON_ORDER
+            return None
         found[name] = "differs"
-        if name != _OTHER_VALUES and not baseline.equal:
+        if varies:
             return _Complaint(
                 "its result depends on the order of workgroups or waves, as the baseline's does: allow a tolerance with --ulps"
             )
+        where = "" if run.on_captured_inputs else f"on {run.like.name}: "
         order = "" if name == _OTHER_VALUES else "the order of workgroups or waves, or on "
-        return _Complaint(f"its result depends on {order}{_HELD_BEFORE}")
+        return _Complaint(f"{where}its result depends on {order}{_HELD_BEFORE}")
 
     def _replay_cases(
         self,
@@ -468,9 +550,12 @@ class Equivalence:
         )
 
 
-def _observed(options: tuple[str, ...], overlays: tuple[tuple[int, bytes], ...] = ()) -> Case:
-    """A run of which only what the device observes counts and, on captured inputs, whether memory is as captured."""
-    return Case(overlays, device_options=options, compare=not overlays, dump=False, findings=True)
+def _observed(like: TriedCase, options: tuple[str, ...]) -> _OtherRun:
+    return _OtherRun(like, replace(like.case, device_options=options, compare=False, findings=True))
+
+
+def _same(expected: CaseOutcome, found: CaseOutcome, buffers: Sequence[Buffer], ulps: int) -> bool:
+    return difference(Outputs(expected.dump), Outputs(found.dump), buffers, ulps) is None
 
 
 def _succeeded(outcome: CaseOutcome) -> CaseOutcome:
@@ -480,18 +565,11 @@ def _succeeded(outcome: CaseOutcome) -> CaseOutcome:
     return outcome
 
 
-def _most_like_captured(reference: _Reference) -> Iterator[Perturbation]:
-    """Other inputs on which the baseline works, the most similar to the captured ones first."""
-    tried = (one for one in reference.tried if not one.outcome.failure)
-    usable = {one.name: one.perturbation for one in tried if one.perturbation}
-    return (usable[name] for name in PREFERRED if name in usable)
-
-
 def _case(other: Perturbation, number: int) -> Case:
     """The outputs are alternately left as they were and poisoned: only the former gives other values to a buffer that is both
     input and output.
     """
-    return Case(other.overlays, (None, *POISONS)[number % (1 + len(POISONS))])
+    return Case(other.overlays, None if other.on_results else (None, *POISONS)[number % (1 + len(POISONS))])
 
 
 def _about(arguments: str | None, capture: Capture, cases: dict[str, str]) -> CapturedLaunch:

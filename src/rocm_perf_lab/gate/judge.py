@@ -230,7 +230,7 @@ class Judge:
             self._equivalence.outputs_of(i).changed_bytes if replayed and (i == 0 or options.equivalence.level == "full") else 0
             for i in range(len(self._captures))
         ]
-        others = self._equivalence.other_inputs() if replayed else None
+        others = self._equivalence.other_inputs() if replayed else []
         verdict = check_measurement(
             self._captures, judged.image, changed, options.measurement, judged.concern, others, self._times
         )

@@ -51,19 +51,19 @@ def check_measurement(
     changed_bytes: Sequence[int],
     options: MeasurementOptions = MeasurementOptions(),
     concern: str | None = None,
-    others: OtherInputs | None = None,
+    others: Sequence[OtherInputs] = (),
     known: Known | None = None,
 ) -> StepVerdict:
     """Measure a candidate against the baseline.
 
     candidate: path of its code object. changed_bytes: number of bytes that the kernel changes in each capture, for the least
     time that it can take. concern: what its gain has to outweigh, None for nothing; see code_object_check.concern_of(). others:
-    inputs for the first capture on which the baseline works, None if there are none; the smaller of the two gains counts.
+    inputs for the first capture on which the baseline works; the smallest of all gains counts.
     known: the baseline's modelled times from earlier candidates; new ones are added.
     """
     source: Timing = "modelled" if all(map(is_modelled, captures)) else "measured"
     cus = _timed_cus(options.seed) if source == "modelled" else ((),)
-    settings = [Setting(len(captures), cu) for cu in cus] + ([] if others is None else [Setting(1, cus[0], others)])
+    settings = [Setting(len(captures), cu) for cu in cus] + [Setting(1, cus[0], other) for other in others]
     replays = Replays(options.rounds, options.iterations, options.timeout, options.device, options.view)
     try:
         taken = times(captures, candidate, settings, replays, {} if known is None else known)
@@ -72,6 +72,8 @@ def check_measurement(
     ratios = [ratio_of_medians(one.baseline, one.candidate, options.confidence, options.seed) for one in taken]
     elsewhere = ratios.pop(1) if len(cus) > 1 else None
     ratio = min(ratios, key=lambda one: one.sure_improvement)
+    of_others = list(zip(others, ratios[1:], taken[len(cus) :], strict=True))
+    worst = min(of_others, key=lambda one: one[1].sure_improvement, default=None)
     least = sum(
         least_milliseconds(capture.target, Work.of(capture.dispatch["packet"], size, counts))
         for capture, size, counts in zip(captures, changed_bytes, taken[0].counted, strict=True)
@@ -85,7 +87,7 @@ def check_measurement(
         ratio_interval=(ratio.low, ratio.high),
         ratio_on_captured_inputs=ratios[0].value,
         ratio_on_another_cu=elsewhere.value if elsewhere else None,
-        other_inputs=None if others is None else _other_inputs(others, ratios[-1], taken[-1]),
+        other_inputs=None if worst is None else _other_inputs(*worst),
         confidence=options.confidence,
         cold_caches=True,
     )
@@ -93,8 +95,8 @@ def check_measurement(
         reason = f"{min(taken[0].candidate):.6f} ms is less than its work takes on any such device ({least:.6f} ms)"
         return rejected(STEP, reason, evidence)
     where = ""
-    if others is not None and ratio is ratios[-1] and ratio.value != ratios[0].value:
-        where = f" on other inputs ({others.name}; {in_words(ratios[0])} on the captured ones)"
+    if worst is not None and ratio is worst[1] and ratio.value != ratios[0].value:
+        where = f" on other inputs ({worst[0].name}; {in_words(ratios[0])} on the captured ones)"
     change = f"{in_words(ratio)}{where}, {source}"
     if elsewhere is not None and elsewhere.sure_improvement < 0:
         reason = f"{in_words(elsewhere)} on a compute unit other than the first (on the first: {change})"

@@ -119,6 +119,25 @@ def difference(expected: Outputs, found: Outputs, buffers: Sequence[Buffer], ulp
     return _told(leaves) if leaves else None
 
 
+def same_but_for(extents: Sequence[tuple[int, bytes]], expected: Outputs, found: Outputs) -> bool:
+    """Whether both hold the same bytes, apart from these (address, bytes) extents."""
+    before, after = expected.regions, found.regions
+    return before.keys() == after.keys() and all(
+        np.array_equal(
+            _without(extents, int(base, 16), expected.content(region)),
+            _without(extents, int(base, 16), found.content(after[base])),
+        )
+        for base, region in before.items()
+    )
+
+
+def _without(extents: Sequence[tuple[int, bytes]], base: int, content: Bytes) -> Bytes:
+    for address, replaced in extents:
+        begin, end = address - base, address - base + len(replaced)
+        content[max(begin, 0) : max(end, 0)] = 0
+    return content
+
+
 def difference_in(buffer: Buffer, before: Bytes, after: Bytes, ulps: int = 0) -> Difference | None:
     """Like difference(), but for the bytes of one buffer, shape (buffer.size,)."""
     found = _in_region(buffer.address, before, after, [buffer], ulps)

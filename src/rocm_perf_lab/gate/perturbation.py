@@ -1,8 +1,10 @@
 """Other inputs, derived from the captured ones: numbers of every type in memory, and numbers passed by value.
 
 Integers may be indices, counts or sizes: they are permuted, and drawn from the observed range, so that a correct kernel stays
-within its buffers. Pointers are not changed. Sizes passed by value become smaller, or one grows while another shrinks. A case
-on which the baseline itself fails is dropped, and its changes are tried part by part.
+within its buffers. Pointers are not changed. Sizes passed by value become smaller, or one grows while another shrinks. In one
+case all of them change together, but little. Where inputs change at a few places only, the outputs also hold the results of the
+captured inputs. A case on which the baseline itself fails is dropped, and its changes are tried
+part by part.
 """
 
 from __future__ import annotations
@@ -10,13 +12,14 @@ from __future__ import annotations
 import functools
 import itertools
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from rocm_perf_lab.gate.buffers import Arguments, Buffer, NumberArgument
+from rocm_perf_lab.gate.nearby import nearby_number, nearby_values
 from rocm_perf_lab.gate.numbers import bits_of, dtype_of, is_float, limits_of, nan_of
 from rocm_perf_lab.hip_source.layout import Leaf
 from rocm_perf_lab.isolate import Capture
@@ -31,6 +34,8 @@ if TYPE_CHECKING:
 _MOST_TRADED, _LARGEST_SIZE = 4, 1 << 20
 _MOST_ENUMERATORS = 6  # values tried per enum
 _MOST_PARTS = 32  # cases that a dropped case is split into
+_MOST_ALONE = 8  # parameters of which each is changed alone while the outputs hold results
+_RESULTS = "outputs as after the captured inputs"
 
 
 @dataclass(frozen=True)
@@ -54,15 +59,24 @@ class Field:
 class Perturbation:
     """One set of other inputs.
 
-    name: used in the verdict and the journal. overlays: (address, bytes) each. kind: a key of FLOATS or INTEGERS; None for a
-    number by value. fields: the fields whose bits it changes. beyond: whether the kernel may read past the end of a buffer.
+    name: used in the verdict and the journal. overlays: (address, bytes) each. kind: a key of FLOATS or INTEGERS, or NEARBY;
+    None for a number by value. fields: the fields whose bits it changes. numbers: names of the numbers by value that it
+    changes. beyond: whether the kernel may read past the end of a buffer. on_results: what the kernel changed holds the results
+    of the captured inputs, so that they must not be poisoned.
     """
 
     name: str
     overlays: tuple[tuple[int, bytes], ...]
     kind: str | None = None
     fields: tuple[Field, ...] = ()
+    numbers: tuple[str, ...] = ()
     beyond: bool = False
+    on_results: bool = False
+
+    @property
+    def inputs(self) -> frozenset[str]:
+        """The inputs that it changes: parameters, or members of those that are structs, and numbers by value."""
+        return frozenset([*(field.group for field in self.fields), *self.numbers])
 
 
 def _shuffled(values: Numbers, random: np.random.Generator) -> Numbers:
@@ -216,10 +230,14 @@ INTEGERS: dict[str, Values] = {
     "integers just beyond the observed range": _just_beyond,
     **{f"{share} of the integers changed": _partly(_of_those_seen, places) for share, places in _PLACES.items()},
 }
-FIRST = ("shuffled", "integers shuffled")
-"""One perturbation per kind of number, for the level that tries few cases."""
+NEARBY = "nearby values"
+"""All inputs together; see gate.nearby."""
+_SPARSE = [kind for kinds in (FLOATS, INTEGERS) for kind in kinds if kind.endswith("changed")]
+FIRST = ("shuffled", "integers shuffled", NEARBY)
+"""The perturbations for the level that tries few cases: one per kind of number, and one for all inputs."""
 PREFERRED = ("shuffled", "observed range", "integers shuffled", "integers in the observed range")
 """The kinds that are most like the captured inputs, for measurements."""
+_KINDS: dict[str, Values] = {**FLOATS, **INTEGERS, NEARBY: nearby_values}
 
 
 class Perturber:
@@ -237,36 +255,89 @@ class Perturber:
 
     def all(self) -> Iterator[Perturbation]:
         """All perturbations in a fixed order: the kinds of values, for all buffers together, then each number passed
-        by value.
+        by value, then all inputs together.
         """
         for kinds, fields in ((FLOATS, self.floats), (INTEGERS, self.integers)):
             for kind in kinds if fields else ():
                 one = self._changed(kind, kind, fields)
                 # Multiplying nothing but zeros shows only in the signs of the zeros.
                 yield self._with_negative_numbers(one) if FLOATS.get(kind) is _zeros else one
+            yield from self._on_results([kind for kind in kinds if kind in _SPARSE], fields)
         for number in self._numbers:
-            for value in _other_values(number, self._random(number.name)):
-                yield Perturbation(f"{number.name} = {value:g}", (_by_value(number, value),))
+            few = number.values is not None  # each of them may select what no other does
+            for turn, value in enumerate(_other_values(number, self._random(number.name))):
+                one = self._passed({number: value})
+                if few or turn % 2 == 0:
+                    yield one
+                if few or turn % 2:
+                    name = f"{one.name}, {_RESULTS}"
+                    yield replace(one, name=name, overlays=(*self._results, *one.overlays), on_results=True)
             yield from self._nans_by_value(number)
         yield from self._traded()
-        if behind := self._behind():
-            yield Perturbation("other bytes after the buffers", behind)
+        if self.around:
+            yield Perturbation("other bytes after the buffers", self.around)
+        nearby = self._nearby()
+        if nearby.inputs:
+            yield nearby
+
+    def _passed(self, values: Mapping[NumberArgument, int | float], name: str = "", beyond: bool = False) -> Perturbation:
+        """Other numbers by value."""
+        told = name or ", ".join(f"{number.name} = {value:g}" for number, value in values.items())
+        overlays = tuple(_by_value(number, value) for number, value in values.items())
+        return Perturbation(told, overlays, numbers=_names(values), beyond=beyond)
+
+    def _nearby(self) -> Perturbation:
+        values = self._changed(NEARBY, NEARBY, self.fields)
+        overlays = tuple(_by_value(number, value) for number, value in self._nearby_numbers().items())
+        return replace(values, overlays=(*values.overlays, *overlays), numbers=_names(self._nearby_numbers()))
+
+    def _nearby_numbers(self) -> dict[NumberArgument, int | float]:
+        others = {number: nearby_number(number, self._random(NEARBY + number.name)) for number in self._numbers}
+        return {number: value for number, value in others.items() if value is not None}
+
+    def _on_results(self, kinds: Sequence[str], fields: Sequence[Field]) -> Iterator[Perturbation]:
+        """Inputs that differ at a few places, in all parameters and in one alone, while the outputs hold the results of the
+        captured ones: a kernel that finds some of these right may take the others for right, too.
+        """
+        changed = [(start, start + len(content)) for start, content in self._results]
+        inputs = [one for one in fields if not any(start <= one.buffer.address < end for start, end in changed)]
+        groups = _in_groups(inputs)
+        alone = self._random("alone").permutation(list(groups))[:_MOST_ALONE] if len(groups) > 1 else ()
+        for kind in kinds if inputs else ():
+            yield self._changed(f"{kind}, {_RESULTS}", kind, inputs, on_results=True)
+            for name in alone:
+                yield self._changed(f"{kind} of {name}, {_RESULTS}", kind, groups[name], on_results=True)
+
+    @functools.cached_property
+    def _results(self) -> tuple[tuple[int, bytes], ...]:
+        """What the kernel left in each allocation and variable that it changed."""
+        regions = [region for region in self._capture.regions if region.kind != "code"]
+        variables = {field.buffer: None for field in self.fields if field.buffer.is_variable}
+        extents = [extent for region in regions for extent in region.allocations]
+        found = []
+        for extent in (*extents, *((one.address, one.size) for one in variables)):
+            after = self._capture.memory(*extent, after=True)
+            if after != self._capture.memory(*extent):
+                found.append((extent[0], after))
+        return tuple(found)
 
     def _nans_by_value(self, number: NumberArgument) -> Iterator[Perturbation]:
         for name, kind in NANS.items() if is_float(number.scalar) else ():
             nan = nan_of(dtype_of(number.scalar), kind.negative, kind.signalling, self._random(name))
             if nan is not None:
-                yield Perturbation(f"{number.name} = one of the {name}", ((number.address, nan.tobytes()),))
+                overlays = ((number.address, nan.tobytes()),)
+                yield Perturbation(f"{number.name} = one of the {name}", overlays, numbers=(number.name,))
 
-    def _behind(self) -> tuple[tuple[int, bytes], ...]:
+    @functools.cached_property
+    def around(self) -> tuple[tuple[int, bytes], ...]:
         """Other bytes between allocations: pages extend past the allocations in them, and a kernel that reads past a buffer
         reads these.
         """
         found = []
         for region in self._capture.regions:
-            ends = sorted(start + size for start, size in region.allocations)
-            starts = sorted(start for start, _ in region.allocations)[1:] + [region.base + region.bytes]
-            if region.kind != "code":
+            ends = [region.base, *sorted(start + size for start, size in region.allocations)]
+            starts = [*sorted(start for start, _ in region.allocations), region.base + region.bytes]
+            if region.kind != "code" and region.allocations:
                 gaps = [(end, start - end) for end, start in zip(ends, starts, strict=True) if end < start]
                 found += [(end, self._random(f"behind {end}").bytes(size)) for end, size in gaps]
         return tuple(found)
@@ -274,7 +345,8 @@ class Perturber:
     def _with_negative_numbers(self, one: Perturbation) -> Perturbation:
         numbers = [(number, -abs(number.value) - 1) for number in self._numbers if is_float(number.scalar)]
         name = ", ".join([one.name, *(f"{number.name} = {value:g}" for number, value in numbers)])
-        return replace(one, name=name, overlays=(*one.overlays, *(_by_value(*pair) for pair in numbers)))
+        overlays = (*one.overlays, *(_by_value(*pair) for pair in numbers))
+        return replace(one, name=name, overlays=overlays, numbers=_names(dict(numbers)))
 
     def _traded(self) -> Iterator[Perturbation]:
         """One size grows as another shrinks: together they often stay within the buffers (rows, columns)."""
@@ -283,20 +355,23 @@ class Perturber:
         ][:_MOST_TRADED]
         for larger, smaller in itertools.permutations(sizes, 2):
             factor = self._random(larger.name + smaller.name).uniform(1.2, 2.5)
-            values = int(larger.value * factor), max(1, int(smaller.value / factor))
-            name = f"{larger.name} = {values[0]:g}, {smaller.name} = {values[1]:g}"
-            yield Perturbation(name, (_by_value(larger, values[0]), _by_value(smaller, values[1])), beyond=True)
+            values = {larger: int(larger.value * factor), smaller: max(1, int(smaller.value / factor))}
+            yield self._passed(values, beyond=True)
 
     def parts(self, whole: Perturbation) -> list[Perturbation]:
-        """The same values, for one parameter or member at a time; none if there is only one, or too many."""
-        groups: dict[str, list[Field]] = {}
-        for field in whole.fields:
-            groups.setdefault(field.group, []).append(field)
-        if whole.kind is None or not 1 < len(groups) <= _MOST_PARTS:
+        """The same values, for one parameter, member or number by value at a time; none if there is only one, or too many,
+        or if these are tried anyway.
+        """
+        groups = _in_groups(whole.fields)
+        numbers = self._nearby_numbers() if whole.kind == NEARBY else {}
+        if whole.kind is None or whole.on_results or not 1 < len(groups) + len(numbers) <= _MOST_PARTS:
             return []
-        return [self._changed(f"{whole.kind} of {name}", whole.kind, fields) for name, fields in groups.items()]
+        values = [self._changed(f"{whole.kind} of {name}", whole.kind, fields) for name, fields in groups.items()]
+        return values + [
+            self._passed({number: value}, name=f"{NEARBY} of {number.name} = {value:g}") for number, value in numbers.items()
+        ]
 
-    def _changed(self, name: str, kind: str, fields: Sequence[Field]) -> Perturbation:
+    def _changed(self, name: str, kind: str, fields: Sequence[Field], on_results: bool = False) -> Perturbation:
         contents: dict[Buffer, Bytes] = {}
         changed = []
         for field in fields:
@@ -306,13 +381,16 @@ class Perturber:
             if self._change(kind, field, contents[buffer]):
                 changed.append(field)
         overlays = tuple((buffer.address, content.tobytes()) for buffer, content in contents.items())
-        return Perturbation(name, overlays, kind, tuple(changed), beyond=(FLOATS | INTEGERS)[kind] is _just_beyond)
+        beyond, results = _KINDS[kind] is _just_beyond, self._results if on_results else ()
+        return Perturbation(name, (*results, *overlays), kind, tuple(changed), beyond=beyond, on_results=on_results)
 
     def _change(self, kind: str, field: Field, content: Bytes) -> bool:
         """Write other values to the field; whether any bits changed."""
         view = field.buffer.view(content, field.leaf)
         values = view.flatten()
-        make = (FLOATS | INTEGERS)[kind]
+        make = _KINDS[kind]
+        if make is nearby_values and (field.leaf.enumerated or field.leaf.scalar == "bool"):
+            return False
         if make is _integers_in_range:
             make = _of_those_seen if field.leaf.enumerated else _bools if field.leaf.scalar == "bool" else make
         if isinstance(make, _Nans):
@@ -324,6 +402,17 @@ class Perturber:
 
     def _random(self, what: str) -> np.random.Generator:
         return np.random.default_rng([self._seed, zlib.crc32(what.encode())])
+
+
+def _in_groups(fields: Iterable[Field]) -> dict[str, list[Field]]:
+    groups: dict[str, list[Field]] = {}
+    for field in fields:
+        groups.setdefault(field.group, []).append(field)
+    return groups
+
+
+def _names(numbers: Iterable[NumberArgument]) -> tuple[str, ...]:
+    return tuple(number.name for number in numbers)
 
 
 def _by_value(number: NumberArgument, value: int | float) -> tuple[int, bytes]:

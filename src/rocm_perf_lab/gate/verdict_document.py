@@ -171,7 +171,8 @@ class MeasurementEvidence(StepEvidence):
         description="the ratio with another compute unit replayed for the time; null on a GPU; absent if a run failed",
     )
     other_inputs: OtherInputsSection | None = Field(
-        default=None, description="the ratio on other inputs; null if there are none; absent if a run failed"
+        default=None,
+        description="the ratio on those other inputs that gain least; null if there are none; absent if a run failed",
     )
     confidence: float | None = Field(default=None, description="of the interval, 0 to 1; absent if a run failed")
     cold_caches: bool | None = Field(

@@ -1,0 +1,87 @@
+"""Which of the cases that were tried serve for more: for times, and for the race check."""
+
+from __future__ import annotations
+
+import itertools
+import zlib
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from rocm_perf_lab.gate.perturbation import NEARBY, PREFERRED, Perturbation
+from rocm_perf_lab.gate.timed_replays import OtherInputs
+from rocm_perf_lab.gate.unproven import TriedCase
+
+_COMPARABLE = 0.5  # of the baseline's time on the captured inputs
+_AT_WORK = 0.25  # the same, below which a race is unlikely to show
+_MOST_TIMED = 4  # other inputs; each costs a replay of every candidate
+_MOST_RACED = 8  # numbers by value; each costs a replay in another order, on one host thread
+
+
+def timed_inputs(usable: Sequence[TriedCase]) -> list[OtherInputs]:
+    """Other inputs to measure time on, in which each input differs from the captured one as far as such a case is usable: a
+    kernel that knows some inputs could be fast on these alone.
+
+    usable: the captured inputs, then cases on which the baseline works. First come the captured values in other places, which
+    suit any kernel, then values nearby: of all inputs, else of one after the other.
+    """
+    chosen = [one for one in _most_like_captured(usable) if one.fields][:1]
+    seen: frozenset[str] = frozenset()
+    for tried in usable:
+        one = tried.perturbation
+        if one and _is_nearby(one) and not one.inputs <= seen and not is_too_little_work(tried, usable[0]):
+            chosen.append(one)
+            seen |= one.inputs
+    return [OtherInputs(one.name, one.overlays) for one in chosen[:_MOST_TIMED]]
+
+
+def raced_cases(usable: Sequence[TriedCase], seed: int) -> list[TriedCase]:
+    """Cases for the race check: the most similar to the captured inputs, the values nearby, and for each number by value a case
+    that changes it, drawn from the seed. A kernel could wait for other waves only where it is checked.
+
+    usable: as in timed_inputs().
+    """
+    by_name = {one.name: one for one in usable}
+    chosen = [by_name[one.name] for one in itertools.islice(_most_like_captured(usable), 1)]
+    chosen += [one for one in usable if one.name == NEARBY]
+    by_number = _by_number(usable)
+    random = np.random.default_rng([seed, zlib.crc32(b"raced")])
+    for name in random.permutation(list(by_number))[:_MOST_RACED]:
+        at_work = [one for one in by_number[name] if _share_of_time(one, usable[0]) >= _AT_WORK]
+        cases = at_work or by_number[name]
+        chosen.append(cases[int(random.integers(len(cases)))])
+    return chosen
+
+
+def _by_number(usable: Sequence[TriedCase]) -> dict[str, list[TriedCase]]:
+    """For each number by value the cases that change it alone. Sizes with which a kernel may leave its buffers are left out:
+    there it may also read LDS that nothing has written.
+    """
+    found: dict[str, list[TriedCase]] = {}
+    for tried in usable:
+        one = tried.perturbation
+        if one and len(one.numbers) == 1 and not one.fields and not one.beyond:
+            found.setdefault(one.numbers[0], []).append(tried)
+    return found
+
+
+def is_too_little_work(one: TriedCase, captured: TriedCase) -> bool:
+    """Whether the values nearby leave the baseline so little to do that a candidate's gain may not show. Other cases are not
+    meant to be timed.
+    """
+    return one.perturbation is not None and _is_nearby(one.perturbation) and _share_of_time(one, captured) < _COMPARABLE
+
+
+def _is_nearby(one: Perturbation) -> bool:
+    return one.name.startswith(NEARBY)
+
+
+def _share_of_time(one: TriedCase, captured: TriedCase) -> float:
+    """The baseline's time as a fraction of that on the captured inputs; 1 if either is unknown."""
+    time, usual = one.outcome.gpu_ms, captured.outcome.gpu_ms
+    return time / usual if time is not None and usual else 1.0
+
+
+def _most_like_captured(usable: Sequence[TriedCase]) -> Iterator[Perturbation]:
+    by_name = {one.name: one.perturbation for one in usable if one.perturbation}
+    return (by_name[name] for name in PREFERRED if name in by_name)

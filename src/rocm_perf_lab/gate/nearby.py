@@ -1,0 +1,70 @@
+"""Other numbers that leave a kernel about as much to do: near the captured ones, but not among them."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from rocm_perf_lab.gate.buffers import NumberArgument
+    from rocm_perf_lab.gate.numbers import Numbers
+
+_LARGEST_FLAG = 2  # integers up to this one select what is done more often than how much of it
+_LEAST_STEP = 4  # a vector of floats
+
+
+def nearby_values(values: Numbers, random: np.random.Generator) -> Numbers:
+    """Each number is replaced, wherever it occurs, by one between it and what lies half way to its nearest neighbour.
+
+    Order, signs, zeros and the number of equal ones remain. A kernel that looks up the answers for the values it was captured
+    with finds none for these. Integers without a gap between them remain, because all of their range was seen.
+    """
+    result = values.copy()
+    wide = values if values.dtype.kind in "iu" else values.astype(np.float64)
+    for negative in (False, True):
+        chosen = (wide < 0 if negative else wide > 0) & np.isfinite(wide)
+        seen, places = np.unique(_magnitudes(wide[chosen]), return_inverse=True)
+        if seen.size:
+            others = _closer_to_zero(seen, random)[places]
+            result[chosen] = (-others if negative else others).astype(values.dtype)
+    return result
+
+
+def _magnitudes(values: Numbers) -> Numbers:
+    if values.dtype.kind == "i":
+        return np.abs(values.astype(np.int64)).view(np.uint64)  # of the least integer as well
+    return values.astype(np.uint64) if values.dtype.kind == "u" else np.abs(values)
+
+
+def _closer_to_zero(magnitudes: Numbers, random: np.random.Generator) -> NDArray[np.uint64] | NDArray[np.float64]:
+    """magnitudes: uint64 or float64, all different, ascending."""
+    below = np.diff(magnitudes, prepend=np.zeros(1, magnitudes.dtype))
+    room = np.minimum(below, np.append(below[1:], below[-1:]))
+    if magnitudes.dtype.kind != "u":
+        closer: NDArray[np.float64] = magnitudes - room * random.uniform(0.25, 0.5, room.size)
+        return closer
+    half = room // np.uint64(2)
+    least: NDArray[np.uint64] = magnitudes - random.integers(np.minimum(half, 1), half, dtype=np.uint64, endpoint=True)
+    return least
+
+
+def nearby_number(number: NumberArgument, random: np.random.Generator) -> int | float | None:
+    """A number to pass instead; None for flags, enums and zero, with which a kernel may do something else.
+
+    Sizes become smaller by a quarter at most, since larger ones may lead out of a buffer. They remain divisible by the powers
+    of two that vectors and tiles depend on, as long as there are several sizes to draw from.
+    """
+    if isinstance(number.value, float):
+        usable = math.isfinite(number.value) and number.value != 0
+        return number.value * float(random.uniform(0.8, 0.95)) if usable else None
+    size = abs(number.value)
+    if number.values is not None or size <= _LARGEST_FLAG:
+        return None
+    most = max(1, size // 4)
+    step = 1 << min(size & -size, max(size // 32, _LEAST_STEP), most).bit_length() - 1
+    smaller = size - step * int(random.integers(1, most // step + 1))
+    return smaller if number.value > 0 else -smaller

@@ -1,0 +1,51 @@
+"""What the race check found, by kind and place: a candidate may have no race of a kind, or in a place, where the baseline has
+none.
+
+Lines of the race check name instructions, which differ between any two builds, so neither lines nor their number can be
+compared.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from rocm_perf_lab.gate.buffers import Buffer
+from rocm_perf_lab.isolate import Capture
+
+_KINDS = (  # words of native/device/exec/race_check.cpp
+    "race in LDS",
+    "race in global memory",
+    "read of LDS that nothing has written",
+    "scalar load of what the dispatch has written",
+    "is used before the load",
+    "what the write-back at",
+    "had not been waited for when the atomic at",
+)
+_ADDRESS = re.compile(r"\bat address (0x[0-9a-f]+)")
+_ACCESS = re.compile(r"\b(load|store|atomic) by wave")
+
+Kind = tuple[str, str, bool]
+"""Words, place, and whether one of the accesses is a load: stores of one value by many threads may be harmless, whereas a load
+may see what was there before.
+"""
+
+
+def new_race(before: Sequence[str], after: Sequence[str], capture: Capture, buffers: Sequence[Buffer]) -> str | None:
+    """The first of the candidate's races (`after`) of which the baseline (`before`) has none alike; None if there is none."""
+    known = {_kind(line, capture, buffers) for line in before}
+    return next((line for line in after if _kind(line, capture, buffers) not in known), None)
+
+
+def _kind(line: str, capture: Capture, buffers: Sequence[Buffer]) -> Kind:
+    words = next((words for words in _KINDS if words in line), line)
+    address = _ADDRESS.search(line)
+    place = _place(int(address[1], 16), capture, buffers) if address and words != "race in LDS" else ""
+    return words, place, "load" in _ACCESS.findall(line)
+
+
+def _place(address: int, capture: Capture, buffers: Sequence[Buffer]) -> str:
+    """The buffer, else the allocation, that holds the address."""
+    extents = [(one.name, one.address, one.size) for one in buffers]
+    extents += [(f"{start:#x}", start, size) for region in capture.regions for start, size in region.allocations]
+    return next((name for name, start, size in extents if start <= address < start + size), f"{address:#x}")

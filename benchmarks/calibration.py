@@ -163,7 +163,8 @@ def _write_errors(file: Path, unseen: Sequence[Modelled], points: Sequence[Point
     known = [one for one in unseen if limits.get(f"{one.program} {one.size}")]
     ratios = [one.modelled_us / one.recorded_us for one in known]
     found = [str(limits[f"{one.program} {one.size}"]) for one in known]
-    file.write_text(errors.written(found, [one.program for one in known], ratios))
+    before = file.read_text() if file.is_file() else ""
+    file.write_text(errors.with_limits(before, found, [one.program for one in known], ratios))
 
 
 def table(points: Sequence[Modelled]) -> Iterator[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 
 import numpy as np
@@ -12,9 +13,16 @@ _SHARE = 0.8  # of the times, that lie within the error that is given
 _HEAD = """\
 # How far modelled times were from recorded ones, by what mostly limits a kernel (analysis/model_error.py). Each program
 # was modelled with parameters that had been fitted to the others. Written by benchmarks/calibration.py --errors.
+# [differences]: of two variants of one kernel, by benchmarks/variants.py --errors.
 #
-# within: four of five times differ by at most this fraction (of the shorter of the two).
+# within: four of five times, or ratios of times, differ by at most this fraction (of the shorter or smaller of the two).
 """
+
+
+def with_limits(text: str, limits: Sequence[str], programs: Sequence[str], ratios: Sequence[float]) -> str:
+    """`text` is the file as it was: the errors by limit are replaced, and its section [differences] stays."""
+    differences = re.search(r"\n\[differences\][^\[]*", text)
+    return written(limits, programs, ratios) + (differences[0] if differences else "")
 
 
 def written(limits: Sequence[str], programs: Sequence[str], ratios: Sequence[float]) -> str:

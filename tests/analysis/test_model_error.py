@@ -57,7 +57,9 @@ def test_an_error_belongs_to_one_set_of_parameters():
 
 def test_four_of_five_are_within_the_error(errors):
     assert errors.spread([1.0, 1.1, 1 / 1.1, 1.2, 1 / 1.3]) == pytest.approx(0.2, abs=0.021)
-    text = errors.written(["latency", "launch", "latency"], ["fir", "fir", "relu"], [1.1, 1.2, 1 / 1.1])
+    before = "[limit.bandwidth]\nwithin = 0.5\n\n[differences]\nwithin = 0.7\n"
+    text = errors.with_limits(before, ["latency", "launch", "latency"], ["fir", "fir", "relu"], [1.1, 1.2, 1 / 1.1])
+    assert tomllib.loads(text)["differences"] == {"within": 0.7}
     assert tomllib.loads(text)["limit"] == {
         "latency": {"within": 0.1, "times": 2, "programs": 2},
         "launch": {"within": 0.2, "times": 1, "programs": 1},

@@ -196,7 +196,7 @@ CHEATS = {
   }
 """ + END), "application", "of the kernel's time when replayed and"),
     "writes another kernel's variable in the program alone": (
-        body(IN_THE_PROGRAM + CORE + "  if (in_the_program && row == 0) hits = 7;\n"), "application", "in the variable hits",
+        body(IN_THE_PROGRAM + CORE + "  if (in_the_program && row == 0) hits = 7;\n"), "application", "hits: baseline 0, candidate 7",
     ),
     "writes to the next allocation in the program alone": (
         body(IN_THE_PROGRAM + CORE + "  if (in_the_program && row == 0) out[1024] = 100;\n"), "application", "in 768 bytes of device memory",

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from rocm_perf_lab.gate.races import new_race
+from rocm_perf_lab.gate.races import new_race, without_unwritten_reads
 
 KERNEL = "kernel k(float*, int*): "
 BUFFERS = [SimpleNamespace(name="flags", address=0x1000, size=16), SimpleNamespace(name="out", address=0x1100, size=64)]
@@ -33,3 +33,7 @@ def test_races_of_the_baselines_kind_in_its_buffer_are_not_new(after):
 @pytest.mark.parametrize("after", [IN_LDS, UNWRITTEN, race(0x1104), race(0x1004, "store", "load"), race(0x3004), race(0x1200)])
 def test_a_race_of_another_kind_or_elsewhere_is_new_however_many_the_baseline_has(after):
     assert new_race([race(0x1000), race(0x1004), race(0x1008)], [race(0x1000), after], CAPTURE, BUFFERS) == after
+
+
+def test_reads_of_unwritten_lds_can_be_left_out():
+    assert without_unwritten_reads([UNWRITTEN, IN_LDS, race(0x1000)]) == [IN_LDS, race(0x1000)]

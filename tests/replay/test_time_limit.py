@@ -20,7 +20,7 @@ __global__ void spin(int* out, int rounds) {
 int main() {
   int* out;
   (void)hipMalloc(&out, 4096);
-  spin<<<1, 256>>>(out, 1000000);
+  spin<<<1, 256>>>(out, 10000000);
   return hipDeviceSynchronize();
 }
 """

@@ -318,8 +318,8 @@ void capture_dispatch(const Chosen& chosen, const std::function<void(const Packe
     const FileSizeSignalBlocked blocked;
     stand.emplace(chosen.packet);
     const std::string folder = new_folder();
+    record("begun", folder);  // before there is a folder, so that none is left whenever the program is killed
     capture::Writer writer(folder, settings().zstd_level);
-    record("begun", folder);
     try {
       capture_to(writer, chosen, *stand, submit);
       report("captured", "captured to " + folder);

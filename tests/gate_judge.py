@@ -7,7 +7,7 @@ import subprocess
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from rocm_perf_lab.gate.equivalence import EquivalenceOptions
+from rocm_perf_lab.gate.equivalence_options import EquivalenceOptions
 from rocm_perf_lab.gate.judge import GateOptions, Judge
 from rocm_perf_lab.gate.reader import Reader
 from rocm_perf_lab.gate.verdict import Verdict

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from rocm_perf_lab.code_object import parse
-from rocm_perf_lab.gate.equivalence import Equivalence, EquivalenceOptions
+from rocm_perf_lab.gate.equivalence import Equivalence
+from rocm_perf_lab.gate.equivalence_options import EquivalenceOptions
 from rocm_perf_lab.gate.measurement import MeasurementOptions, check_measurement
 from rocm_perf_lab.gate.verdict import StepOutcome
 from rocm_perf_lab.hip_source import read

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from gate_judge import judge_of
-from rocm_perf_lab.gate import equivalence
-from rocm_perf_lab.gate.equivalence import EquivalenceOptions
+from rocm_perf_lab.gate import comparison
+from rocm_perf_lab.gate.equivalence_options import EquivalenceOptions
 from rocm_perf_lab.gate.judge import GateOptions
 from rocm_perf_lab.gate.verdict import StepOutcome
 
@@ -145,8 +145,8 @@ def test_an_honest_change_is_accepted(judge, name):
 
 def test_a_candidate_has_so_much_time_as_the_baseline_makes_one_expect(program, monkeypatch):
     """The limit is in seconds of the wall: no count of instructions ends this loop."""
-    monkeypatch.setattr(equivalence, "_LEAST_PATIENCE_SECONDS", 5.0)
-    monkeypatch.setattr(equivalence, "_PATIENCE", 0)
+    monkeypatch.setattr(comparison, "_LEAST_PATIENCE_SECONDS", 5.0)
+    monkeypatch.setattr(comparison, "_PATIENCE", 0)
     tried = EquivalenceOptions(device="gfx942", instruction_limit=10**13, seed=1)
     options = GateOptions(equivalence=tried, measured=False)
     began = time.monotonic()

@@ -19,7 +19,8 @@ from rocm_perf_lab.errors import RocmPerfError, SourceError
 from rocm_perf_lab.gate import application, code_object_check, elsewhere, equivalence, measurement, source_check
 from rocm_perf_lab.gate.claim import Claim
 from rocm_perf_lab.gate.code_object_check import Image, ResourceLimits, check_code_object, instances
-from rocm_perf_lab.gate.equivalence import Equivalence, EquivalenceOptions
+from rocm_perf_lab.gate.equivalence import Equivalence
+from rocm_perf_lab.gate.equivalence_options import EquivalenceOptions
 from rocm_perf_lab.gate.expanded import Expanded
 from rocm_perf_lab.gate.measurement import MeasurementOptions, check_measurement
 from rocm_perf_lab.gate.promises import NONE, Promises, broken_in_capture

@@ -199,7 +199,7 @@ class HipBackend:
             yield _AllInstances(judges, unjudged)
 
     def _gate_options(self, target: Target) -> GateOptions:
-        from rocm_perf_lab.gate.equivalence import EquivalenceOptions
+        from rocm_perf_lab.gate.equivalence_options import EquivalenceOptions
         from rocm_perf_lab.gate.judge import GateOptions
         from rocm_perf_lab.gate.measurement import MeasurementOptions
 

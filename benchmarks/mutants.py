@@ -1,0 +1,170 @@
+"""How many single-line mutants of the source the tests catch, without recordings.
+
+    python benchmarks/mutants.py CLONE [--count N] [--seed N] [--packages NAME...] [--jobs N]
+
+CLONE: a clone of the repository in which `./dev build` has run and that nothing else uses: its files are changed in place, one
+line at a time, and restored. Mutations are cosmic-ray's (pip install cosmic-ray): another operator or comparison, another
+number, `not` and `break` added or removed, a decorator removed. Lines are drawn from all lines that have any, whatever their
+file; what changes only an annotation or leaves the syntax tree equal is no mutant.
+
+For each mutant the tests run that mirror its package, those named after its file first, then those of the command line and of
+the report. A mutant that passes all of them may still be caught by the rest of the suite, so the share printed is a lower bound.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import difflib
+import os
+import random
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+PACKAGES = ("analysis", "arch", "report", "gate", "autotune", "rocpd")
+ALSO = ("tests/report", "tests/cli")  # print what the packages find
+SECONDS = 900.0  # for one round of tests; a mutant that makes them endless is caught
+
+
+@dataclass(frozen=True)
+class Mutant:
+    file: Path  # relative to the clone
+    line: int
+    original: str
+    text: str  # the whole file
+
+    def __str__(self) -> str:
+        lines = difflib.unified_diff(self.original.splitlines(), self.text.splitlines(), lineterm="", n=0)
+        changed = [line for line in lines if line[0] in "+-" and line[:3] not in ("+++", "---")]
+        return f"{self.file}:{self.line}\n" + "\n".join(f"    {line}" for line in changed)
+
+
+def main() -> None:
+    given = _arguments()
+    clone = given.clone.resolve()
+    if subprocess.run(["git", "status", "--porcelain"], cwd=clone, capture_output=True, check=True).stdout:
+        sys.exit(f"{clone} has changes that are not committed: give a clone that nothing else uses")
+    drawn = list(_drawn(clone, given.packages, given.count, random.Random(given.seed)))
+    caught = 0
+    for number, mutant in enumerate(drawn, 1):
+        began = time.monotonic()
+        by = _caught_by(clone, mutant, given.jobs)
+        caught += by is not None
+        print(f"{number}: {mutant}\n  {f'caught by {by}' if by else 'SURVIVED'} ({time.monotonic() - began:.0f} s)", flush=True)
+    print(f"{caught} of {len(drawn)} mutants were caught")
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("clone", type=Path)
+    parser.add_argument("--count", type=int, default=100)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--packages", nargs="+", default=PACKAGES)
+    parser.add_argument("--jobs", type=int, default=2, help="test processes")
+    return parser.parse_args()
+
+
+def _drawn(clone: Path, packages: list[str], count: int, chance: random.Random) -> Iterator[Mutant]:
+    """Mutants of `count` different lines."""
+    files = [path for name in packages for path in sorted((clone / "src/rocm_perf_lab" / name).rglob("*.py"))]
+    candidates: dict[tuple[Path, int], list[tuple[str, int]]] = {}
+    for path in files:
+        for operator, occurrence, line in _mutations(path.read_text()):
+            candidates.setdefault((path, line), []).append((operator, occurrence))
+    places = sorted(candidates)
+    chance.shuffle(places)
+    made = (_one_of(clone, *place, candidates[place], chance) for place in places)
+    yield from [mutant for mutant, _ in zip((one for one in made if one), range(count), strict=False)]
+
+
+def _mutations(text: str) -> Iterator[tuple[str, int, int]]:
+    """Each possible mutation of a file: operator, its occurrence in the file, line."""
+    from cosmic_ray import plugins
+    from cosmic_ray.ast import ast_nodes, get_ast
+
+    tree = get_ast(text)
+    for name in (one for one in plugins.operator_names() if not plugins.get_operator(one).arguments()):
+        operator = plugins.get_operator(name)()
+        occurrence = 0
+        for node in ast_nodes(tree):
+            for (line, _column), _end in operator.mutation_positions(node):
+                yield name, occurrence, line
+                occurrence += 1
+
+
+def _one_of(clone: Path, path: Path, line: int, mutations: list[tuple[str, int]], chance: random.Random) -> Mutant | None:
+    from cosmic_ray import mutating, plugins
+
+    original = path.read_text()
+    for name, occurrence in chance.sample(mutations, len(mutations)):
+        text = mutating.mutate_code(original, plugins.get_operator(name)(), occurrence)
+        if text and _meaning(text) not in (None, _meaning(original)):
+            return Mutant(path.relative_to(clone), line, original, text)
+    return None
+
+
+def _meaning(text: str) -> str | None:
+    """The syntax tree without annotations, which are never evaluated; None for no valid syntax."""
+    try:
+        tree = ast.parse(text)
+    except SyntaxError:
+        return None
+    for node in ast.walk(tree):
+        if isinstance(node, ast.arg):
+            node.annotation = None
+        elif isinstance(node, ast.FunctionDef):
+            node.returns = None
+        elif isinstance(node, ast.AnnAssign):
+            node.annotation = ast.Constant(None)
+    return ast.dump(tree)
+
+
+def _caught_by(clone: Path, mutant: Mutant, jobs: int) -> str | None:
+    """The first failing test, or why the tests did not run through; None if all pass."""
+    path = clone / mutant.file
+    path.write_text(mutant.text)
+    try:
+        for tests in _rounds(clone, mutant.file):
+            if by := _failing(clone, tests, jobs):
+                return by
+        return None
+    finally:
+        path.write_text(mutant.original)
+
+
+def _rounds(clone: Path, file: Path) -> Iterator[list[str]]:
+    package = Path("tests", *file.parts[2:-1])
+    while package != Path("tests") and not (clone / package).is_dir():
+        package = package.parent
+    own = sorted((clone / package).rglob(f"test_*{file.stem}*.py"))
+    if own:
+        yield [str(one.relative_to(clone)) for one in own]
+    top = Path(*package.parts[:2])
+    yield [str(top)]
+    if rest := [one for one in ALSO if one != str(top)]:
+        yield rest
+
+
+def _failing(clone: Path, tests: list[str], jobs: int) -> str | None:
+    command = ["./dev", "run", "python", "-m", "pytest", "-x", "-q", "-n", str(jobs), "--dist", "loadfile", *tests]
+    environment = {name: value for name, value in os.environ.items() if name != "RPL_SHARED"}
+    with subprocess.Popen(
+        command, cwd=clone, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True
+    ) as process:
+        try:
+            output, _ = process.communicate(timeout=SECONDS)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, 9)
+            return f"no end within {SECONDS:g} s"
+    if process.returncode in (0, 5):  # 5: no test was selected
+        return None
+    failed = [line for line in output.splitlines() if line.startswith(("FAILED", "ERROR"))]
+    return failed[0].split(" - ")[0] if failed else f"pytest's exit code {process.returncode}"
+
+
+if __name__ == "__main__":
+    main()

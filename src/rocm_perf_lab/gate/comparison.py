@@ -1,0 +1,69 @@
+"""Compares the memory that a candidate leaves on all cases with the baseline's."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from rocm_perf_lab.errors import UnfitCodeError
+from rocm_perf_lab.gate.complaint import Complaint
+from rocm_perf_lab.gate.outputs import Outputs, difference
+from rocm_perf_lab.gate.reference import Reference
+from rocm_perf_lab.gate.unproven import TriedCase
+from rocm_perf_lab.replay import CaseOutcome
+
+_PATIENCE, _LEAST_PATIENCE_SECONDS = 20, 90.0  # a candidate may take this multiple of the baseline's wall time
+
+
+def wrong_memory(reference: Reference, candidate: Path | None, found: dict[str, str]) -> Complaint | None:
+    """What is wrong with the memory that the candidate leaves on all cases; None if nothing is.
+
+    candidate: its code object; None if it is the captured one. found: receives the outcome of each case.
+    """
+    left = reference.tried
+    while left:
+        found |= {one.name: "dropped: the baseline itself fails on it" for one in left if one.outcome.failure}
+        dropped: list[TriedCase] = []
+        if complaint := _wrong_on(reference, [one for one in left if not one.outcome.failure], candidate, found, dropped):
+            return complaint
+        left = [part for one in dropped for part in reference.parts_of(one)]
+    return None
+
+
+def _wrong_on(
+    reference: Reference,
+    tried: Sequence[TriedCase],
+    candidate: Path | None,
+    found: dict[str, str],
+    dropped: list[TriedCase],
+) -> Complaint | None:
+    """The same on these cases. dropped: receives the cases that are not held against the candidate."""
+    if not tried:
+        return None
+    with tempfile.TemporaryDirectory(dir=reference.folder) as folder:
+        try:
+            allowed = max(_LEAST_PATIENCE_SECONDS, _PATIENCE * reference.seconds * len(tried))
+            cases = [one.case for one in tried]
+            outcomes = reference.replay(cases, Path(folder), candidate, seconds=allowed)
+        except UnfitCodeError as error:
+            return Complaint(error.what)
+        for one, outcome in zip(tried, outcomes, strict=True):
+            complaint = _compared(reference, one, outcome)
+            if complaint and (why := reference.why_unfit(one, outcome)):
+                found[one.name] = why
+                dropped.append(one)
+                continue
+            found[one.name] = "differs" if complaint else "equal"
+            if complaint:
+                return Complaint(f"on {one.name}: {complaint.reason}", complaint.difference, one.name)
+    return None
+
+
+def _compared(reference: Reference, one: TriedCase, outcome: CaseOutcome) -> Complaint | None:
+    if outcome.failure:  # leave out the capture's path, which means nothing to a proposer
+        return Complaint(outcome.failure.removeprefix(f"{reference.capture.path}: "))
+    expected, found = Outputs(one.outcome.dump), Outputs(outcome.dump)
+    if apart := difference(expected, found, reference.arguments.buffers, reference.ulps):
+        return Complaint(apart.reason, apart.where)
+    return None

@@ -1,0 +1,28 @@
+"""What is wrong with a candidate's results."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from rocm_perf_lab.gate.verdict_document import DifferenceSection
+
+
+@dataclass(frozen=True)
+class Complaint:
+    """reason: for people. difference: where memory differs in the named case; stores: where it stores to memory
+    that the baseline does not write.
+    """
+
+    reason: str
+    difference: DifferenceSection | None = None
+    case: str | None = None
+    stores: DifferenceSection | None = None
+
+    @property
+    def evidence(self) -> dict[str, object]:
+        """Values for fields of EquivalenceEvidence."""
+        found: dict[str, object] = {} if self.difference is None else {"difference": self.difference}
+        found |= {} if self.case is None else {"case": self.case}
+        one = self.stores
+        places = ("parameter", "address", "stored_bytes")
+        return found | ({} if one is None else {name: getattr(one, name) for name in places})

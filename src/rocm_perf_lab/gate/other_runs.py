@@ -1,0 +1,139 @@
+"""Runs that only the software device supports: other orders of workgroups and waves with a check for unordered accesses, and
+chosen initial contents of registers, LDS and private memory.
+"""
+
+from __future__ import annotations
+
+import tempfile
+import threading
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from rocm_perf_lab.collect import device as devices
+from rocm_perf_lab.gate import seeds
+from rocm_perf_lab.gate.buffers import Buffer
+from rocm_perf_lab.gate.checked_replay import is_modelled
+from rocm_perf_lab.gate.chosen_cases import raced_cases
+from rocm_perf_lab.gate.complaint import Complaint
+from rocm_perf_lab.gate.equivalence_options import EquivalenceOptions
+from rocm_perf_lab.gate.outputs import Outputs, difference
+from rocm_perf_lab.gate.races import new_race, without_unwritten_reads
+from rocm_perf_lab.gate.reference import DEPENDS_ON_ORDER, Reference, succeeded
+from rocm_perf_lab.gate.stores import stores_elsewhere
+from rocm_perf_lab.gate.unproven import TriedCase
+from rocm_perf_lab.replay import Case, CaseOutcome
+
+_USUAL_ORDER = "the usual order"
+_OTHER_VALUES, _HELD_BEFORE = "other values in registers and LDS", "what registers and LDS held before"
+
+
+@dataclass(frozen=True)
+class _Run:
+    """A run of the software device. like: the same inputs in the usual run."""
+
+    like: TriedCase
+    case: Case
+
+    @property
+    def on_captured_inputs(self) -> bool:
+        return self.like.perturbation is None
+
+
+class OtherRuns:
+    """Judges candidates by other runs with one capture's inputs. judge() may run in several threads at once."""
+
+    def __init__(self, reference: Reference, options: EquivalenceOptions):
+        self._reference, self._options = reference, options
+        self._runs: dict[str, _Run] = {}  # by name
+        self._baseline: dict[str, CaseOutcome] = {}  # by the same names
+        self._making = threading.Lock()
+
+    def judge(self, candidate: Path, found: dict[str, str]) -> Complaint | None:
+        """What is wrong with a candidate; None if nothing is. candidate: its code object. found: receives the outcomes."""
+        if self._options.level != "full" or not is_modelled(self._reference.capture):
+            return None
+        with self._making:
+            if not self._baseline:
+                self._runs = dict(self._chosen())
+                self._baseline = self._outcomes(self._reference.baseline, ulps=0)
+                for name, run in self._runs.items():
+                    if run.on_captured_inputs:
+                        succeeded(self._baseline[name])
+        results = self._outcomes(candidate, self._options.ulps)
+        complaints = (self._judge_run(name, results[name], found) for name in self._runs)
+        return next((complaint for complaint in complaints if complaint), None)
+
+    def _chosen(self) -> Iterator[tuple[str, _Run]]:
+        """The other runs. A kernel must not be able to hide a race by recognising the order, or by racing only on
+        other inputs. With these, LDS holds other words at first, since reads of it are no complaint there.
+        """
+        captured = self._reference.tried[0]
+        other_values = f"{devices.INITIAL_VALUES}={seeds.other_values(self._options.seed)}"
+        yield _OTHER_VALUES, _observed(captured, (other_values,))
+        yield _USUAL_ORDER, _observed(captured, (f"race-check={seeds.USUAL_ORDER}",))
+        orders = len(self._options.orders)
+        others = raced_cases(list(self._reference.usable()), self._options.seed) if orders else []
+        for turn, (order, options) in enumerate(self._reference.in_orders(orders + len(others))):
+            one = captured if turn < orders else others[turn - orders]
+            if one is captured:
+                yield order, _observed(one, options)
+            else:
+                yield f"{order}, {one.name}", _observed(one, (*options, other_values))
+
+    def _outcomes(self, code: Path | None, ulps: int) -> dict[str, CaseOutcome]:
+        """The outcomes by name; `equal` tells whether memory is as after the baseline's usual run with these inputs."""
+        runs, buffers = self._runs, self._reference.arguments.buffers
+        with tempfile.TemporaryDirectory(dir=self._reference.folder) as folder:
+            outcomes = self._reference.replay([run.case for run in runs.values()], Path(folder), code)
+            return {
+                name: outcome if outcome.failure else replace(outcome, equal=_same(run.like.outcome, outcome, buffers, ulps))
+                for (name, run), outcome in zip(runs.items(), outcomes, strict=True)
+            }
+
+    def _judge_run(self, name: str, result: CaseOutcome, found: dict[str, str]) -> Complaint | None:
+        run, baseline, buffers = self._runs[name], self._baseline[name], self._reference.arguments.buffers
+        if baseline.failure:
+            found[name] = "dropped: the baseline itself fails on it"
+            return None
+        if result.failure:
+            found[name] = "failed"
+            how = f"with {_OTHER_VALUES}" if name == _OTHER_VALUES else f"when workgroups run in {name}"
+            return Complaint(f"it fails {how}: {result.failure}")
+        found[name] = "equal" if run.on_captured_inputs else "no race"
+        alike = [self._baseline[other].races for other, one in self._runs.items() if one.like is run.like]
+        races = result.races if run.on_captured_inputs else without_unwritten_reads(result.races)
+        if race := new_race([line for lines in alike for line in lines], races, self._reference.capture, buffers):
+            found[name] = "race"
+            return Complaint(f"it races: {race}")
+        if elsewhere := stores_elsewhere(baseline.written, result.written, buffers):
+            found[name] = "stores elsewhere"
+            return Complaint(elsewhere.reason, stores=elsewhere.where)
+        return None if result.equal else self._judge_result(name, found)
+
+    def _judge_result(self, name: str, found: dict[str, str]) -> Complaint | None:
+        """What is wrong with a candidate whose result is another one in this run."""
+        run, baseline = self._runs[name], self._baseline[name]
+        if name == _OTHER_VALUES and not baseline.equal:
+            found[name] = f"dropped: the baseline itself depends on {_HELD_BEFORE}"
+            return None
+        varies = not baseline.equal or self._reference.unfit.get(run.like.name) is not None
+        if varies and (baseline.races or self._options.ulps or not run.on_captured_inputs):
+            found[name] = DEPENDS_ON_ORDER
+            return None
+        found[name] = "differs"
+        if varies:
+            return Complaint(
+                "its result depends on the order of workgroups or waves, as the baseline's does: allow a tolerance with --ulps"
+            )
+        where = "" if run.on_captured_inputs else f"on {run.like.name}: "
+        order = "" if name == _OTHER_VALUES else "the order of workgroups or waves, or on "
+        return Complaint(f"{where}its result depends on {order}{_HELD_BEFORE}")
+
+
+def _observed(like: TriedCase, options: tuple[str, ...]) -> _Run:
+    return _Run(like, replace(like.case, device_options=options, compare=False, findings=True))
+
+
+def _same(expected: CaseOutcome, found: CaseOutcome, buffers: Sequence[Buffer], ulps: int) -> bool:
+    return difference(Outputs(expected.dump), Outputs(found.dump), buffers, ulps) is None

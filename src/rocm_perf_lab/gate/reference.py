@@ -1,0 +1,204 @@
+"""The baseline's results on one capture, for the captured and for other inputs; made once and used for all candidates."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import tempfile
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from rocm_perf_lab.collect import device as devices
+from rocm_perf_lab.errors import ReplayFailedError
+from rocm_perf_lab.gate import seeds
+from rocm_perf_lab.gate.buffers import Arguments, Unknown
+from rocm_perf_lab.gate.checked_replay import is_modelled, write_check
+from rocm_perf_lab.gate.chosen_cases import is_too_little_work
+from rocm_perf_lab.gate.equivalence_options import EquivalenceOptions
+from rocm_perf_lab.gate.outputs import Outputs, difference, same_but_for
+from rocm_perf_lab.gate.perturbation import FIRST, Perturbation, Perturber
+from rocm_perf_lab.gate.unproven import TriedCase, unproven_in
+from rocm_perf_lab.isolate import Capture
+from rocm_perf_lab.replay import Case, CaseOutcome, replay_cases
+
+POISONS = (0xA5, 0xFF)  # the second is a NaN in every floating-point type
+DEPENDS_ON_ORDER = "dropped: the baseline itself depends on the order of workgroups on it"
+_CAPTURED = "captured inputs"
+_AGAIN = 2  # further runs of the baseline on a GPU, to see whether its result is reproducible
+
+
+class Reference:
+    """One capture with the baseline's result for every case. Its methods may be called from several threads at once.
+
+    tried: the cases, first the captured inputs. unfit: for each case on which a candidate differed, why the baseline's own
+    result is not the only right one there; None if it is. seconds: largest wall time of a case, averaged over the cases run
+    together.
+    """
+
+    def __init__(
+        self, capture: Capture, arguments: Arguments, options: EquivalenceOptions, folder: Path, baseline: Path | None = None
+    ):
+        """folder: keeps the results. baseline: the baseline's code object; None if it is the captured one."""
+        self.capture, self.arguments, self.baseline, self.folder = capture, arguments, baseline, folder
+        self.ulps = options.ulps
+        self.unfit: dict[str, str | None] = {}
+        self.seconds = 0.0
+        self._options = options
+        self._perturber = Perturber(capture, arguments, options.seed)
+        self._parts: dict[str, list[TriedCase]] = {}  # for each dropped case, those that replace it
+        self._making = threading.Lock()
+        self.tried = self._tried(self._cases())
+        for unfit in [one for one in self.tried if one.outcome.failure or is_too_little_work(one, self.tried[0])]:
+            self.tried += self._parts_of(unfit)
+
+    def replay(self, cases: Sequence[Case], folder: Path, code: Path | None, seconds: float | None = None) -> list[CaseOutcome]:
+        """Replay cases with this step's options. code: the code object; None for the captured one. seconds: wall time allowed
+        for all cases together.
+        """
+        return replay_with(self._options, self.capture, cases, folder, code, seconds)
+
+    def why_unfit(self, one: TriedCase, outcome: CaseOutcome) -> str | None:
+        """Why a candidate's outcome on a case of other inputs is not held against it; None if it is.
+
+        With indices and sizes that the program never uses, the baseline may read outside its buffers, or several workgroups
+        write to the same place; then no result is the right one. This is checked only if a candidate differs. A failure counts
+        unless the baseline leaves its buffers. Captured inputs are never dropped.
+        """
+        if one.perturbation is None:
+            return None
+        if one.name not in self.unfit:
+            self.unfit[one.name] = self._reason_unfit(one, one.perturbation)
+        why = self.unfit[one.name]
+        return None if outcome.failure and why == DEPENDS_ON_ORDER else why
+
+    def parts_of(self, whole: TriedCase) -> list[TriedCase]:
+        """The cases that replace one for which why_unfit() gave a reason."""
+        with self._making:
+            if whole.name not in self._parts:
+                self._parts[whole.name] = self._parts_of(whole)
+        return self._parts[whole.name]
+
+    def usable(self) -> Iterator[TriedCase]:
+        """All cases on which the baseline works and, as far as is known, gives the only right result; with the captured inputs
+        first.
+        """
+        for one in (*self.tried, *(part for parts in self._parts.values() for part in parts)):
+            if not one.outcome.failure and self.unfit.get(one.name) is None:
+                yield one
+
+    def unproven(self, found: dict[str, str]) -> Iterator[Unknown]:
+        tried = [*self.tried, *(part for parts in self._parts.values() for part in parts)]
+        return unproven_in(self.capture, self.arguments, self._perturber.fields, tried, found)
+
+    def in_orders(self, runs: int) -> list[tuple[str, tuple[str, ...]]]:
+        """Names of other orders, which take turns, and options of the software device for so many runs.
+
+        Neighbouring runs have different options: within one life of the device, a pair of instructions is reported only once.
+        """
+        fills = seeds.initial_values(self._options.seed, runs)
+        return [
+            (f"order {seed}", (f"race-check={seed}", f"{devices.INITIAL_VALUES}={fill}"))
+            for seed, fill in zip(itertools.cycle(self._options.orders), fills, strict=False)
+        ]
+
+    def _other_orders(self) -> list[tuple[str, ...]]:
+        """Options of the software device for each run; a GPU needs none, since its order varies between runs anyway."""
+        if not is_modelled(self.capture):
+            return [()] * _AGAIN
+        return [options for _, options in self.in_orders(len(self._options.orders))]
+
+    def _cases(self) -> list[tuple[str, Case, Perturbation | None]]:
+        cases: list[tuple[str, Case, Perturbation | None]] = [(_CAPTURED, Case(compare=True), None)]
+        for poison in POISONS:
+            cases.append((f"{_CAPTURED}, outputs filled with {poison:#04x}", Case(poison=poison), None))
+        for number, other in enumerate(self._perturber.all()):
+            if self._options.level == "full" or other.name in FIRST:
+                cases.append((other.name, _case(other, number), other))
+        return cases
+
+    def _tried(self, cases: Sequence[tuple[str, Case, Perturbation | None]]) -> list[TriedCase]:
+        """The cases with the baseline's results."""
+        if not cases:
+            return []
+        folder = Path(tempfile.mkdtemp(dir=self.folder))
+        began = time.monotonic()
+        outcomes = self.replay([case for _, case, _ in cases], folder, self.baseline)
+        self.seconds = max(self.seconds, (time.monotonic() - began) / len(cases))
+        return [TriedCase(*case, outcome) for case, outcome in zip(cases, outcomes, strict=True)]
+
+    def _parts_of(self, whole: TriedCase) -> list[TriedCase]:
+        """The cases that replace a dropped one: the same perturbation, applied to one parameter at a time."""
+        parts = self._perturber.parts(whole.perturbation) if whole.perturbation else []
+        return self._tried([(one.name, _case(one, number), one) for number, one in enumerate(parts)])
+
+    def _reason_unfit(self, one: TriedCase, other: Perturbation) -> str | None:
+        if self._reads_around(one):
+            return "dropped: the baseline itself depends on what lies outside its buffers on it"
+        in_orders = [replace(one.case, device_options=more) for more in self._other_orders()]
+        if any(self._differs_again(case, one) for case in in_orders):
+            return DEPENDS_ON_ORDER
+        return DEPENDS_ON_ORDER if other.beyond and self._reads_what_it_writes(one) else None
+
+    def _reads_what_it_writes(self, one: TriedCase) -> bool:
+        """Whether the baseline's result on a case depends on the previous contents of its outputs, as when it reads past the
+        end of an input.
+        """
+        others = (poison for poison in (None, *POISONS) if poison != one.case.poison)
+        return any(self._differs_again(replace(one.case, poison=poison), one) for poison in others)
+
+    def _reads_around(self, one: TriedCase) -> bool:
+        """Whether the baseline gives other results, or fails, with other bytes around its buffers."""
+        around = self._perturber.around
+        with self._again(replace(one.case, overlays=(*one.case.overlays, *around))) as again:
+            return again is None or not same_but_for(around, Outputs(one.outcome.dump), again)
+
+    def _differs_again(self, case: Case, one: TriedCase) -> bool:
+        with self._again(case) as again:
+            return again is not None and difference(Outputs(one.outcome.dump), again, [], self.ulps) is not None
+
+    @contextlib.contextmanager
+    def _again(self, case: Case) -> Iterator[Outputs | None]:
+        """What the baseline leaves in another run; None if it fails."""
+        with tempfile.TemporaryDirectory(dir=self.folder) as folder:
+            (outcome,) = self.replay([case], Path(folder), self.baseline)
+            yield None if outcome.failure else Outputs(outcome.dump)
+
+
+def replay_with(
+    options: EquivalenceOptions,
+    capture: Capture,
+    cases: Sequence[Case],
+    folder: Path,
+    code: Path | None = None,
+    seconds: float | None = None,
+) -> list[CaseOutcome]:
+    """See Reference.replay()."""
+    limit = [f"kernel-limit={options.instruction_limit}"] if is_modelled(capture) else []
+    return replay_cases(
+        capture,
+        cases,
+        folder,
+        hsaco=code,
+        timeout=options.timeout,
+        device=options.device,
+        device_options=[*limit, *write_check(capture)],
+        view=options.view,
+        seconds=seconds,
+    )
+
+
+def succeeded(outcome: CaseOutcome) -> CaseOutcome:
+    """The outcome of a case on which the baseline must not fail. Raises ReplayFailedError if it did."""
+    if outcome.failure:
+        raise ReplayFailedError(outcome.failure, "see docs/REPLAY.md")
+    return outcome
+
+
+def _case(other: Perturbation, number: int) -> Case:
+    """The outputs are alternately left as they were and poisoned: only the former gives other values to a buffer that is both
+    input and output.
+    """
+    return Case(other.overlays, None if other.on_results else (None, *POISONS)[number % (1 + len(POISONS))])

@@ -7,8 +7,9 @@ line at a time, and restored. Mutations are cosmic-ray's (pip install cosmic-ray
 number, `not` and `break` added or removed, a decorator removed. Lines are drawn from all lines that have any, whatever their
 file; what changes only an annotation or leaves the syntax tree equal is no mutant.
 
-For each mutant the tests run that mirror its package, those named after its file first, then those of the command line and of
-the report. A mutant that passes all of them may still be caught by the rest of the suite, so the share printed is a lower bound.
+For each mutant the tests run that mirror its package (those named after its file first), then those of the command line and
+of the report. A mutant that passes all of them may still be caught by the rest of the suite, so the share printed is a lower
+bound.
 """
 
 from __future__ import annotations
@@ -45,6 +46,9 @@ class Mutant:
 
 def main() -> None:
     given = _arguments()
+    if given.clone is None:
+        print("no clone to change files in: name one")
+        return
     clone = given.clone.resolve()
     if subprocess.run(["git", "status", "--porcelain"], cwd=clone, capture_output=True, check=True).stdout:
         sys.exit(f"{clone} has changes that are not committed: give a clone that nothing else uses")
@@ -60,7 +64,7 @@ def main() -> None:
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("clone", type=Path)
+    parser.add_argument("clone", type=Path, nargs="?")
     parser.add_argument("--count", type=int, default=100)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--packages", nargs="+", default=PACKAGES)

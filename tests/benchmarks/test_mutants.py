@@ -1,0 +1,42 @@
+"""What counts as a mutant, and which tests have to catch it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import mutants
+import pytest
+
+REPOSITORY = Path(__file__).parents[2]
+TEXT = "def least(a: int | None, b: int) -> int:\n    limit: int | None = 0\n    return min(a, b) if a else limit\n"
+
+
+@pytest.mark.parametrize(
+    "before, after, is_mutant",
+    [("int | None, b", "int & None, b", False), ("limit: int | None", "limit: int - None", False), ("if a", "if not a", True), ("= 0", "= 1", True)],
+)  # fmt: skip
+def test_annotations_are_no_mutants(before: str, after: str, is_mutant: bool) -> None:
+    assert TEXT.count(before) == 1
+    assert (mutants._meaning(TEXT) != mutants._meaning(TEXT.replace(before, after))) == is_mutant
+
+
+def test_text_that_is_no_python_is_no_mutant() -> None:
+    assert mutants._meaning("return return") is None
+
+
+@pytest.mark.parametrize(
+    "file, expected",
+    [
+        ("gate/races.py", [["tests/gate/test_races.py"], ["tests/gate"], ["tests/report", "tests/cli"]]),
+        ("report/schema.py", [["tests/report"], ["tests/cli"]]),
+        ("analysis/thread_trace/sums.py", [["tests/analysis"], ["tests/report", "tests/cli"]]),
+    ],
+)
+def test_own_tests_come_first(file: str, expected: list[list[str]]) -> None:
+    rounds = list(mutants._rounds(REPOSITORY, Path("src/rocm_perf_lab") / file))
+    assert rounds == expected
+
+
+def test_a_mutant_shows_the_lines_that_it_changes() -> None:
+    one = mutants.Mutant(Path("a.py"), 3, TEXT, TEXT.replace("if a", "if not a"))
+    assert str(one) == "a.py:3\n    -    return min(a, b) if a else limit\n    +    return min(a, b) if not a else limit"

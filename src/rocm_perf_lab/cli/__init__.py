@@ -133,8 +133,23 @@ def _defect(error: Exception) -> RocmPerfError:
 
 
 def _usage_error(error: click.UsageError) -> UsageError:
-    help_of = f"rocm-perf {error.ctx.info_name}" if error.ctx and error.ctx.parent else "rocm-perf"
-    return UsageError(error.format_message().rstrip("."), f"`{help_of} --help` lists what it takes")
+    context = error.ctx
+    help_of = f"rocm-perf {context.info_name}" if context and context.parent else "rocm-perf"
+    what = error.format_message().rstrip(".")
+    if isinstance(error, click.NoSuchOption):
+        if context and context.parent and isinstance(context.command, click.Group):
+            what += f": options come after one of {', '.join(context.command.list_commands(context))}"
+        elif not _is_likely(error):
+            what = f"No such option {error.option_name!r}"
+    return UsageError(what, f"`{help_of} --help` lists what it takes")
+
+
+def _is_likely(error: click.NoSuchOption) -> bool:
+    """Whether what click suggests, counting the dashes as letters, is what was meant."""
+    import difflib
+
+    names = [name.lstrip("-") for name in error.possibilities or ()]
+    return bool(difflib.get_close_matches(error.option_name.lstrip("-"), names))
 
 
 def _fail(error: RocmPerfError) -> int:

@@ -13,8 +13,13 @@ TEXT = "def least(a: int | None, b: int) -> int:\n    limit: int | None = 0\n   
 
 @pytest.mark.parametrize(
     "before, after, is_mutant",
-    [("int | None, b", "int & None, b", False), ("limit: int | None", "limit: int - None", False), ("if a", "if not a", True), ("= 0", "= 1", True)],
-)  # fmt: skip
+    [
+        ("int | None, b", "int & None, b", False),
+        ("limit: int | None", "limit: int - None", False),
+        ("if a", "if not a", True),
+        ("= 0", "= 1", True),
+    ],
+)
 def test_annotations_are_no_mutants(before: str, after: str, is_mutant: bool) -> None:
     assert TEXT.count(before) == 1
     assert (mutants._meaning(TEXT) != mutants._meaning(TEXT.replace(before, after))) == is_mutant

@@ -92,7 +92,12 @@ def corrected(found: Table, group: Group, empty_us: float) -> Table:
 
 def _run(binary: Path, group: Group) -> Table:
     print(f"{group.folder}: {binary.name}", file=sys.stderr, flush=True)
-    done = subprocess.run(["rocm-perf", "run", "--device", "gfx942", binary], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        ["rocm-perf", "run", "--device", "gfx942", "--device-option", "sustained", binary],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     return group.read(done.stdout)
 
 

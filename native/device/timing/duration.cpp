@@ -6,6 +6,7 @@
 
 #include "timing/beyond_l2.h"
 #include "timing/cu_simulator.h"
+#include "timing/power.h"
 #include "timing_parameters.inc.h"
 
 namespace rpd {
@@ -186,17 +187,23 @@ uint64_t memory_cycles(const MemoryCounts& device, const MallHits& hits) {
   return std::max(fabric, static_cast<uint64_t>(std::ceil(to_hbm / hbm)));
 }
 
-// No dispatch is faster than its traffic at full bandwidth, its atomics on one block, or the busiest unit of any CU. The waves'
-// own clocks are no such limit: they know only in part what the Infinity Cache answers.
+// The busy time of the busiest unit of any CU or L2.
+uint64_t core_cycles(const std::vector<XcdWork>& xcds) {
+  uint64_t most = 0;
+  for (const XcdWork& xcd : xcds) {
+    most = std::max({most, xcd.memory->l2_read_bytes() / parameter::l2_read_bytes_per_cycle,
+                     xcd.memory->l2_write_bytes() / parameter::l2_write_bytes_per_cycle});
+    for (const CuWork& cu : *xcd.cus) most = std::max(most, cu.units.longest());
+  }
+  return most;
+}
+
+// No dispatch is faster than its traffic at full bandwidth, its atomics on one block, or its busiest unit. The waves' own
+// clocks are no such limit: they know only in part what the Infinity Cache answers.
 uint64_t least_cycles(const std::vector<XcdWork>& xcds, const MallHits& hits, uint64_t contended) {
   const MemoryCounts device = counts_of(xcds);
-  uint64_t least = std::max(contended, cycles_for(device.host_bytes(), per_cycle(parameter::host_link_gbps)));
-  for (const XcdWork& xcd : xcds) {
-    least = std::max({least, xcd.memory->l2_read_bytes() / parameter::l2_read_bytes_per_cycle,
-                      xcd.memory->l2_write_bytes() / parameter::l2_write_bytes_per_cycle});
-    for (const CuWork& cu : *xcd.cus) least = std::max(least, cu.units.longest());
-  }
-  return std::max(least, memory_cycles(device, hits));
+  return std::max({contended, cycles_for(device.host_bytes(), per_cycle(parameter::host_link_gbps)), core_cycles(xcds),
+                   memory_cycles(device, hits)});
 }
 
 // Total cycles of all reads beyond the L2s: the replayed average for reads of the same kind, the bare latency for others.
@@ -212,13 +219,49 @@ double memory_read_cycles(const std::vector<XcdWork>& xcds, const CuOutcome& out
 
 uint64_t scaled(uint64_t cycles, double factor) { return static_cast<uint64_t>(static_cast<double>(cycles) * factor); }
 
+double nanoseconds(uint64_t cycles) { return static_cast<double>(cycles) * 1000 / parameter::clock_mhz; }
+
+PowerUse power_use(const std::vector<XcdWork>& xcds, const MallHits& hits, const WorkDone& work) {
+  constexpr double kPico = 1e-12;
+  PowerUse use;
+  for (const XcdWork& xcd : xcds) {
+    use.busy_cus += active_cus(*xcd.cus);
+    for (const CuWork& cu : *xcd.cus) {
+      use.core_joules += static_cast<double>(cu.units.vector_total()) / 4 * parameter::energy_vector_quad_pj * kPico +
+                         static_cast<double>(cu.units.matrix_total()) * parameter::energy_matrix_cycle_pj * kPico;
+    }
+  }
+  const MemoryCounts device = counts_of(xcds);
+  const uint64_t bytes = device.memory_read_bytes() + device.memory_write_bytes();
+  use.memory_joules = static_cast<double>(bytes) * parameter::energy_memory_byte_pj * kPico;
+  use.core_ns = nanoseconds(std::min(core_cycles(xcds), work.busy_cycles));
+  use.memory_ns = nanoseconds(std::min(memory_cycles(device, hits), work.busy_cycles));
+  use.other_ns = static_cast<double>(work.duration_ns) - std::max(use.core_ns, use.memory_ns);
+  return use;
+}
+
+// The same work at a lower clock: what the core clock does not determine takes fewer of its cycles.
+void lower_clock(WorkDone& work, const PowerUse& use, double mhz) {
+  const double speed = mhz / parameter::clock_mhz;
+  const double longer = use.ns(speed) - use.ns(1);
+  const double busy = (nanoseconds(work.busy_cycles) + longer) * mhz / 1000;
+  const uint64_t active = work.wave_cycles - std::min(work.wave_cycles, work.wait_cycles);
+  work.wave_cycles = std::max(active, scaled(work.wave_cycles, busy / static_cast<double>(work.busy_cycles)));
+  work.wait_cycles = work.wave_cycles - active;
+  work.busy_cycles = static_cast<uint64_t>(busy);
+  work.release_cycles = scaled(work.release_cycles, speed);
+  work.memory_read_cycles = scaled(work.memory_read_cycles, speed);
+  work.duration_ns += static_cast<uint64_t>(longer);
+}
+
 }  // namespace
 
 WarmCaches::WarmCaches()
     : mall(parameter::mall_bytes, parameter::mall_ways),
       instructions(parameter::instruction_cache_bytes, parameter::instruction_cache_ways, 64) {}
 
-WorkDone time_dispatch(const std::vector<XcdWork>& xcds, const Sample& sample, WarmCaches& warm, const WatchedCu* watched) {
+WorkDone time_dispatch(const std::vector<XcdWork>& xcds, const Sample& sample, WarmCaches& warm, bool sustained,
+                       const WatchedCu* watched) {
   const MallHits hits = mall_hits(warm.mall, xcds);
   const uint64_t contended = contended_cycles(xcds);
   const CuSurroundings surroundings = surroundings_of(xcds, sample, hits, contended);
@@ -245,6 +288,9 @@ WorkDone time_dispatch(const std::vector<XcdWork>& xcds, const Sample& sample, W
   work.release_cycles =
       cycles_for(counts_of(xcds).release_bytes, memory_bytes_per_cycle(parameter::mall_write_gbps, hits.writes));
   work.duration_ns = parameter::launch_overhead_ns + (work.busy_cycles + work.release_cycles) * 1000 / parameter::clock_mhz;
+  if (!sustained) return work;
+  const PowerUse use = power_use(xcds, hits, work);
+  if (const double mhz = sustained_mhz(use); mhz < parameter::clock_mhz) lower_clock(work, use, mhz);
   return work;
 }
 

@@ -68,8 +68,9 @@ struct Sample {
   uint32_t resident_groups;  // workgroups that fit on the CU at a time
 };
 
-// `watched` does not influence the result.
-WorkDone time_dispatch(const std::vector<XcdWork>& xcds, const Sample& sample, WarmCaches& warm,
+// `sustained`: at the clock that the power limit allows if the dispatch is repeated for seconds. `watched` does not influence
+// the result, and is always at the peak clock.
+WorkDone time_dispatch(const std::vector<XcdWork>& xcds, const Sample& sample, WarmCaches& warm, bool sustained,
                        const WatchedCu* watched = nullptr);
 
 }  // namespace rpd

@@ -29,6 +29,9 @@ class CuUnits {
   void add(const WaveUnits& wave, uint32_t simd, uint64_t instructions, double share = 1);
   // The busy time of the busiest unit of each kind.
   Cycles cycles() const;
+  // Busy time of all SIMDs' units of a kind, one after the other.
+  uint64_t vector_total() const { return total(&Simd::vector); }
+  uint64_t matrix_total() const { return total(&Simd::matrix); }
   // The longest time that any unit is certain to be busy. Leaves out the scalar units, which are only estimated.
   uint64_t longest() const;
 
@@ -40,6 +43,12 @@ class CuUnits {
     uint64_t most = 0;
     for (const Simd& simd : simds_) most = std::max(most, simd.*kind);
     return most;
+  }
+
+  uint64_t total(uint64_t Simd::* kind) const {
+    uint64_t sum = 0;
+    for (const Simd& simd : simds_) sum += simd.*kind;
+    return sum;
   }
 
   std::array<Simd, kSimds> simds_{};

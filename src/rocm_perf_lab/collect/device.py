@@ -73,6 +73,7 @@ OPTIONS = {
     "kernel-limit": re.compile(r"=[1-9][0-9]{0,18}"),
     "lds-check": re.compile(""),
     "race-check": re.compile(r"(=[0-9]{1,19})?"),
+    "sustained": re.compile(""),
     "timed-cu": re.compile(r"=[0-9]{1,19}"),
     WRITE_CHECK: re.compile(""),
 }

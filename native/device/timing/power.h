@@ -1,0 +1,25 @@
+// The clock at which a dispatch runs if it is repeated for seconds and the GPU's power limit holds. Shorter loads run at the
+// peak clock, since the limit is one of averages.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+namespace rpd {
+
+// What a dispatch takes from the power supply and how its duration depends on the clock.
+struct PowerUse {
+  uint64_t busy_cus = 0;      // with waves
+  double core_joules = 0;     // of the CUs' units, at the voltage of the peak clock
+  double memory_joules = 0;   // of traffic beyond the L2s, which has clocks and voltages of its own
+  double core_ns = 0;         // of the busiest unit of a CU or an L2, at the peak clock
+  double memory_ns = 0;       // of the traffic beyond the L2s, at the same time
+  double other_ns = 0;        // the rest of the duration
+
+  // The duration at a clock relative to the peak clock.
+  double ns(double speed) const { return other_ns + std::max(core_ns / speed, memory_ns); }
+};
+
+double sustained_mhz(const PowerUse& use);
+
+}  // namespace rpd

@@ -1,7 +1,7 @@
 """Modelled times of public HIP programs beside times recorded on an MI300A, and a fit of the timing model to them.
 
     python benchmarks/calibration.py SOURCES TIMES [--only PROGRAM...] [--all] [--device NAME] [--jobs N] [--json]
-                                     [--fit [PARAMETER...]] [--errors FILE] [--kept FILE]
+                                     [--fit [PARAMETER...]] [--errors FILE] [--kept FILE] [--plot FILE]
 
 SOURCES is `gpu_perf_scripts/` of a checkout of github.com/sarchlab/mgpusim, whose HIP programs are compiled unchanged. TIMES is
 a CSV file with the columns kernel_name, problem_size, iterations, avg_ms and max_ms (milliseconds by hipEvents around one
@@ -9,7 +9,8 @@ iteration). Nothing of either is in this repository. Problem sizes for which the
 --all is given. The device is mi300a unless another one is named.
 
 Printed for each program: the number of points, the mean of the absolute errors and their bias, each relative to the recorded
-time; for all points also the median, and the sum of the errors over the sum of the times. With --json: each point.
+time; for all points also the median, and the sum of the errors over the sum of the times. With --json: each point. --plot
+FILE.svg also draws them (pip install matplotlib).
 
 --fit fits adjustable parameters of timing_gfx942.toml (those named, else all that FITTED lists) and prints them, with the
 errors. It also leaves out one program at a time, fits to the others, and models the one left out with the result: these are the
@@ -31,6 +32,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+from silicon.plot import plot  # noqa: E402
 from silicon.programs import PROGRAMS, Point, recorded_points  # noqa: E402
 from silicon.runs import Parameters, Runs, note, written  # noqa: E402
 
@@ -66,7 +68,10 @@ def main() -> None:
         times = runs.times(points, {})
         points = [point for point, time in zip(points, times, strict=True) if time is not None]
         if given.fit is None:
-            return _show(modelled(points, [time for time in times if time is not None]), given.json)
+            found = modelled(points, [time for time in times if time is not None])
+            if given.plot:
+                plot(found, given.plot, "Twelve programs recorded on an MI300A, and modelled")
+            return _show(found, given.json)
         _fit(points, runs, given)
 
 
@@ -82,6 +87,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--fit", nargs="*", metavar="PARAMETER")
     parser.add_argument("--errors", type=Path, metavar="FILE", help="with --fit: writes the errors by limit")
     parser.add_argument("--kept", type=Path, metavar="FILE")
+    parser.add_argument("--plot", type=Path, metavar="FILE", help="without --fit: draws the points")
     given = parser.parse_args()
     if given.sources is None or given.times is None:
         print("no recorded programs: name their sources and times")

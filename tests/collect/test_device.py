@@ -43,7 +43,7 @@ def test_parameters_and_products_change_times_and_are_named(profiled):
 @pytest.mark.parametrize(
     "option, words",
     [
-        ("timing.hbm=1", "no adjustable parameter of that name"),
+        ("timing.hbm=1", "no adjustable parameter of that name; use timing.hbm_gbps"),
         ("timing.cus_per_xcd=1", "no adjustable parameter of that name"),
         ("timing.hbm_gbps=0", "not a positive whole number"),
         ("timing.hbm_gbps=-1", "not a positive whole number"),

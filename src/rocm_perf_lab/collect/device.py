@@ -5,6 +5,7 @@ A device states which variables ROCr must see. All differences between a GPU and
 
 from __future__ import annotations
 
+import difflib
 import os
 import re
 from collections.abc import Mapping, Sequence
@@ -152,9 +153,10 @@ def _checked(option: str) -> str:
 def _checked_parameter(option: str, name: str, value: str) -> str:
     adjustable = {name: entry for name, entry in timing_parameters().items() if entry.get("adjustable")}
     if name not in adjustable:
+        like = difflib.get_close_matches(name, adjustable, 3, 0.5) or sorted(adjustable)
         raise UsageError(
             f"--device-option {option}: the timing model has no adjustable parameter of that name",
-            f"use one of {', '.join(sorted(adjustable))}",
+            f"use {' or '.join(TIMING + name for name in like)}" if len(like) <= 3 else f"use one of {', '.join(like)}",
         )
     usual = adjustable[name]["value"]
     form = re.compile(r"[1-9][0-9]{0,11}" if isinstance(usual, int) else r"(?=.*[1-9])[0-9]{1,9}(\.[0-9]{1,9})?")

@@ -55,7 +55,6 @@ struct EngineOptions {
   uint64_t initial_values = 0;                  // seed of what registers, LDS and private memory hold at first; 0: zeros
   uint64_t timed_cu = 0;                        // which of the CUs in use is replayed for timing; counts XCDs in turn
   bool flush_l2 = false;                        // empty the L2s after each dispatch
-  bool sustained = false;                       // lower the clock as the power limit does with loads that last for seconds
   uint64_t deadlock_seconds = 30;               // real time after which an endless wait is an error; 0: never
   bool write_check = false;                     // a kernel fails if it writes memory that is not its program's
   bool lds_check = false;                       // a kernel fails if it accesses LDS beyond its workgroup's

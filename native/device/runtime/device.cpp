@@ -61,9 +61,8 @@ Device::~Device() {
 
 std::unique_ptr<Engine> Device::new_engine(const EngineOptions& options) {
   set_timing_parameters(options.timing_parameters);
-  return std::make_unique<Engine>(
-      memory_, device_timing({.timed_cu = options.timed_cu, .flush_l2 = options.flush_l2, .sustained = options.sustained}),
-      host_threads(), options, &program_memory());
+  return std::make_unique<Engine>(memory_, device_timing({.timed_cu = options.timed_cu, .flush_l2 = options.flush_l2}),
+                                  host_threads(), options, &program_memory());
 }
 
 void Device::set_aperture(void* base, uint64_t size) { memory_.set_aperture(static_cast<char*>(base), size); }

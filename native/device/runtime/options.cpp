@@ -48,8 +48,6 @@ void apply(std::string_view option, EngineOptions& options) {
     options.timing_parameters.emplace_back(name.substr(kTiming.size()), real(name, value));
   } else if (name == "flush-l2" && !has_value) {
     options.flush_l2 = true;
-  } else if (name == "sustained" && !has_value) {
-    options.sustained = true;
   } else if (name == "write-check" && !has_value) {
     options.write_check = true;
   } else if (name == "lds-check" && !has_value) {
@@ -58,7 +56,7 @@ void apply(std::string_view option, EngineOptions& options) {
     throw std::runtime_error(
         "device option " + std::string(name) +
         " is unknown (known: deadlock-after=SECONDS, flush-l2, initial-values=SEED, kernel-limit=N, lds-check, "
-        "race-check[=SEED], sustained, timed-cu=N, timing.NAME=VALUE, write-check)");
+        "race-check[=SEED], timed-cu=N, timing.NAME=VALUE, write-check)");
   }
 }
 

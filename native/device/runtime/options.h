@@ -13,7 +13,6 @@ namespace rpd {
 //   flush-l2           the L2s are empty when a dispatch begins, as when a profiler collects counters
 //   lds-check          a kernel fails if it accesses LDS beyond its workgroup's
 //   race-check[=SEED]  look for races, executing in an order drawn from this seed (default 1); 0: in the usual order
-//   sustained          kernels run at the clock that the power limit allows if each is repeated for seconds
 //   timing.NAME=VALUE  another value for an adjustable parameter of timing_gfx942.toml
 //   write-check        a kernel fails if it writes memory that is not its program's
 // Throws a std::runtime_error that names any unknown option or invalid value.

@@ -56,11 +56,11 @@ class DispatchTiming final : public DispatchObserver {
     std::vector<XcdWork> done;
     for (const auto& xcd : xcds_) done.push_back(xcd->work());
     const Sample sample = xcds_[timed_cu(kernel, options_.timed_cu).xcd]->sample();
-    if (!kernel.request.traced_cu) return time_dispatch(done, sample, warm_, options_.sustained);
+    if (!kernel.request.traced_cu) return time_dispatch(done, sample, warm_);
     const auto timeline = std::make_shared<Timeline>();
     const CuTrace& trace = xcds_[0]->thread_trace();
     const WatchedCu watched{trace, *timeline};
-    const WorkDone work = time_dispatch(done, sample, warm_, options_.sustained, &watched);
+    const WorkDone work = time_dispatch(done, sample, warm_, &watched);
     timeline->note_losses(trace);
     result.timeline = timeline;
     return work;

@@ -11,7 +11,6 @@ namespace rpd {
 struct TimingOptions {
   uint64_t timed_cu = 0;  // which of the CUs that a kernel uses is replayed to time it; counts XCDs in turn
   bool flush_l2 = false;  // empty the L2s after each dispatch, as a profiler does while it collects counters
-  bool sustained = false;  // the clock is that of a load that lasts for seconds, within the power limit
 };
 
 std::unique_ptr<DeviceObserver> device_timing(const TimingOptions& options);

@@ -260,8 +260,7 @@ WarmCaches::WarmCaches()
     : mall(parameter::mall_bytes, parameter::mall_ways),
       instructions(parameter::instruction_cache_bytes, parameter::instruction_cache_ways, 64) {}
 
-WorkDone time_dispatch(const std::vector<XcdWork>& xcds, const Sample& sample, WarmCaches& warm, bool sustained,
-                       const WatchedCu* watched) {
+WorkDone time_dispatch(const std::vector<XcdWork>& xcds, const Sample& sample, WarmCaches& warm, const WatchedCu* watched) {
   const MallHits hits = mall_hits(warm.mall, xcds);
   const uint64_t contended = contended_cycles(xcds);
   const CuSurroundings surroundings = surroundings_of(xcds, sample, hits, contended);
@@ -288,7 +287,7 @@ WorkDone time_dispatch(const std::vector<XcdWork>& xcds, const Sample& sample, W
   work.release_cycles =
       cycles_for(counts_of(xcds).release_bytes, memory_bytes_per_cycle(parameter::mall_write_gbps, hits.writes));
   work.duration_ns = parameter::launch_overhead_ns + (work.busy_cycles + work.release_cycles) * 1000 / parameter::clock_mhz;
-  if (!sustained) return work;
+  if (parameter::power_limit_w == 0) return work;
   const PowerUse use = power_use(xcds, hits, work);
   if (const double mhz = sustained_mhz(use); mhz < parameter::clock_mhz) lower_clock(work, use, mhz);
   return work;

@@ -68,9 +68,8 @@ struct Sample {
   uint32_t resident_groups;  // workgroups that fit on the CU at a time
 };
 
-// `sustained`: at the clock that the power limit allows if the dispatch is repeated for seconds. `watched` does not influence
-// the result, and is always at the peak clock.
-WorkDone time_dispatch(const std::vector<XcdWork>& xcds, const Sample& sample, WarmCaches& warm, bool sustained,
+// `watched` does not influence the result; its replay is at the peak clock, whatever the power limit.
+WorkDone time_dispatch(const std::vector<XcdWork>& xcds, const Sample& sample, WarmCaches& warm,
                        const WatchedCu* watched = nullptr);
 
 }  // namespace rpd

@@ -1,5 +1,4 @@
-// The clock at which a dispatch runs if it is repeated for seconds and the GPU's power limit holds. Shorter loads run at the
-// peak clock, since the limit is one of averages.
+// The clock at which a dispatch runs if it is repeated for seconds and the power limit holds, which is one of averages.
 #pragma once
 
 #include <algorithm>

@@ -64,9 +64,13 @@ _HIP_LOG_LEVEL_VARIABLE, _HIP_ERRORS = "AMD_LOG_LEVEL", "1"
 # The contents of registers, LDS and private memory before a kernel writes them: words drawn from a seed, or zeros for 0.
 INITIAL_VALUES = "initial-values"
 
+# Times at the clock that the product's power limit allows a load of seconds.
+SUSTAINED = "sustained"
+
 TIMING = "timing."  # begins options that adjust a parameter of the timing model
 
-# Options of the software device and the form of their values; native/device/runtime/options.h says what they do.
+# Options of the software device and the form of their values; native/device/runtime/options.h says what they do, except for
+# SUSTAINED, which stands for a parameter of the timing model.
 OPTIONS = {
     "deadlock-after": re.compile(r"=[0-9]{1,9}"),
     "flush-l2": re.compile(""),
@@ -74,7 +78,7 @@ OPTIONS = {
     "kernel-limit": re.compile(r"=[1-9][0-9]{0,18}"),
     "lds-check": re.compile(""),
     "race-check": re.compile(r"(=[0-9]{1,19})?"),
-    "sustained": re.compile(""),
+    SUSTAINED: re.compile(""),
     "timed-cu": re.compile(r"=[0-9]{1,19}"),
     WRITE_CHECK: re.compile(""),
 }
@@ -170,7 +174,8 @@ def _checked_parameter(option: str, name: str, value: str) -> str:
 def _software(scratch: Path, options: Sequence[str], product_key: str) -> Device:
     product = next(product for product in products() if product.key == product_key)
     of_product = [f"{TIMING}{name}={value}" for name, value in product.figures.get("timing", {}).items()]
-    checked = ",".join((*of_product, *map(_checked, options)))
+    limit = f"{TIMING}power_limit_w={product.figures['board_power_w']}"
+    checked = ",".join((*of_product, *(limit if option == SUSTAINED else _checked(option) for option in options)))
     runtime = rocm.find_library(rocm.RUNTIME)
     if runtime is not None and not rocm.has_model_interface(runtime):
         raise UnavailableError(

@@ -62,7 +62,8 @@ def test_what_waits_for_memory_takes_as_long(found):
 
 
 def test_a_higher_limit_is_never_slower(found):
-    runs = [found("sustained", f"timing.power_limit_w={watts}") for watts in (500, 750, 1000, 100_000)]
+    runs = [found(f"timing.power_limit_w={watts}") for watts in (500, 750, 100_000)]
+    assert runs[1] == found("sustained")
     for name, usual in found().items():
         times = [run[name][0] for run in runs]
         assert times == sorted(times, reverse=True), name

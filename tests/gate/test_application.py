@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from rocm_perf_lab.errors import UsageError
-from rocm_perf_lab.gate.application import Application, ApplicationOptions
+from rocm_perf_lab.gate.application import Application, ApplicationOptions, Shown
 from rocm_perf_lab.gate.verdict import StepOutcome
 
 SOURCE = Path(__file__).with_name("program.hip").read_text()
@@ -55,6 +55,37 @@ def program(tmp_path_factory, native_dir, hipcc):
 @pytest.fixture(scope="module")
 def application(program, tmp_path_factory):
     return Application(program("baseline"), (), tmp_path_factory.mktemp("runs"), ApplicationOptions(device="gfx942"))
+
+
+READS_ITS_SOURCE = """
+#include <hip/hip_runtime.h>
+#include <fstream>
+#include <iostream>
+#include <string>
+__global__ void set(int* out) { *out = 1; }
+int main(int, char** words) {
+  int* out;
+  if (hipMalloc(&out, 4) != hipSuccess) return 1;
+  set<<<1, 1>>>(out);
+  std::string line;
+  std::getline(std::ifstream(words[1]), line);
+  std::cout << line << "\\n";
+  return hipDeviceSynchronize() != hipSuccess;
+}
+"""
+
+
+def test_a_program_that_reads_its_source_reads_the_candidates(tmp_path, hipcc, monkeypatch):
+    """As it will when the change is kept: it may compile what it reads."""
+    monkeypatch.chdir(tmp_path)
+    source, program = tmp_path / "reads.hip", tmp_path / "reads"
+    source.write_text("// the baseline\n" + READS_ITS_SOURCE)
+    subprocess.run([hipcc, "-O2", "--offload-arch=gfx942", source, "-o", program], check=True, capture_output=True)
+    application = Application(program, (str(source),), tmp_path / "runs", ApplicationOptions(device="gfx942"))
+    shown = Shown(source, b"// a candidate\n" + READS_ITS_SOURCE.encode())
+    assert application.check(program, source=Shown(source, source.read_bytes())).outcome is StepOutcome.PASSED
+    assert "line 1 is '// a candidate', the baseline's '// the baseline'" in application.check(program, source=shown).reason
+    assert source.read_text().startswith("// the baseline")
 
 
 def test_the_same_program_passes(application, program):

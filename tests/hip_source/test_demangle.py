@@ -4,7 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from rocm_perf_lab.hip_source.demangle import parameter_types
+from rocm_perf_lab.hip_source.demangle import demangled, parameter_types
+
+
+@pytest.mark.parametrize(
+    "symbol, name", [("_Z1fPf", "f(float*)"), ("f", "f"), ("i", "i"), ("Pf", "Pf"), ("scale", "scale"), ("_Z", "_Z")]
+)
+def test_only_mangled_names_are_demangled(symbol, name):
+    """The C++ runtime takes `f` for the encoded type float."""
+    assert demangled(symbol) == name
 
 
 @pytest.mark.parametrize(

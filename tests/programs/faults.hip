@@ -40,6 +40,11 @@ __global__ void jump_away(uint64_t to, int* out) {
   asm volatile("s_setpc_b64 %0" ::"s"(to));
   out[0] = 1;
 }
+__device__ const unsigned looks_like_code[2] = {0x7e000280, 0xbf810000};  // v_mov_b32 v0, 0; s_endpgm
+__global__ void jump_to_constants(int* out) {
+  asm volatile("s_setpc_b64 %0" ::"s"(looks_like_code));
+  out[0] = 1;
+}
 __global__ void trap(int* out, int lane) {
   if (threadIdx.x == lane) __builtin_trap();
   out[threadIdx.x] = 1;
@@ -84,6 +89,8 @@ int main(int, char** arguments) {
       {"lds", [&] { lds_overrun<<<1, 64>>>(out, 1 << 20); }},
       {"stack", [&] { stack_overflow<<<1, 64>>>(out, 1 << 20); }},
       {"jump", [&] { jump_away<<<1, 64>>>(uint64_t{1} << 37, out); }},
+      {"jump_to_constants", [&] { jump_to_constants<<<1, 64>>>(out); }},
+      {"jump_to_buffer", [&] { jump_away<<<1, 64>>>(reinterpret_cast<uint64_t>(out), out); }},
       {"trap", [&] { trap<<<1, 64>>>(out, 5); }},
       {"assertion", [&] { fails_assertion<<<1, 64>>>(out, 5); }},
       {"abort_in_kernel", [&] { calls_abort<<<1, 64>>>(out, 5); }},

@@ -50,13 +50,30 @@ const Op* Program::at(uint64_t address) {
   return by_address_.at(address);
 }
 
-void Program::decode_from(uint64_t address) {
+const Op* Program::jump(uint64_t from, uint64_t address) {
+  address &= ~uint64_t{3};
+  const std::lock_guard lock(mutex_);
+  if (const auto found = by_address_.find(address); found != by_address_.end()) return found->second;
+  const bool allowed =
+      memory_.window(from, false).begin == memory_.window(address, false).begin || loaded_segment(memory_, address);
+  decode_from(address, allowed);
+  return by_address_.at(address);
+}
+
+// Whether a code object says that no code is at this address.
+bool Program::is_data(uint64_t address) {
+  if (!segment_ || !segment_->holds(address)) segment_ = loaded_segment(memory_, address);
+  return segment_ && !segment_->executable;
+}
+
+void Program::decode_from(uint64_t address, bool allowed) {
   std::vector<uint64_t> todo{address};
   const size_t first_new = ops_.size();
+  segment_.reset();  // another code object may have been loaded since
   while (!todo.empty()) {
     const uint64_t next = todo.back();
     todo.pop_back();
-    find_or_decode(next, todo);
+    find_or_decode(next, todo, allowed || next != address);
   }
   // Link in a second pass, when every address that an Op names has been decoded.
   for (size_t i = first_new; i < ops_.size(); ++i) {
@@ -69,7 +86,7 @@ void Program::decode_from(uint64_t address) {
   }
 }
 
-Op* Program::find_or_decode(uint64_t address, std::vector<uint64_t>& todo) {
+Op* Program::find_or_decode(uint64_t address, std::vector<uint64_t>& todo, bool allowed) {
   if (const auto found = by_address_.find(address); found != by_address_.end()) return found->second;
   const AccessWindow mapped = memory_.window(address, false);
   const uint64_t available = mapped.holds(address, sizeof(uint32_t)) ? mapped.begin + mapped.size - address : 0;
@@ -87,6 +104,7 @@ Op* Program::find_or_decode(uint64_t address, std::vector<uint64_t>& todo) {
     instruction.text = "(unknown)";
   } else {
     decoded = decode(instruction, code, address);
+    if (!allowed || is_data(address)) decoded.problem = "it is data, not code";
   }
   if (!decoded.problem.empty()) {
     decoded.op.semantics = nullptr;

@@ -5,11 +5,13 @@
 #include <deque>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
 #include "isa/disassembler.h"
+#include "isa/loaded_segments.h"
 #include "isa/op.h"
 #include "memory/address_space.h"
 
@@ -23,6 +25,8 @@ class Program {
   // The Op at `address`; never null: an instruction that cannot be decoded becomes an Op that raises a fault when it runs.
   // Safe to call from several threads.
   const Op* at(uint64_t address);
+  // The same, for a jump from code at `from`, which may only lead to code: of a code object, or of the same allocation.
+  const Op* jump(uint64_t from, uint64_t address);
 
   // Forgets everything if any decoded code lies in [begin, begin + size). To be called only while nothing executes.
   void forget(uint64_t begin, uint64_t size);
@@ -45,13 +49,15 @@ class Program {
   }
 
  private:
-  Op* find_or_decode(uint64_t address, std::vector<uint64_t>& todo);
-  void decode_from(uint64_t address);
+  Op* find_or_decode(uint64_t address, std::vector<uint64_t>& todo, bool allowed);
+  bool is_data(uint64_t address);
+  void decode_from(uint64_t address, bool allowed = true);
 
   const AddressSpace& memory_;
   Disassembler disassembler_;
   mutable std::mutex mutex_;
   uint64_t revision_;
+  std::optional<LoadedSegment> segment_;  // of the instruction decoded last
   std::deque<Op> ops_;
   std::deque<std::string> texts_;
   std::vector<std::unique_ptr<LanePermutation>> permutations_;

@@ -65,6 +65,20 @@ class ApplicationOptions:
     view: View = View()
 
 
+@dataclass(frozen=True)
+class Shown:
+    """The text of a source that a program finds in its place: it may read, and compile, it while it runs."""
+
+    path: Path
+    text: bytes
+
+    def written_to(self, folder: Path) -> tuple[Path, Path]:
+        """The path, and a file with the text."""
+        file = folder / "source"
+        file.write_bytes(self.text)
+        return self.path, file
+
+
 class Application:
     """The reference for whole-program runs: the baseline program, run twice. folder: holds its files, and is not deleted. also:
     further argument lists; with these, only the output is compared.
@@ -98,24 +112,25 @@ class Application:
         if options.check and (complaint := self._checked(first.stdout)):
             raise UsageError(f"--check rejects the unchanged program: {complaint}", "fix the check first")
 
-    def take_as_baseline(self, accepted: Path) -> None:
+    def take_as_baseline(self, accepted: Path, source: Shown | None = None) -> None:
         """Compare the following candidates with this accepted program; the expected output remains that of the first baseline.
 
         Errors: those of running it.
         """
-        self._take([replace(run, stdout=self.baseline.stdout) for run in self._runs_of(accepted)])
+        self._take([replace(run, stdout=self.baseline.stdout) for run in self._runs_of(accepted, source)])
 
     def _take(self, runs: Sequence[ProgramRun]) -> None:
         self._baselines, self.baseline = runs, runs[0]
         self.runtimes_ms = [run.runtime_ms for run in runs]
 
-    def check(self, candidate: Path, claim: Claim | None = None) -> StepVerdict:
+    def check(self, candidate: Path, claim: Claim | None = None, source: Shown | None = None) -> StepVerdict:
         """Run the program with a candidate and compare it with the baseline.
 
-        candidate: the whole program, built with the candidate. claim: the gain measured for its kernel in replay.
+        candidate: the whole program, built with the candidate. claim: the gain measured for its kernel in replay. source: of
+        the candidate; None for the file as it is.
         """
         try:
-            runs = self._runs_of(candidate)
+            runs = self._runs_of(candidate, source)
         except _ENDS_BADLY as error:
             return rejected(STEP, f"the program no longer succeeds: {error.what}")
         after = runs[0]
@@ -125,18 +140,18 @@ class Application:
         if complaint := next(filter(None, (self._output(run.stdout) for run in runs)), None):
             return rejected(STEP, complaint, evidence)
         complaint = self._regression(after, runtime_ms) or (gain.complaint() if gain else None)
-        if complaint := complaint or self._otherwise_elsewhere(candidate):
+        if complaint := complaint or self._otherwise_elsewhere(candidate, source):
             return rejected(STEP, complaint, evidence)
         before_ms, after_ms = runtime_ms
         time = f"{before_ms:.6f} -> {after_ms:.6f} ms on the GPU, {after.timing}"
         saved = f", {gain.saved:.2%} of the kernel's time saved there" if gain and gain.saved is not None else ""
         return passed(STEP, f"the program ends as before{self._compared()}; {time}{saved}", evidence)
 
-    def _runs_of(self, program: Path) -> list[ProgramRun]:
+    def _runs_of(self, program: Path, source: Shown | None) -> list[ProgramRun]:
         with self._running:
-            runs = [self._run(program)]
+            runs = [self._run(program, source=source)]
             if runs[0].timing == "measured":
-                runs += [self._run(program) for _ in range(_MEASURED_RUNS - 1)]
+                runs += [self._run(program, source=source) for _ in range(_MEASURED_RUNS - 1)]
             return runs
 
     def _printed(self, program: Path, words: Sequence[str]) -> bytes | None:
@@ -147,12 +162,12 @@ class Application:
             raise UsageError(what, "fix the check, or omit this --also")
         return first if first == second else None
 
-    def _otherwise_elsewhere(self, candidate: Path) -> str | None:
+    def _otherwise_elsewhere(self, candidate: Path, source: Shown | None) -> str | None:
         """Why the candidate fails or prints something else with one of the other argument lists; None if it does not."""
         for words, printed in self._also.items():
             try:
                 with self._running:
-                    stdout = self._run(candidate, words).stdout
+                    stdout = self._run(candidate, words, source=source).stdout
             except _ENDS_BADLY as error:
                 return f"with {shlex.join(words)} the program no longer succeeds: {error.what}"
             if self._options.check:
@@ -231,10 +246,17 @@ class Application:
         words = (ended.stderr or ended.stdout).decode(errors="replace").strip().splitlines()
         return f"exit status {ended.returncode}" + (f", {words[0][:200]}" if words else "")
 
-    def _run(self, program: Path, arguments: Sequence[str] | None = None, writable: tuple[Path, ...] = ()) -> ProgramRun:
+    def _run(
+        self,
+        program: Path,
+        arguments: Sequence[str] | None = None,
+        writable: tuple[Path, ...] = (),
+        source: Shown | None = None,
+    ) -> ProgramRun:
         """Run a program in the cage and trace it.
 
         arguments: None for the program's own. writable: folders that the program may write to besides that of its trace.
+        source: None for the file as it is.
         """
         self._runs += 1
         folder = self._folder / f"run-{self._runs}"
@@ -250,7 +272,8 @@ class Application:
         database.parent.mkdir()
         writes = database.parent / "writes"  # placed in the only folder that the cage lets the program write to
         words = (str(self._place), *(self._arguments if arguments is None else arguments))
-        command = self._caged(words, folder, writable, device.is_hardware)
+        replaced = () if source is None else (source.written_to(folder),)
+        command = self._caged(words, folder, writable, replaced, device.is_hardware)
         environment = os.environ | {devices.WRITES_VARIABLE: str(writes), "AMD_COMGR_CACHE_DIR": str(self._cache)}
         try:
             with output.open("wb") as stdout, open(os.devnull, "wb") as nowhere:
@@ -260,12 +283,20 @@ class Application:
                 raise ForeignWriteError(program.name, writes.read_text().splitlines()[0])
         return read_program_run(program.name, database, output.read_bytes())
 
-    def _caged(self, words: Sequence[str], folder: Path, writable: tuple[Path, ...], on_gpu: bool) -> Command:
+    def _caged(
+        self,
+        words: Sequence[str],
+        folder: Path,
+        writable: tuple[Path, ...],
+        replaced: tuple[tuple[Path, Path], ...],
+        on_gpu: bool,
+    ) -> Command:
         """The command that runs a program in the cage.
 
         words: the program's path and its arguments. Apart from the folders in `writable`, only its trace folder is writable.
+        replaced: see View.
         """
-        seen = self._options.view.showing(readable=(folder, self._cache), writable=writable)
+        seen = self._options.view.showing((folder, self._cache), writable, replaced)
         view = replace(seen, traces=folder / "trace", gpu=on_gpu)
         limits = Limits(seconds=_DAY_SECONDS if self._limit is None else self._limit + _LEAST_PATIENCE_SECONDS)
         caged = cage.within(words, Path.cwd(), view, limits)

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     Values = Callable[[Numbers, np.random.Generator], Numbers]
 
 _MOST_TRADED, _LARGEST_SIZE = 4, 1 << 20
+_LARGEST_CHOICE = 8  # a larger number by value is a size, or data
 _MOST_ENUMERATORS = 6  # values tried per enum
 _MOST_PARTS = 32  # cases that a dropped case is split into
 _MOST_ALONE = 8  # parameters of which each is changed alone while the outputs hold results
@@ -61,7 +62,7 @@ class Perturbation:
 
     name: used in the verdict and the journal. overlays: (address, bytes) each. kind: a key of FLOATS or INTEGERS, or NEARBY;
     None for a number by value. fields: the fields whose bits it changes. numbers: names of the numbers by value that it
-    changes. beyond: whether the kernel may read past the end of a buffer. on_results: what the kernel changed holds the results
+    changes. beyond: whether the kernel may reach past a buffer. on_results: what the kernel changed holds the results
     of the captured inputs, so that they must not be poisoned.
     """
 
@@ -266,7 +267,7 @@ class Perturber:
         for number in self._numbers:
             few = number.values is not None  # each of them may select what no other does
             for turn, value in enumerate(_other_values(number, self._random(number.name))):
-                one = self._passed({number: value})
+                one = self._passed({number: value}, beyond=not few and 0 < number.value < value)
                 if few or turn % 2 == 0:
                     yield one
                 if few or turn % 2:
@@ -436,4 +437,6 @@ def _other_values(number: NumberArgument, random: np.random.Generator) -> Sequen
     if captured <= 0:  # an offset, a flag, or no size
         return sorted({-captured, 1, int(random.integers(2, 9))} - {captured})
     smaller = {0, 1, captured - 1, int(random.integers(1, captured + 1)), int(random.integers(1, captured + 1))}
-    return sorted(value for value in smaller if value < captured)
+    # A small number may select one of several ways. A size that grows may lead the baseline out of its buffers.
+    larger = {captured + 1, int(random.integers(captured + 2, _LARGEST_CHOICE + 3))} if captured <= _LARGEST_CHOICE else set()
+    return sorted(value for value in smaller if value < captured) + sorted(larger)

@@ -26,6 +26,7 @@ from rocm_perf_lab.replay import Case, CaseOutcome, replay_cases
 
 POISONS = (0xA5, 0xFF)  # the second is a NaN in every floating-point type
 DEPENDS_ON_ORDER = "dropped: the baseline itself depends on the order of workgroups on it"
+_LARGER_SIZE = "dropped: it fails with a size that is larger than the buffers were made for"
 _CAPTURED = "captured inputs"
 _AGAIN = 2  # further runs of the baseline on a GPU, to see whether its result is reproducible
 
@@ -65,10 +66,12 @@ class Reference:
 
         With indices and sizes that the program never uses, the baseline may read outside its buffers, or several workgroups
         write to the same place; then no result is the right one. This is checked only if a candidate differs. A failure counts
-        unless the baseline leaves its buffers. Captured inputs are never dropped.
+        unless the baseline leaves its buffers, or would with a larger grid. Captured inputs are never dropped.
         """
         if one.perturbation is None:
             return None
+        if outcome.failure and one.perturbation.beyond and one.perturbation.numbers:
+            return _LARGER_SIZE
         if one.name not in self.unfit:
             self.unfit[one.name] = self._reason_unfit(one, one.perturbation)
         why = self.unfit[one.name]

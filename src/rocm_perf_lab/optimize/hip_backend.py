@@ -164,12 +164,15 @@ class HipBackend:
         """
         from rocm_perf_lab.gate.judge import Judge
         from rocm_perf_lab.gate.reader import Reader
+        from rocm_perf_lab.gate.text_in_program import holds_text
 
         gate = self._gate_options(target)
         with contextlib.ExitStack() as stack:
             reader = stack.enter_context(Reader(source, self._view))  # it starts up while the program runs
             program = self._program(source)
-            whole = functools.partial(self._whole_program, self._held_against(source, program))
+            body = source.kernel(target.kernel).body
+            is_data = holds_text(program, source.text[body.start : body.end])
+            whole = functools.partial(self._whole_program, self._held_against(source, program), is_data)
             self._suggest_sizes(program)
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix=_CAPTURES, dir=self._folder)))
             judges: dict[str, Judge] = {}
@@ -236,7 +239,7 @@ class HipBackend:
 
     def _held_against(self, source: HipSource, program: Path) -> Application:
         """The program that whole candidates are compared with: first the original, later the last accepted one."""
-        from rocm_perf_lab.gate.application import Application, ApplicationOptions
+        from rocm_perf_lab.gate.application import Application, ApplicationOptions, Shown
 
         options = self._options
         if self._application is None:
@@ -253,7 +256,7 @@ class HipBackend:
                 program, self._build_target.arguments, self._folder / "application", limits, self._also
             )
         elif source.text != self._compared:
-            self._application.take_as_baseline(program)
+            self._application.take_as_baseline(program, Shown(source.path, source.text))
         else:
             return self._application
         self._compared = source.text
@@ -315,8 +318,15 @@ class HipBackend:
             command, exactly(target.demangled), number, place, device=options.device, timeout=options.timeout, view=self._view
         )
 
-    def _whole_program(self, baseline: Application, candidate: HipSource, claim: Claim | None) -> StepVerdict:
-        return baseline.check(self._program(candidate), claim)
+    def _whole_program(self, baseline: Application, is_data: bool, candidate: HipSource, claim: Claim | None) -> StepVerdict:
+        """is_data: whether the program holds the kernel's text as data."""
+        from rocm_perf_lab.gate.application import STEP, Shown
+        from rocm_perf_lab.gate.verdict import rejected
+
+        if is_data:
+            what = "the program holds the kernel's text as data, and may compile it while it runs"
+            return rejected(STEP, f"{what}: what the change would do there is not judged")
+        return baseline.check(self._program(candidate), claim, Shown(candidate.path, candidate.text))
 
     def _program(self, source: HipSource) -> Path:
         """The whole program for a source; built once per source."""

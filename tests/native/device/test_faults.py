@@ -26,6 +26,8 @@ FAULTS = {
     "lds": ("hipErrorIllegalAddress", "lds_overrun", r"LDS access out of range: ds_write.*lane 0 .*address 0x400000"),
     "stack": ("hipErrorIllegalAddress", "stack_overflow", r"private memory \(stack\) access out of range"),
     "jump": ("hipErrorIllegalAddress", "jump_away", r"pc 0x2000000000 .*instruction fetch from memory that is not mapped"),
+    "jump_to_constants": ("hipErrorLaunchFailure", "jump_to_constants", r"illegal instruction: .*it is data, not code"),
+    "jump_to_buffer": ("hipErrorLaunchFailure", "jump_away", r"illegal instruction: .*it is data, not code"),
     "trap": ("hipErrorLaunchFailure", "trap", r"the kernel ended itself .*s_trap 2; lane 5 of "),
     "assertion": ("hipErrorLaunchFailure", "fails_assertion", r"the kernel ended itself .*s_trap 2; lane 5 of "),
     "abort_in_kernel": ("hipErrorLaunchFailure", "calls_abort", r"the kernel ended itself .*s_trap 2; lane 5 of "),

@@ -18,16 +18,16 @@ void branch_if(const Op& op, Wave& wave) {
   if (Taken(wave)) wave.pc = op.target;
 }
 
-void jump_to(Wave& wave, uint64_t address) {
+void jump_to(const Op& op, Wave& wave, uint64_t address) {
   // Only calls and returns come here. Once the code is decoded, this is only a look-up.
-  wave.pc = wave.program->at(address);
+  wave.pc = wave.program->jump(op.address, address);
 }
 
-void set_pc(const Op& op, Wave& wave) { jump_to(wave, read_scalar<uint64_t>(op.source[0], wave)); }
+void set_pc(const Op& op, Wave& wave) { jump_to(op, wave, read_scalar<uint64_t>(op.source[0], wave)); }
 void swap_pc(const Op& op, Wave& wave) {
   const auto address = read_scalar<uint64_t>(op.source[0], wave);
   write_scalar(op.destination, wave, after(op));
-  jump_to(wave, address);
+  jump_to(op, wave, address);
 }
 void get_pc(const Op& op, Wave& wave) { write_scalar(op.destination, wave, after(op)); }
 void call(const Op& op, Wave& wave) {

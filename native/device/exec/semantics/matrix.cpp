@@ -45,6 +45,8 @@ auto element(const Wave& wave, const Operand& operand, int lane, int index) {
 }
 
 float multiply_add(float a, float b, float sum) { return std::fma(a, b, sum); }
+// The same with the target's NaNs instead of the host's, which is slower.
+float multiply_add_nan(float a, float b, float sum) { return settle_nan(std::fma(a, b, sum), a, b, sum); }
 int32_t multiply_add(int32_t a, int32_t b, int32_t sum) {
   return static_cast<int32_t>(static_cast<uint32_t>(a * b) + static_cast<uint32_t>(sum));
 }
@@ -123,14 +125,20 @@ void multiply_matrices(const Op& op, Wave& wave) {
   spread_b<B, M>(op, wave, b);
   constexpr int registers = M * M * Blocks / kLanes;
   alignas(64) Sum d[registers * kLanes];
-  read_c<Sum, registers>(op, wave, d);
-  for (int first = 0; first < registers * kLanes; first += M) {
-    const Element<M, Blocks> element(first / kLanes, first % kLanes);
-    Sum* row = d + first;
-    for (int k = 0; k < K; ++k) {
-      const Sum factor = a[element.block][k][element.row];
-      for (int column = 0; column < M; ++column) row[column] = multiply_add(factor, b[element.block][k][column], row[column]);
+  const auto sum_products = [&](auto add) {
+    read_c<Sum, registers>(op, wave, d);
+    for (int first = 0; first < registers * kLanes; first += M) {
+      const Element<M, Blocks> element(first / kLanes, first % kLanes);
+      Sum* row = d + first;
+      for (int k = 0; k < K; ++k) {
+        const Sum factor = a[element.block][k][element.row];
+        for (int column = 0; column < M; ++column) row[column] = add(factor, b[element.block][k][column], row[column]);
+      }
     }
+  };
+  sum_products([](Sum x, Sum y, Sum sum) { return multiply_add(x, y, sum); });
+  if constexpr (std::is_same_v<Sum, float>) {
+    if (std::any_of(std::begin(d), std::end(d), is_nan<float>)) sum_products(multiply_add_nan);
   }
   std::memcpy(wave.registers(op.destination), d, sizeof d);
 }
@@ -166,7 +174,10 @@ void multiply_sparse(const Op& op, Wave& wave) {
     for (int lane = 0; lane < kLanes; ++lane) {
       const int row = Element<M, 1>(reg, lane).row;
       Sum sum = std::bit_cast<Sum>(d[reg * kLanes + lane]);
-      for (int i = 0; i < K / 2; ++i) sum = multiply_add(a[row][i], b[k_of_a[row][i]][lane % M], sum);
+      for (int i = 0; i < K / 2; ++i) {
+        if constexpr (std::is_same_v<Sum, float>) sum = multiply_add_nan(a[row][i], b[k_of_a[row][i]][lane % M], sum);
+        else sum = multiply_add(a[row][i], b[k_of_a[row][i]][lane % M], sum);
+      }
       d[reg * kLanes + lane] = std::bit_cast<uint32_t>(sum);
     }
   }
@@ -193,8 +204,9 @@ void multiply_matrices_double(const Op& op, Wave& wave) {
       const int in_block = M == 4 ? lane % 16 / 4 * 4 : 0;
       double sum = read_double(wave, op.source[2], pair, lane);
       for (int k = 0; k < K; ++k) {
-        sum = std::fma(read_double(wave, op.source[0], 0, 16 * k + in_block + row),
-                       read_double(wave, op.source[1], 0, 16 * k + lane % 16), sum);
+        const double a = read_double(wave, op.source[0], 0, 16 * k + in_block + row);
+        const double b = read_double(wave, op.source[1], 0, 16 * k + lane % 16);
+        sum = settle_nan(std::fma(a, b, sum), a, b, sum);
       }
       out[pair][lane] = sum;
     }

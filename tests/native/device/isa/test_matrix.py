@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from wave import EXEC, LANES, Batch, set_scalar64
 
 import numpy as np
+import pytest
 from assembly_forms import registers
 
 A, B, D = 0, 8, 32  # first registers
@@ -312,6 +313,26 @@ def test_sparse_products(probe, assembler, known, random):
         assert not after["faulted"], after["fault"].decode()
         result = Case(case.matrix, "same", case.kind, case.text)
         check_product(result, a, b, result.gather(before)[0], result.gather(after)[0])
+
+
+@pytest.mark.parametrize(
+    "text, words",
+    [
+        ("v_mfma_f32_16x16x16_f16 v[32:35], v[0:1], v[8:9], 0", [0x7FC00000] * 4),
+        ("v_smfmac_f32_16x16x32_f16 v[32:35], v[0:1], v[8:11], v16", [0x7FC00000] * 4),
+        ("v_mfma_f64_16x16x4_f64 v[32:39], v[4:5], v[12:13], 0", [0, 0x7FF80000] * 4),
+    ],
+)
+def test_an_invalid_product_is_the_targets_nan_not_the_hosts(probe, assembler, text, words):
+    """Infinity times zero: LLVM's NaN for the target is positive, x86's negative."""
+    batch = Batch(assembler.assemble([text]), 1, vgprs=VGPRS)
+    state = batch.input[0]
+    state["vgpr"][:] = 0
+    state["vgpr"][0:2] = 0x7C007C00
+    state["vgpr"][5] = 0x7FF00000
+    after = batch.run(probe)[0]
+    assert not after["faulted"], after["fault"].decode()
+    np.testing.assert_array_equal(after["vgpr"][32 : 32 + len(words), 0], words)
 
 
 def test_what_sparse_products_leave_out_may_be_anything(probe, assembler):

@@ -1,0 +1,22 @@
+// What a loaded code object says of an address within it. The loader copies a code object's segments, the first of which begins
+// with the ELF header, into memory without protection: a GPU executes any of it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "memory/address_space.h"
+
+namespace rpd {
+
+struct LoadedSegment {
+  uint64_t begin = 0, end = 0;
+  bool executable = false;
+  bool holds(uint64_t address) const { return begin <= address && address < end; }
+};
+
+// The segment around `address`; none if no code object is loaded there. If several headers claim the address, one that says
+// that it is data decides, since data can look like a header.
+std::optional<LoadedSegment> loaded_segment(const AddressSpace& memory, uint64_t address);
+
+}  // namespace rpd

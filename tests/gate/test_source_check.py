@@ -127,6 +127,10 @@ HONEST = {
         "__device__ int extra(int x);\n__device__ inline int more(int x) { return extra(x); }\n__device__ int extra(int x) { return x; }",
         "p[0] = more(n);",
     ),
+    "branches of a template": before_app(
+        "template <bool First> __device__ int extra(int x) { if constexpr (First) return x; else { return x + 1; } }",
+        "p[0] = extra<true>(n) + extra<false>(n);",
+    ),
     "template of a device function": before_app("template <int N> __device__ int extra(int x) { return x * N; }", "p[0] = extra<3>(n);"),
     "device function in the kernel's namespace": body(BODY).replace(
         "namespace app {", "namespace app {\n__device__ int extra(int x) { return helper(x); }"
@@ -171,6 +175,13 @@ CHEATS = {
     ),
     "promise by a member's end": (body("struct S { __device__ int f(bool b) { if (b) return 0; } }; S().f(n < 9); p[0] = n;"), "the end of a body"),
     "promise by a new function's end": (before_app("__device__ int extra(int x) { if (x < 9) return 0; }", "extra(n); p[0] = n;"), "the end of a body"),
+    "promise by an empty branch of a template": (
+        before_app(
+            "template <bool First> __device__ int extra(int x) { if constexpr (First) return x; else { /* nothing */ } }",
+            "p[0] = n < 9 ? extra<true>(n) : extra<false>(n);",
+        ),
+        "the end of a body",
+    ),
     "promise by a function that is there": (body("p[0] = positive(n);"), "positive, which has __builtin_unreachable, a promise"),
     "promise by another function's call": (body("p[0] = through(n);"), "positive, which has __builtin_unreachable, a promise"),
     "promise by the end of what is there": (body("p[0] = positive_too(n);"), "positive_too, which need not return a value, a promise"),

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 _ARROW = re.compile(rb"->((?:(?!\]\s*[({<]).)*)$", re.DOTALL)  # of the result's type, not of a capture
+_CONSTEXPR = re.compile(r"if constexpr\b")
 _FUNCTIONS = ("FUNCTION_DECL", "FUNCTION_TEMPLATE", "CXX_METHOD", "CONVERSION_FUNCTION")
 _LAMBDA, _RETURN = "LAMBDA_EXPR", "RETURN_STMT"
 _NOT_ITS_OWN = (*_FUNCTIONS, _LAMBDA, "CONSTRUCTOR", "DESTRUCTOR")
@@ -48,7 +49,7 @@ def unstated_promise(
 def falls_off(unit: TranslationUnit, cursor: Cursor) -> bool:
     """Whether it is a function or lambda with a result whose body does not plainly end with a return."""
     body = body_of(cursor) if cursor.kind.name in (*_FUNCTIONS, _LAMBDA) else None
-    if body is None or _ends(body):
+    if body is None or _ends(unit, body):
         return False
     if cursor.kind.name == _LAMBDA:
         return _lambda_has_result(unit, cursor, body)
@@ -83,7 +84,7 @@ def _own(body: Cursor) -> Iterator[Cursor]:
         left.extend(child for child in cursor.get_children() if child.kind.name not in _NOT_ITS_OWN)
 
 
-def _ends(statement: Cursor) -> bool:
+def _ends(unit: TranslationUnit, statement: Cursor) -> bool:
     """Whether a statement plainly does not let what follows it run. What Clang concludes from enums and conditions is not
     asked: it believes that an enum has no other values.
     """
@@ -92,11 +93,24 @@ def _ends(statement: Cursor) -> bool:
     if kind == _RETURN:
         return True
     if kind == "IF_STMT":
-        return len(parts) > 2 and _ends(parts[-1]) and _ends(parts[-2])
+        if len(parts) < 3:
+            return False
+        ends = [_ends(unit, one) for one in parts[-2:]]
+        return all(ends) or any(ends) and _is_constexpr(unit, statement) and _is_left_out(unit, parts[-2 + ends.index(False)])
     if kind == "SWITCH_STMT":
         kinds = [one.kind.name for one in _own(statement)]
-        return "DEFAULT_STMT" in kinds and "BREAK_STMT" not in kinds and _ends(parts[-1])
-    return kind in ("COMPOUND_STMT", "CASE_STMT", "DEFAULT_STMT", "UNEXPOSED_STMT") and bool(parts) and _ends(parts[-1])
+        return "DEFAULT_STMT" in kinds and "BREAK_STMT" not in kinds and _ends(unit, parts[-1])
+    return kind in ("COMPOUND_STMT", "CASE_STMT", "DEFAULT_STMT", "UNEXPOSED_STMT") and bool(parts) and _ends(unit, parts[-1])
+
+
+def _is_constexpr(unit: TranslationUnit, statement: Cursor) -> bool:
+    return bool(_CONSTEXPR.match(unit.text_of(statement)))
+
+
+def _is_left_out(unit: TranslationUnit, branch: Cursor) -> bool:
+    """Whether an empty statement stands for a branch that `if constexpr` does not take, as where a template is instantiated."""
+    is_empty = branch.kind.name == "COMPOUND_STMT" and not any(branch.get_children())
+    return is_empty and bool(_COMMENT.sub("", unit.text_of(branch)).strip("{} "))
 
 
 def _called(functions: Sequence[Cursor]) -> list[Cursor]:

@@ -33,7 +33,7 @@ class Variant:
 @dataclass(frozen=True)
 class Series:
     """repository: that holds the sources. gpu: that the times were published for. device: how that GPU is modelled. arguments:
-    of the programs. kernel: name of the one that is timed.
+    of the programs. kernel: name of the one that is timed. rate: instead, a pattern of the rate that the programs print.
     """
 
     repository: str
@@ -42,6 +42,7 @@ class Series:
     arguments: tuple[str, ...]
     kernel: str
     variants: tuple[Variant, ...]
+    rate: str | None = None
 
 
 def one_die(cus: int, gbps: float) -> tuple[str, ...]:
@@ -90,6 +91,12 @@ def _transpose(name: str, microseconds: float) -> Variant:
     return Variant(name.replace("_", " "), files, (edits, (), ()), microseconds)
 
 
+def _shallow_water(stage: str, rate: float, steps: int = 2) -> Variant:
+    """Two of 500 time steps; more of the small domain."""
+    file = f"Profiling-by-example/shallow-water/novice/{stage}/shallow.hip"
+    return Variant(stage[2:].replace("_", " "), (file,), (((r"NSTEPS = 500", f"NSTEPS = {steps}"),),), 1 / rate)
+
+
 SERIES = {
     "laplacian": Series(
         "github.com/amd/amd-lab-notes", "one die of an MI250X", one_die(110, 1638), ("512", "256", "16"), "laplacian",
@@ -123,35 +130,56 @@ SERIES = {
             _transpose("read_contiguous", 4450.2), _transpose("write_contiguous", 2901.8), _transpose("tiled", 2686.4),
         ),
     ),
+    "shallow water": Series(
+        "github.com/amd/HPCTrainingExamples", "an MI300A", ("mi300a",), (), "compute_rhs",
+        (
+            _shallow_water("0_baseline", 6282.26, 8), _shallow_water("1_larger_domain", 19638.63),
+            _shallow_water("2_no_device_sync", 21204.86), _shallow_water("3_block_32x32", 29400.84),
+            _shallow_water("4_block_64x4", 34551.31),
+        ),
+        r"Throughput.*: ([\d.]+) MCUPS",
+    ),
 }  # fmt: skip
 
 
 def modelled_ms(series: Series, variant: Variant, checkout: Path) -> float:
-    """The kernel's shortest modelled time."""
+    """The kernel's shortest modelled time; of a series with a rate, its inverse."""
     print(f"{series.kernel}: {variant.name}", file=sys.stderr, flush=True)
     with tempfile.TemporaryDirectory(prefix="rocm-perf-variants-") as name:
         folder = Path(name)
-        return _profiled(series, _built(variant, checkout, folder), folder)
+        program = _built(variant, checkout, folder)
+        return _profiled(series, program, folder) if series.rate is None else 1 / _printed(series, program, series.rate)
 
 
 def _built(variant: Variant, checkout: Path, folder: Path) -> Path:
     for file, edits in zip(variant.files, variant.edits, strict=True):
         (folder / Path(file).name).write_text(edited((checkout / file).read_text(), edits))
-    sources = [Path(file).name for file in variant.files if file.endswith(".cpp")]
+    sources = [Path(file).name for file in variant.files if file.endswith((".cpp", ".hip"))]
     build = ["hipcc", "-O2", "-std=c++17", "--offload-arch=gfx942", *variant.options, "-o", "program", *sources]
     subprocess.run(build, check=True, capture_output=True, cwd=folder)
     return folder / "program"
 
 
 def _profiled(series: Series, program: Path, folder: Path) -> float:
-    device, *options = series.device
-    command = ["rocm-perf", "profile", "--runs", "1", "--no-roofline", "--no-rocprof", "--json", "-o", folder / "run"]
-    words = [word for option in options for word in ("--device-option", option)]
-    run = [*command, "--device", device, *words, program, *series.arguments]
-    done = subprocess.run(run, capture_output=True, text=True, check=True)
-    kernels = json.loads(done.stdout)["analysis"]["kernels"]
+    command = ["profile", "--runs", "1", "--no-roofline", "--no-rocprof", "--json", "-o", folder / "run"]
+    kernels = json.loads(_run(series, command, program))["analysis"]["kernels"]
     (durations,) = [kernel["durations"] for kernel in kernels if series.kernel in kernel["kernel"]]
     return float(durations["min_ns"]) / 1e6
+
+
+def _printed(series: Series, program: Path, pattern: str) -> float:
+    output = _run(series, ["run"], program)
+    found = re.search(pattern, output)
+    if found is None:
+        raise ValueError(f"{pattern} is not in the program's output: {output}")
+    return float(found[1])
+
+
+def _run(series: Series, command: list[object], program: Path) -> str:
+    device, *options = series.device
+    words = [word for option in options for word in ("--device-option", option)]
+    run = ["rocm-perf", *map(str, command), "--device", device, *words, program, *series.arguments]
+    return subprocess.run(run, capture_output=True, text=True, check=True).stdout
 
 
 def edited(text: str, edits: Edits) -> str:

@@ -4,10 +4,10 @@
                                   [--errors FILE] [--json]
 
 CHECKOUT is one of github.com/amd/amd-lab-notes, with the Laplacian series, and of github.com/amd/HPCTrainingExamples, with the
-exercises yAx and transpose. Nothing of them is in this repository. The kernels are compiled unchanged, but for sizes
-(silicon/series.py). yAx was recorded on an MI300A, whose XCDs are those of an MI300X. The other two were recorded on GPUs of
-the MI200 series, which have 104 or 110 CUs on a die, an L2 of 8 MB and no Infinity Cache; the device is therefore run as one
-XCD (38 CUs on 4 MB) with that GPU's memory bandwidth per CU.
+exercises yAx and transpose and a solver for shallow water. Nothing of them is in this repository. The kernels are compiled
+unchanged, but for sizes (silicon/series.py). yAx and shallow water were recorded on an MI300A, whose XCDs are those of an
+MI300X. The other two were recorded on GPUs of the MI200 series, which have 104 or 110 CUs on a die, an L2 of 8 MB and no
+Infinity Cache; the device is therefore run as one XCD (38 CUs on 4 MB) with that GPU's memory bandwidth per CU.
 
 Printed are both times, relative to the series' first variant; Kendall's tau, with the middle 95 % of 2000 resamples of the
 variants; and the error for differences: by how much the ratio of two variants' modelled times differs from that of their

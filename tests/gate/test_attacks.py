@@ -98,7 +98,7 @@ def test_a_transformation_that_cheats_is_found_out_by_the_optimizer(tmp_path, mo
 
     monkeypatch.setitem(TRANSFORMS, "cheat", cheat)
     Path(SOURCE.name).write_bytes(SOURCE.read_bytes())
-    loop = OptimizeLoopOptions(transforms=("cheat",), max_iterations=1, in_place=True)
+    loop = OptimizeLoopOptions(transforms=("cheat",), max_iterations=1, in_place=True, accept_modelled=True)
     request = OptimizeRequest(
         (SOURCE.name, "./attacked"),
         build=BUILD,

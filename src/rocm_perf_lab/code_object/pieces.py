@@ -18,6 +18,7 @@ from rocm_perf_lab.code_object.fat_binary import not_whole
 from rocm_perf_lab.errors import SourceError
 
 _FUNCTION, _OBJECT = "STT_FUNC", "STT_OBJECT"
+_BITCODE = b"BC\xc0\xde"  # as -flto makes it
 _WIDTHS = {1: 4, 2: 4, 3: 8, 4: 4, 5: 8, 6: 4, 7: 4, 8: 4, 9: 4, 10: 4, 11: 4}  # R_AMDGPU_* -> number of bytes that it patches
 _GOT = (7, 8, 9)
 # The high half of a distance is counted from the end of the low half's place: +4 and +12 behind s_getpc_b64.
@@ -69,6 +70,8 @@ def host_sections(image: bytes) -> Mapping[str, tuple[Any, ...]]:
     """
     from elftools.elf.elffile import ELFFile
 
+    if image.startswith(_BITCODE):
+        raise SourceError("the host object is LLVM's bitcode, whose parts cannot be compared", "build without -flto")
     try:
         return _loaded(ELFFile(io.BytesIO(image)))
     except Exception as error:

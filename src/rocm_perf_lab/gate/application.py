@@ -66,7 +66,7 @@ class ApplicationOptions:
 
 
 @dataclass(frozen=True)
-class Shown:
+class SourceText:
     """The text of a source that a program finds in its place: it may read, and compile, it while it runs."""
 
     path: Path
@@ -112,7 +112,7 @@ class Application:
         if options.check and (complaint := self._checked(first.stdout)):
             raise UsageError(f"--check rejects the unchanged program: {complaint}", "fix the check first")
 
-    def take_as_baseline(self, accepted: Path, source: Shown | None = None) -> None:
+    def take_as_baseline(self, accepted: Path, source: SourceText | None = None) -> None:
         """Compare the following candidates with this accepted program; the expected output remains that of the first baseline.
 
         Errors: those of running it.
@@ -123,7 +123,7 @@ class Application:
         self._baselines, self.baseline = runs, runs[0]
         self.runtimes_ms = [run.runtime_ms for run in runs]
 
-    def check(self, candidate: Path, claim: Claim | None = None, source: Shown | None = None) -> StepVerdict:
+    def check(self, candidate: Path, claim: Claim | None = None, source: SourceText | None = None) -> StepVerdict:
         """Run the program with a candidate and compare it with the baseline.
 
         candidate: the whole program, built with the candidate. claim: the gain measured for its kernel in replay. source: of
@@ -147,7 +147,7 @@ class Application:
         saved = f", {gain.saved:.2%} of the kernel's time saved there" if gain and gain.saved is not None else ""
         return passed(STEP, f"the program ends as before{self._compared()}; {time}{saved}", evidence)
 
-    def _runs_of(self, program: Path, source: Shown | None) -> list[ProgramRun]:
+    def _runs_of(self, program: Path, source: SourceText | None) -> list[ProgramRun]:
         with self._running:
             runs = [self._run(program, source=source)]
             if runs[0].timing == "measured":
@@ -162,7 +162,7 @@ class Application:
             raise UsageError(what, "fix the check, or omit this --also")
         return first if first == second else None
 
-    def _otherwise_elsewhere(self, candidate: Path, source: Shown | None) -> str | None:
+    def _otherwise_elsewhere(self, candidate: Path, source: SourceText | None) -> str | None:
         """Why the candidate fails or prints something else with one of the other argument lists; None if it does not."""
         for words, printed in self._also.items():
             try:
@@ -251,7 +251,7 @@ class Application:
         program: Path,
         arguments: Sequence[str] | None = None,
         writable: tuple[Path, ...] = (),
-        source: Shown | None = None,
+        source: SourceText | None = None,
     ) -> ProgramRun:
         """Run a program in the cage and trace it.
 

@@ -239,7 +239,7 @@ class HipBackend:
 
     def _held_against(self, source: HipSource, program: Path) -> Application:
         """The program that whole candidates are compared with: first the original, later the last accepted one."""
-        from rocm_perf_lab.gate.application import Application, ApplicationOptions, Shown
+        from rocm_perf_lab.gate.application import Application, ApplicationOptions, SourceText
 
         options = self._options
         if self._application is None:
@@ -256,7 +256,7 @@ class HipBackend:
                 program, self._build_target.arguments, self._folder / "application", limits, self._also
             )
         elif source.text != self._compared:
-            self._application.take_as_baseline(program, Shown(source.path, source.text))
+            self._application.take_as_baseline(program, SourceText(source.path, source.text))
         else:
             return self._application
         self._compared = source.text
@@ -320,13 +320,13 @@ class HipBackend:
 
     def _whole_program(self, baseline: Application, is_data: bool, candidate: HipSource, claim: Claim | None) -> StepVerdict:
         """is_data: whether the program holds the kernel's text as data."""
-        from rocm_perf_lab.gate.application import STEP, Shown
+        from rocm_perf_lab.gate.application import STEP, SourceText
         from rocm_perf_lab.gate.verdict import rejected
 
         if is_data:
             what = "the program holds the kernel's text as data, and may compile it while it runs"
             return rejected(STEP, f"{what}: what the change would do there is not judged")
-        return baseline.check(self._program(candidate), claim, Shown(candidate.path, candidate.text))
+        return baseline.check(self._program(candidate), claim, SourceText(candidate.path, candidate.text))
 
     def _program(self, source: HipSource) -> Path:
         """The whole program for a source; built once per source."""

@@ -10,7 +10,7 @@ from rocm_perf_lab.code_object.pieces import pieces_of
 from rocm_perf_lab.errors import SourceError
 from rocm_perf_lab.gate.image_layout import laid_out_otherwise, other_kernels, runs_on
 from rocm_perf_lab.gate.machine_code import compare_device
-from rocm_perf_lab.gate.observing import new_observations, reached
+from rocm_perf_lab.gate.observing import TRAP, new_observations, reached
 from rocm_perf_lab.gate.verdict import StepVerdict, passed, rejected
 from rocm_perf_lab.gate.verdict_document import CODE_OBJECT, CodeObjectEvidence
 from rocm_perf_lab.hip_source import SourceKernel
@@ -165,6 +165,11 @@ def _observes(baseline: Image, candidate: Image, symbol: str) -> str | None:
     if not found:
         return None
     what, how = next(iter(found.items()))
+    if what == TRAP:
+        return (
+            f"it uses {what} ({how}), which the baseline does not: it could fail where the baseline does not. Functions such as "
+            "__shfl_sync() contain one to check their mask (use __shfl() and so on), and so does assert()"
+        )
     return f"it uses {what} ({how}), which the baseline does not: it could distinguish judged runs from others"
 
 

@@ -14,6 +14,7 @@ _SET_UP = {1: "its dispatch packet", 2: "its queue", 4: "its dispatch's number"}
 # Fields of the MODE register that control floating-point arithmetic, as "offset, width": rounding and denormals (bits 0 to 7,
 # also in parts), DX10_CLAMP (8) and IEEE (9), FP16_OVFL (23). AMD's CDNA3 ISA, table "MODE register fields".
 _FLOATING_POINT = "|".join([*(f"{at}, {bits}" for at in range(10) for bits in range(1, 11 - at)), "23, 1"])
+TRAP = "a trap"
 _MNEMONICS = (
     (re.compile(r"s_mem(real)?time\b|s_get_shader_cycles|s_sendmsg_rtn"), "a clock"),
     (re.compile(r"s_(getreg|setreg(_imm32)?)_b32\b(?!.*\bHW_REG_MODE\b)"), "a hardware register"),
@@ -23,9 +24,10 @@ _MNEMONICS = (
     ),
     (re.compile(r".*\bttmp\d*"), "the trap handler's registers"),
     (
-        re.compile(r"s_(sendmsg|sendmsghalt|sethalt|trap|setkill|ttracedata|incperflevel|decperflevel|rfe|cbranch_cdb)"),
+        re.compile(r"s_(sendmsg|sendmsghalt|sethalt|setkill|ttracedata|incperflevel|decperflevel|rfe|cbranch_cdb)"),
         "the host",
     ),
+    (re.compile(r"s_trap\b"), TRAP),
     (re.compile(r"ds_gws_"), "global wave synchronisation"),
     (
         re.compile(r"s_(sleep|wakeup|icache_inv|dcache_(inv|wb|discard))"),

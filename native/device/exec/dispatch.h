@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "exec/device_use.h"
 #include "memory/address_space.h"
 #include "memory/program_memory.h"
 
@@ -71,7 +72,8 @@ struct DispatchResult {
   std::vector<std::string> races;  // one line for each race not reported before; only with a race check
   std::vector<std::pair<uint64_t, uint64_t>> written;  // global memory, [begin, end) each, ascending; only with a race check
   const char* fixed_order = nullptr;  // why the XCDs had to take turns on one host thread; null if they did not
-  uint64_t duration_ns = 0;
+  uint64_t duration_ns = 0;  // on a device that does nothing else
+  DeviceUse use;             // during that time
   std::vector<double> counters;
   // Present if a thread trace was requested. Its Ops live until forget_code().
   std::shared_ptr<const Timeline> timeline = nullptr;

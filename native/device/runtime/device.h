@@ -18,6 +18,7 @@
 #include "runtime/model_interface.h"
 #include "runtime/queues/event_wakeups.h"
 #include "runtime/queues/queue.h"
+#include "timing/concurrent_dispatches.h"
 
 namespace rpd {
 
@@ -88,6 +89,7 @@ class Device {
   void note_release(Flight& flight, uint64_t ended_before);
   DispatchResult execute(const DispatchRequest& request, uint64_t start, AqlQueue& queue);
   DispatchResult finish(const DispatchRequest& request, Flight& flight);
+  uint64_t duration(const Flight& flight, const DispatchResult& result);
   DispatchResult deadlocked();
 
   AllocationMap allocations_;
@@ -100,6 +102,7 @@ class Device {
   uint64_t begun_ = 0;       // dispatches
   uint64_t ended_ = 0;
   uint64_t latest_end_ = 0;  // virtual time at which the last of these ended
+  ConcurrentDispatches concurrent_;
   std::atomic<bool> deadlocked_{false};
   std::string deadlock_story_;
   Deadlock deadlock_;

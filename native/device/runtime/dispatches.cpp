@@ -155,15 +155,21 @@ DispatchResult Device::finish(const DispatchRequest& request, Flight& flight) {
     log_line("%s: the XCDs take turns, for %s", kernel_name(request.kernel_object).c_str(), result.fixed_order);
   report_written(result.written);
   for (const std::string& race : result.races) report_race(kernel_name(request.kernel_object) + ": " + race);
-  if (flight.least_duration > 0) {
-    const double all = static_cast<double>(engine_->instructions(*flight.execution));
-    const double left = 1 - static_cast<double>(flight.instructions_before_release) / all;
-    result.duration_ns = std::max(
-        result.duration_ns, flight.least_duration + static_cast<uint64_t>(left * static_cast<double>(result.duration_ns)));
-  }
+  result.duration_ns = duration(flight, result);
   ++ended_;
   latest_end_ = flight.start + result.duration_ns;
   return result;
+}
+
+// How long the dispatch takes beside others. One that waited for another dispatch competes for nothing while it waits.
+uint64_t Device::duration(const Flight& flight, const DispatchResult& result) {
+  if (!result.error.empty()) return result.duration_ns;
+  if (flight.least_duration == 0) return concurrent_.add(flight.start, result.duration_ns, result.use);
+  const double all = static_cast<double>(engine_->instructions(*flight.execution));
+  const double left = 1 - static_cast<double>(flight.instructions_before_release) / all;
+  const uint64_t rest = static_cast<uint64_t>(left * static_cast<double>(result.duration_ns));
+  return std::max(result.duration_ns,
+                  flight.least_duration + concurrent_.add(flight.start + flight.least_duration, rest, result.use));
 }
 
 // The message is made once, for all kernels involved, and then reported to the queue of each.

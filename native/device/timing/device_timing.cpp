@@ -1,5 +1,6 @@
 #include "timing/device_timing.h"
 
+#include <algorithm>
 #include <vector>
 
 #include "timing/counters.h"
@@ -32,6 +33,8 @@ class DispatchTiming final : public DispatchObserver {
     if (!result.error.empty()) return;
     const WorkDone work = timed(kernel, result);
     result.duration_ns = work.duration_ns;
+    result.use = work.use;
+    result.use.shares[DeviceUse::kSlots] = used_slots(kernel);
     result.counters = counted(kernel, work);
   }
 
@@ -64,6 +67,12 @@ class DispatchTiming final : public DispatchObserver {
     timeline->note_losses(trace);
     result.timeline = timeline;
     return work;
+  }
+
+  // Share of the room for such workgroups.
+  double used_slots(const Kernel& kernel) const {
+    const uint64_t room = uint64_t{xcds_[0]->resident_groups()} * target::kCusPerXcd * target::xcds();
+    return std::min(1.0, static_cast<double>(kernel.group_count()) / static_cast<double>(std::max<uint64_t>(1, room)));
   }
 
   std::vector<double> counted(const Kernel& kernel, const WorkDone& work) const {

@@ -219,6 +219,37 @@ double memory_read_cycles(const std::vector<XcdWork>& xcds, const CuOutcome& out
 
 uint64_t scaled(uint64_t cycles, double factor) { return static_cast<uint64_t>(static_cast<double>(cycles) * factor); }
 
+// On average over all CUs, so that CUs without work have room for other dispatches.
+double use_of_units(const std::vector<XcdWork>& xcds, double cycles) {
+  uint64_t busy = 0;
+  for (const XcdWork& xcd : xcds) {
+    for (const CuWork& cu : *xcd.cus) busy += cu.units.longest();
+  }
+  return static_cast<double>(busy) / (static_cast<double>(xcds.size() * target::kCusPerXcd) * cycles);
+}
+
+double use_of_l2(const std::vector<XcdWork>& xcds, double cycles) {
+  double busy = 0;
+  for (const XcdWork& xcd : xcds) {
+    busy += std::max(static_cast<double>(xcd.memory->l2_read_bytes()) / parameter::l2_read_bytes_per_cycle,
+                     static_cast<double>(xcd.memory->l2_write_bytes()) / parameter::l2_write_bytes_per_cycle);
+  }
+  return busy / (static_cast<double>(xcds.size()) * cycles);
+}
+
+DeviceUse device_use(const std::vector<XcdWork>& xcds, const MallHits& hits, const WorkDone& work) {
+  const auto cycles = static_cast<double>(std::max<uint64_t>(1, work.busy_cycles + work.release_cycles));
+  const MemoryCounts device = counts_of(xcds);
+  const double host = static_cast<double>(device.host_bytes()) / per_cycle(parameter::host_link_gbps);
+  DeviceUse use;
+  use.shares[DeviceUse::kUnits] = use_of_units(xcds, cycles);
+  use.shares[DeviceUse::kL2] = use_of_l2(xcds, cycles);
+  use.shares[DeviceUse::kMemory] = static_cast<double>(memory_cycles(device, hits) + work.release_cycles) / cycles;
+  use.shares[DeviceUse::kHostLink] = host / cycles;
+  for (double& share : use.shares) share = std::min(1.0, share);
+  return use;
+}
+
 double nanoseconds(uint64_t cycles) { return static_cast<double>(cycles) * 1000 / parameter::clock_mhz; }
 
 PowerUse power_use(const std::vector<XcdWork>& xcds, const MallHits& hits, const WorkDone& work) {
@@ -287,6 +318,7 @@ WorkDone time_dispatch(const std::vector<XcdWork>& xcds, const Sample& sample, W
   work.release_cycles =
       cycles_for(counts_of(xcds).release_bytes, memory_bytes_per_cycle(parameter::mall_write_gbps, hits.writes));
   work.duration_ns = parameter::launch_overhead_ns + (work.busy_cycles + work.release_cycles) * 1000 / parameter::clock_mhz;
+  work.use = device_use(xcds, hits, work);
   if (parameter::power_limit_w == 0) return work;
   const PowerUse use = power_use(xcds, hits, work);
   if (const double mhz = sustained_mhz(use); mhz < parameter::clock_mhz) lower_clock(work, use, mhz);

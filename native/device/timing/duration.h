@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "exec/device_use.h"
 #include "memory/cache.h"
 #include "memory/mall.h"
 #include "timing/cu_observer.h"
@@ -44,6 +45,7 @@ struct WorkDone {
   uint64_t issue_wait_cycles = 0;   // part of wave_cycles: held up only by a busy unit
   uint64_t memory_read_cycles = 0;  // sum over the L2s' reads from memory of their durations
   uint64_t duration_ns = 0;         // launch overhead included
+  DeviceUse use;                    // but for kSlots
 };
 
 // Cache contents that persist from dispatch to dispatch and affect how long the next one takes.

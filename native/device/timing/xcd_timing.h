@@ -46,6 +46,7 @@ class XcdTiming final : public XcdObserver {
 
   // Adds to each element the number of times that instruction was executed. [Op index]
   void add_executed(std::vector<uint64_t>& to) const;
+  uint32_t resident_groups() const { return resident_groups_; }  // workgroups that fit on a CU at a time
   const WaveCounts& waves() const { return waves_; }
   const MemoryCounts& memory() const { return memory_.counts(); }
   XcdWork work() const {

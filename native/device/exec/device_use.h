@@ -1,0 +1,22 @@
+// How much of a device a dispatch uses while it runs.
+#pragma once
+
+#include <array>
+#include <cstddef>
+
+namespace rpd {
+
+// Shares of the whole device (0 to 1), on average over the dispatch.
+struct DeviceUse {
+  enum Resource : size_t {
+    kSlots,     // room for workgroups on the CUs
+    kUnits,     // the CUs' busiest kind of unit
+    kL2,        // bandwidth of the L2s
+    kMemory,    // bandwidth beyond the L2s
+    kHostLink,  // bandwidth of the link to the host
+    kResources
+  };
+  std::array<double, kResources> shares{};
+};
+
+}  // namespace rpd

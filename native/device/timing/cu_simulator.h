@@ -5,6 +5,7 @@
 // for the result of a matrix instruction that it reads too early, and for instructions that are not in the instruction cache.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "memory/cache.h"
@@ -36,6 +37,17 @@ struct CuOutcome {
   uint64_t issue_wait_cycles = 0;    // part of wave_cycles: held up only by a busy unit
   uint64_t memory_reads = 0;         // of 128 bytes, beyond the L2
   double memory_read_cycles = 0;     // sum over memory_reads of the time from the L2 to memory and back
+
+  // Sums up CUs, but for `cycles`, which is the longest.
+  void add(const CuOutcome& other) {
+    cycles = std::max(cycles, other.cycles);
+    instructions += other.instructions;
+    wave_cycles += other.wave_cycles;
+    wait_cycles += other.wait_cycles;
+    issue_wait_cycles += other.issue_wait_cycles;
+    memory_reads += other.memory_reads;
+    memory_read_cycles += other.memory_read_cycles;
+  }
 };
 
 // `instructions` is the instruction cache, kept from dispatch to dispatch. `observer` may be null.

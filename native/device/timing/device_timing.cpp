@@ -58,15 +58,26 @@ class DispatchTiming final : public DispatchObserver {
   WorkDone timed(const Kernel& kernel, DispatchResult& result) {
     std::vector<XcdWork> done;
     for (const auto& xcd : xcds_) done.push_back(xcd->work());
-    const Sample sample = xcds_[timed_cu(kernel, options_.timed_cu).xcd]->sample();
-    if (!kernel.request.traced_cu) return time_dispatch(done, sample, warm_);
+    const std::vector<Sample> samples = recorded(kernel);
+    if (!kernel.request.traced_cu) return time_dispatch(done, samples, warm_);
     const auto timeline = std::make_shared<Timeline>();
     const CuTrace& trace = xcds_[0]->thread_trace();
     const WatchedCu watched{trace, *timeline};
-    const WorkDone work = time_dispatch(done, sample, warm_, &watched);
+    const WorkDone work = time_dispatch(done, samples, warm_, &watched);
     timeline->note_losses(trace);
     result.timeline = timeline;
     return work;
+  }
+
+  // Of the chosen XCD, then of the others that have workgroups.
+  std::vector<Sample> recorded(const Kernel& kernel) {
+    const uint32_t chosen = timed_xcd(kernel, options_.timed_cu);
+    const auto busy = static_cast<uint32_t>(std::min<uint64_t>(kernel.group_count(), target::xcds()));
+    std::vector<Sample> samples{xcds_[chosen]->sample()};
+    for (uint32_t i = 0; i < busy; ++i) {
+      if (i != chosen) samples.push_back(xcds_[i]->sample());
+    }
+    return samples;
   }
 
   // Share of the room for such workgroups.

@@ -12,6 +12,9 @@
 namespace rpd {
 namespace {
 
+// CUs whose work differs by no more than this share take equally long.
+constexpr double kSimilar = 0.02;
+
 double per_cycle(double gbps) { return gbps * 1000.0 / parameter::clock_mhz; }
 
 // The bandwidth of the Infinity Cache, which has `gbps`, and the HBM behind it, if the former answers the share `hits` of the
@@ -125,12 +128,14 @@ double more_of_units(const CuWork& mine, const CuWork& other, double times) {
   return more[CuUnits::kVector] + more[CuUnits::kMatrix] + more[CuUnits::kScalar] + more[CuUnits::kLds] + vector_memory;
 }
 
-// The replayed CU: its cycles, how many of its waves ran at a time on average, and the share of the last wave's time during
-// which no other one runs beside it.
+// A replayed CU: its cycles, how many of its waves ran at a time on average, the share of the last wave's time during which no
+// other one runs beside it, and whether all of its workgroups were resident at once.
 struct Replayed {
+  const CuWork* work;
   double cycles;
   double concurrency;
   double alone_at_the_end;
+  bool side_by_side;
 };
 
 // The cycles that `mine` takes, estimated from those of `other`. Work of which `mine` has a multiple takes that many times as
@@ -149,26 +154,49 @@ double cycles_by(const Replayed& replayed, const CuWork& mine, const CuWork& oth
 Replayed replayed_cu(const Sample& sample, const CuOutcome& outcome) {
   const CuWork &all = sample.done, &recorded = sample.recorded;
   const double longer = std::max(over(all.instructions, outcome.instructions), over(all.wave_cycles, recorded.wave_cycles));
-  Replayed replayed{.cycles = static_cast<double>(outcome.cycles),
+  Replayed replayed{.work = &all,
+                    .cycles = static_cast<double>(outcome.cycles),
                     .concurrency = std::max(1.0, over(outcome.wave_cycles, outcome.cycles)),
-                    .alone_at_the_end = 1 - 1.0 / std::max(1u, sample.resident_groups)};
+                    .alone_at_the_end = 1 - 1.0 / std::max(1u, sample.resident_groups),
+                    .side_by_side = sample.trace.groups().size() <= sample.resident_groups};
   replayed.cycles = cycles_by(replayed, all, recorded, longer, false);
   return replayed;
 }
 
-double cycles_of_cu(const CuWork& cu, const Sample& sample, const Replayed& replayed, bool side_by_side) {
-  const CuWork& sampled = sample.done;
+double cycles_of_cu(const CuWork& cu, const Replayed& replayed) {
+  const CuWork& sampled = *replayed.work;
+  const bool side_by_side = replayed.side_by_side;
   const double longer = side_by_side ? over(cu.longest_wave, sampled.longest_wave) : over(cu.wave_cycles, sampled.wave_cycles);
   return cycles_by(replayed, cu, sampled, longer, side_by_side);
 }
 
-// The cycles of the CU that takes longest.
-uint64_t cycles_of_busiest(const std::vector<XcdWork>& xcds, const Sample& sample, const CuOutcome& outcome) {
-  const bool side_by_side = sample.trace.groups().size() <= sample.resident_groups;
-  const Replayed replayed = replayed_cu(sample, outcome);
-  double most = replayed.cycles;
+// By which part of the larger one the two differ.
+double difference(uint64_t mine, uint64_t other) {
+  const auto [less, more] = std::minmax(mine, other);
+  return more ? static_cast<double>(more - less) / static_cast<double>(more) : 0;
+}
+
+// The largest such difference. Traffic between L1 and L2 depends on cache hits and is left out.
+double difference(const CuWork& mine, const CuWork& other) {
+  double most = std::max({difference(mine.instructions, other.instructions), difference(mine.wave_cycles, other.wave_cycles),
+                          difference(mine.longest_wave, other.longest_wave)});
+  const CuUnits::Cycles my_units = mine.units.cycles(), its_units = other.units.cycles();
+  for (size_t i = 0; i < my_units.size(); ++i) {
+    if (i != CuUnits::kTraffic) most = std::max(most, difference(my_units[i], its_units[i]));
+  }
+  return most;
+}
+
+// The cycles of the CU that takes longest, each estimated from the replayed one whose work is most similar.
+uint64_t cycles_of_busiest(const std::vector<XcdWork>& xcds, const std::vector<Replayed>& replayed) {
+  double most = 0;
+  for (const Replayed& cu : replayed) most = std::max(most, cu.cycles);
   for (const XcdWork& xcd : xcds) {
-    for (const CuWork& cu : *xcd.cus) most = std::max(most, cycles_of_cu(cu, sample, replayed, side_by_side));
+    for (const CuWork& cu : *xcd.cus) {
+      const auto apart = [&](const Replayed& one) { return replayed.size() > 1 ? difference(cu, *one.work) : 0; };
+      const auto nearest = std::ranges::min_element(replayed, {}, apart);
+      most = std::max(most, cycles_of_cu(cu, *nearest));
+    }
   }
   return static_cast<uint64_t>(most);
 }
@@ -291,15 +319,28 @@ WarmCaches::WarmCaches()
     : mall(parameter::mall_bytes, parameter::mall_ways),
       instructions(parameter::instruction_cache_bytes, parameter::instruction_cache_ways, 64) {}
 
-WorkDone time_dispatch(const std::vector<XcdWork>& xcds, const Sample& sample, WarmCaches& warm, const WatchedCu* watched) {
+WorkDone time_dispatch(const std::vector<XcdWork>& xcds, const std::vector<Sample>& samples, WarmCaches& warm,
+                       const WatchedCu* watched) {
   const MallHits hits = mall_hits(warm.mall, xcds);
   const uint64_t contended = contended_cycles(xcds);
-  const CuSurroundings surroundings = surroundings_of(xcds, sample, hits, contended);
+  const Sample& first = samples.front();
   if (watched) {
     Cache instructions = warm.instructions;
-    simulate_cu(watched->trace, surroundings, sample.costs, instructions, &watched->observer);
+    const CuSurroundings surroundings = surroundings_of(xcds, first, hits, contended);
+    simulate_cu(watched->trace, surroundings, first.costs, instructions, &watched->observer);
   }
-  const CuOutcome outcome = simulate_cu(sample.trace, surroundings, sample.costs, warm.instructions);
+  std::vector<Replayed> cus;
+  CuOutcome outcome;
+  const Cache instructions_before = warm.instructions;
+  for (const Sample& sample : samples) {
+    const auto similar = [&](const Replayed& cu) { return difference(sample.done, *cu.work) <= kSimilar; };
+    if (std::ranges::any_of(cus, similar)) continue;
+    Cache instructions_of_cu = instructions_before;
+    Cache& cache = cus.empty() ? warm.instructions : instructions_of_cu;
+    const CuOutcome of_cu = simulate_cu(sample.trace, surroundings_of(xcds, sample, hits, contended), sample.costs, cache);
+    cus.push_back(replayed_cu(sample, of_cu));
+    outcome.add(of_cu);
+  }
   WorkDone work;
   uint64_t instructions = 0;
   for (const XcdWork& xcd : xcds) {
@@ -310,7 +351,7 @@ WorkDone time_dispatch(const std::vector<XcdWork>& xcds, const Sample& sample, W
   }
   const auto replayed = static_cast<double>(std::max<uint64_t>(1, outcome.instructions));
   const double rest_of_device = static_cast<double>(instructions) / replayed;
-  work.busy_cycles = std::max(cycles_of_busiest(xcds, sample, outcome), least_cycles(xcds, hits, contended));
+  work.busy_cycles = std::max(cycles_of_busiest(xcds, cus), least_cycles(xcds, hits, contended));
   work.wave_cycles = scaled(outcome.wave_cycles, rest_of_device);
   work.wait_cycles = scaled(outcome.wait_cycles, rest_of_device);
   work.issue_wait_cycles = scaled(outcome.issue_wait_cycles, rest_of_device);

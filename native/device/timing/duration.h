@@ -1,4 +1,4 @@
-// The time of a dispatch, computed from the work of its CUs and a replay of one of them.
+// The time of a dispatch, computed from the work of its CUs and replays of some of them.
 #pragma once
 
 #include <cstdint>
@@ -61,7 +61,7 @@ struct WatchedCu {
   CuObserver& observer;
 };
 
-// The recorded CU, or rather its first workgroups.
+// A recorded CU, or rather its first workgroups.
 struct Sample {
   const CuTrace& trace;
   const IssueCosts& costs;   // of the instructions in the trace
@@ -70,8 +70,9 @@ struct Sample {
   uint32_t resident_groups;  // workgroups that fit on the CU at a time
 };
 
-// `watched` does not influence the result; its replay is at the peak clock, whatever the power limit.
-WorkDone time_dispatch(const std::vector<XcdWork>& xcds, const Sample& sample, WarmCaches& warm,
+// `samples`: the first is replayed, and each of the others if its work differs from that of those replayed before. `watched`
+// does not influence the result; its replay is at the peak clock, whatever the power limit.
+WorkDone time_dispatch(const std::vector<XcdWork>& xcds, const std::vector<Sample>& samples, WarmCaches& warm,
                        const WatchedCu* watched = nullptr);
 
 }  // namespace rpd

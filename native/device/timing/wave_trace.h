@@ -53,16 +53,19 @@ class CuTrace {
  public:
   using Group = std::vector<std::unique_ptr<WaveTrace>>;
 
-  // A dispatch begins, with `resident_groups` workgroups at a time on the CU.
-  void begin(uint32_t resident_groups) {
+  static constexpr uint64_t kMostEntries = 4'000'000;  // 64 MB
+
+  // A dispatch begins, with `resident_groups` workgroups at a time on the CU. `most_entries`: instructions to record.
+  void begin(uint32_t resident_groups, uint64_t most_entries = kMostEntries) {
     // Three times the resident workgroups show how the CU fills, runs full, and drains.
     most_groups_ = std::max(8u, 3 * resident_groups);
+    most_entries_ = most_entries;
     entries_ = 0;
     groups_.clear();
   }
   // The traces in which to record a starting workgroup's waves; null if enough have been recorded.
   const Group* record(size_t waves) {
-    if (groups_.size() >= most_groups_ || entries_ >= kMostEntries) return nullptr;
+    if (groups_.size() >= most_groups_ || entries_ >= most_entries_) return nullptr;
     Group& traces = groups_.emplace_back();
     while (traces.size() < waves) traces.push_back(std::make_unique<WaveTrace>(*this));
     return &traces;
@@ -73,10 +76,10 @@ class CuTrace {
 
  private:
   friend class WaveTrace;
-  bool take_room() { return entries_ < kMostEntries && (++entries_, true); }
+  bool take_room() { return entries_ < most_entries_ && (++entries_, true); }
 
-  static constexpr uint64_t kMostEntries = 4'000'000;  // 64 MB
   uint32_t most_groups_ = 0;
+  uint64_t most_entries_ = 0;
   uint64_t entries_ = 0;
   std::deque<Group> groups_;
 };

@@ -7,26 +7,37 @@
 
 namespace rpd {
 
+namespace {
+
+// Recorded on each CU other than the one that is certain to be replayed.
+constexpr uint64_t kFewerEntries = CuTrace::kMostEntries / 8;
+
 // Workgroups are assigned to the XCDs in turn, and within an XCD to its CUs in turn: see Xcd::begin().
-TimedCu timed_cu(const Kernel& kernel, uint64_t choice) {
+uint32_t timed_cu_of(const Kernel& kernel, uint32_t xcd, uint64_t choice) {
   const uint64_t groups = kernel.group_count();
-  const auto xcd = static_cast<uint32_t>(choice % std::min<uint64_t>(groups, target::xcds()));
-  const uint64_t of_xcd = (groups - xcd - 1) / target::xcds() + 1;
-  return {xcd, static_cast<uint32_t>(choice / target::xcds() % std::min<uint64_t>(of_xcd, target::kCusPerXcd))};
+  const uint64_t of_xcd = groups > xcd ? (groups - xcd - 1) / target::xcds() + 1 : 1;
+  return static_cast<uint32_t>(choice / target::xcds() % std::min<uint64_t>(of_xcd, target::kCusPerXcd));
+}
+
+}  // namespace
+
+uint32_t timed_xcd(const Kernel& kernel, uint64_t choice) {
+  return static_cast<uint32_t>(choice % std::min<uint64_t>(kernel.group_count(), target::xcds()));
 }
 
 XcdTiming::XcdTiming(uint32_t index, uint64_t timed_cu, const Mall& mall)
     : index_(index), choice_(timed_cu), mall_(mall), work_(target::kCusPerXcd) {}
 
 void XcdTiming::begin(const Kernel& kernel, uint32_t resident_groups) {
-  timed_ = timed_cu(kernel, choice_);
+  timed_cu_ = timed_cu_of(kernel, index_, choice_);
   traced_cu_ = kernel.request.traced_cu;
   resident_groups_ = resident_groups;
   program_ = kernel.program;
   passed_ = nullptr;
   executed_.clear();
   follow_program();
-  trace_.begin(resident_groups);
+  const bool replayed = index_ == timed_xcd(kernel, choice_) || (index_ == 0 && traced_cu_);
+  trace_.begin(resident_groups, replayed ? CuTrace::kMostEntries : kFewerEntries);
   thread_trace_.begin(resident_groups);
   std::fill(work_.begin(), work_.end(), CuWork{});
   recorded_ = {};

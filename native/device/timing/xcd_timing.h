@@ -1,5 +1,5 @@
-// Counts and times what one XCD executes, wave by wave as if each were alone on the device; and records the CU whose replay
-// gives the time of the dispatch.
+// Counts and times what one XCD executes, wave by wave as if each were alone on the device; and records one of its CUs, whose
+// replay can give the time of the dispatch.
 #pragma once
 
 #include <cstdint>
@@ -17,16 +17,12 @@
 
 namespace rpd {
 
-// The CU whose time determines that of the dispatch.
-struct TimedCu {
-  uint32_t xcd, cu;
-};
-// The `choice`-th of the CUs that the kernel uses, counting XCDs in turn.
-TimedCu timed_cu(const Kernel& kernel, uint64_t choice);
+// The XCD of the `choice`-th of the CUs that the kernel uses, counting XCDs in turn.
+uint32_t timed_xcd(const Kernel& kernel, uint64_t choice);
 
 class XcdTiming final : public XcdObserver {
  public:
-  // `timed_cu`: which CU is recorded for the time, see above. `mall`: of the device.
+  // `timed_cu`: the choice above, which also determines the CU that is recorded on the other XCDs. `mall`: of the device.
   XcdTiming(uint32_t index, uint64_t timed_cu, const Mall& mall);
 
   void begin(const Kernel& kernel, uint32_t resident_groups) override;
@@ -52,10 +48,10 @@ class XcdTiming final : public XcdObserver {
   XcdWork work() const {
     return {&work_, &memory_.counts(), &memory_.lines_read(), &memory_.lines_written().lines(), &memory_.updates()};
   }
-  // Of the timed CU, if it is on this XCD.
+  // Of the XCD's recorded CU; has no workgroups if the XCD has none.
   Sample sample() {
     follow_program();  // another XCD may have caused more of it to be decoded
-    return {trace_, costs_, recorded_, work_[timed_.cu], resident_groups_};
+    return {trace_, costs_, recorded_, work_[timed_cu_], resident_groups_};
   }
   // The recording of the CU whose thread trace is wanted, if that is on this XCD.
   const CuTrace& thread_trace() const { return is_timed(*traced_cu_) ? trace_ : thread_trace_; }
@@ -67,7 +63,7 @@ class XcdTiming final : public XcdObserver {
     std::vector<WaveTiming::Completions> vector_done;
   };
 
-  bool is_timed(uint32_t cu) const { return index_ == timed_.xcd && cu == timed_.cu; }
+  bool is_timed(uint32_t cu) const { return cu == timed_cu_; }
   void follow_program();
   void pass(WaveTiming& wave, uint32_t first, uint32_t end);
   void pass_all_but_last(WaveTiming& wave, std::span<const IssuedRun> runs);
@@ -76,9 +72,9 @@ class XcdTiming final : public XcdObserver {
   void retire_recorded(const WaveTiming& wave, uint64_t executed);
 
   uint32_t index_;
-  uint64_t choice_;                   // of the timed CU
+  uint64_t choice_;                   // of the timed CUs
   const Mall& mall_;
-  TimedCu timed_{};
+  uint32_t timed_cu_ = 0;
   std::optional<uint32_t> traced_cu_;
   uint32_t resident_groups_ = 0;
   const Program* program_ = nullptr;

@@ -116,8 +116,8 @@ def _other_inputs(others: OtherInputs, ratio: Ratio, taken: Times) -> OtherInput
 
 
 def _timed_cus(seed: int) -> tuple[tuple[str, ...], ...]:
-    """Device options for the timed runs. The timing model times one compute unit and adds the work of the others. A unit with
-    few waves says less about the gain, but the candidate must not be slower there.
+    """Device options for the timed runs. The timing model times one compute unit of each XCD and adds the work of the others. A
+    unit with few waves says less about the gain, but the candidate must not be slower there.
     """
     return (), (f"timed-cu={random.Random(seed).randrange(1, 1 << 16)}",)
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 import subprocess
 from collections import defaultdict
+from pathlib import Path
 
 import pytest
+
+from rocm_perf_lab.collect import device as devices
 
 KINDS = ["Loads", "Lds", "Vector", "Matrix", "Scalar", "Nops", "Sleeps", "Turns", "Loads_and_lds"]
 
@@ -56,3 +60,15 @@ def test_useless_work_does_not_hide_the_longest_workgroup(durations):
     """It makes the replayed workgroups look more like the one that adds all up, and must not shorten that one for it."""
     useful, useless = (durations[f"last_adds_up<{flag}>"][-1] for flag in ("false", "true"))
     assert useless > useful
+
+
+def test_the_time_does_not_depend_on_which_compute_unit_is_chosen(native_dir, tmp_path, hipcc):
+    """One of each XCD is recorded, and replayed if its work differs from that of the others."""
+    program, source = tmp_path / "uneven_xcds", Path(__file__).parent / "runtime" / "uneven_xcds.hip"
+    subprocess.run(["hipcc", "--offload-arch=gfx942", "-O3", "-o", program, source], check=True, capture_output=True)
+    device = devices.select(devices.SOFTWARE_TARGET, tmp_path)
+    times = []
+    for choice in (0, 3, 7, 42):
+        environment = device.environment(os.environ) | {"ROCM_PERF_DEVICE_OPTIONS": f"timed-cu={choice}"}
+        times.append(float(subprocess.run([program], env=environment, capture_output=True, text=True, check=True).stdout))
+    assert max(times) < 1.01 * min(times)

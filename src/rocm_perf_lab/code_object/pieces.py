@@ -58,6 +58,17 @@ def pieces_of(image: bytes) -> dict[str, Piece]:
         raise SourceError(f"code object without readable symbols: {not_whole(error)}", "build it again") from error
 
 
+def text_section(image: bytes) -> bytes:
+    """The machine code of a linked code object as a whole. Raises SourceError."""
+    from elftools.elf.elffile import ELFFile
+
+    try:
+        section = ELFFile(io.BytesIO(image)).get_section_by_name(".text")
+        return section.data() if section else b""
+    except Exception as error:  # the ELF reader reacts to damage with exceptions of every kind
+        raise SourceError(f"code object without readable sections: {not_whole(error)}", "build it again") from error
+
+
 def width_of(reference: str) -> int:
     """The number of bytes that the relocation of a piece's reference patches."""
     return _WIDTHS[int(reference.split(" ", 1)[0])]

@@ -167,8 +167,8 @@ def _observes(baseline: Image, candidate: Image, symbol: str) -> str | None:
     what, how = next(iter(found.items()))
     if what == TRAP:
         return (
-            f"it uses {what} ({how}), which the baseline does not: it could fail where the baseline does not. Functions such as "
-            "__shfl_sync() contain one to check their mask (use __shfl() and so on), and so does assert()"
+            f"it uses {what} ({how}), which the baseline does not: it could fail where the baseline does not. Functions such "
+            "as __shfl_sync() contain one to check their mask (use __shfl() and so on), and so does assert()"
         )
     return f"it uses {what} ({how}), which the baseline does not: it could distinguish judged runs from others"
 

@@ -4,10 +4,11 @@ text that is kept makes the code that was judged.
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rocm_perf_lab.code_object import parse
-from rocm_perf_lab.code_object.pieces import pieces_of
+from rocm_perf_lab.code_object import code_objects_in, parse
+from rocm_perf_lab.code_object.pieces import pieces_of, text_section
 from rocm_perf_lab.errors import SourceError
 from rocm_perf_lab.gate.code_object_check import Image, changed_beside
 from rocm_perf_lab.gate.machine_code import compare_host
@@ -44,6 +45,17 @@ def host_differs(baseline: HipSource, candidate: HipSource, builder: Builder) ->
     for before, after in zip((baseline, *baseline.elsewhere), (candidate, *candidate.elsewhere), strict=True):
         if complaint := compare_host(builder.host(before), builder.host(after)):
             return complaint if before is baseline else f"in {before.main.name}: {complaint}"
+    return None
+
+
+def program_differs(program: Path, judged: HipSource, builder: Builder) -> str | None:
+    """Why the code in the whole program is not the code that was judged; None if it is. Errors: those of building and
+    reading.
+    """
+    made = {text_section(image) for _, image in code_objects_in(program)}
+    for unit in (judged, *judged.elsewhere):
+        if text_section(builder.device(unit)) not in made:
+            return f"the program's own code of {unit.main.name} is not the code that was judged"
     return None
 
 

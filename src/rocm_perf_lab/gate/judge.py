@@ -23,6 +23,7 @@ from rocm_perf_lab.gate.equivalence import Equivalence
 from rocm_perf_lab.gate.equivalence_options import EquivalenceOptions
 from rocm_perf_lab.gate.expanded import Expanded
 from rocm_perf_lab.gate.measurement import MeasurementOptions, check_measurement
+from rocm_perf_lab.gate.place_of_text import depends_on_place
 from rocm_perf_lab.gate.promises import NONE, Promises, broken_in_capture
 from rocm_perf_lab.gate.reader import Reader
 from rocm_perf_lab.gate.source_check import Taken, check_source, with_promises
@@ -43,6 +44,9 @@ class Builder(Protocol):
 
     def device(self, source: HipSource) -> bytes:
         """The code object, linked with --emit-relocs."""
+
+    def device_named(self, source: HipSource, name: str) -> bytes:
+        """Like device(), where the compiler is given the unit's main file by this name, relative to the source's folder."""
 
     def host(self, source: HipSource) -> bytes:
         """The host's relocatable object, without device code."""
@@ -146,7 +150,7 @@ class Judge:
             return Verdict((*steps, *map(skipped, STEPS[1:])))
         source = self._baseline.with_text(taken.spliced.judged)
         with tempfile.TemporaryDirectory(prefix="rocm-perf-gate-") as folder:
-            judged = _Judged(source, taken.promises, Path(folder, "candidate.hsaco"))
+            judged = _Judged(source, candidate, taken.spliced.plain, taken.promises, Path(folder, "candidate.hsaco"))
             for name, step in zip(STEPS[1:], self._steps(judged), strict=True):
                 refused = any(verdict.outcome is StepOutcome.REJECTED for verdict in steps)
                 steps.append(skipped(name) if refused else step())
@@ -244,13 +248,16 @@ class Judge:
         accepted.
         """
         try:
-            host, program = side_by_side([lambda: self._host(judged.source), lambda: self._whole(judged)])
+            host, program = side_by_side([lambda: self._compiled_elsewhere(judged), lambda: self._whole(judged)])
         except SourceError as error:
             return rejected(application.STEP, f"the program cannot be built with it: {error.what}")
         return program if host is _SAME_HOST else host
 
-    def _host(self, candidate: HipSource) -> StepVerdict:
-        complaint = elsewhere.host_differs(self._baseline, candidate, self._builder)
+    def _compiled_elsewhere(self, judged: _Judged) -> StepVerdict:
+        """What other passes of the compiler make of it: for the host, and where the file has another name."""
+        complaint = elsewhere.host_differs(self._baseline, judged.source, self._builder) or depends_on_place(
+            self._baseline, judged.source, judged.given, judged.plain, self._builder
+        )
         return rejected(application.STEP, complaint) if complaint else _SAME_HOST
 
     def _whole(self, judged: _Judged) -> StepVerdict:
@@ -281,11 +288,14 @@ class Judge:
 
 @dataclass
 class _Judged:
-    """State of one candidate between steps. image: path of its code object. concern: a disadvantage that only its time can
-    outweigh. claim: its gain in replay. not_compared: memory whose contents vary between runs of the baseline's program.
+    """State of one candidate between steps. given: its file. plain: see Spliced. image: path of its code object. concern: a
+    disadvantage that only its time can outweigh. claim: its gain in replay. not_compared: memory whose contents vary between
+    runs of the baseline's program.
     """
 
     source: HipSource
+    given: bytes
+    plain: bytes
     promises: Promises
     image: Path
     device: bytes = b""

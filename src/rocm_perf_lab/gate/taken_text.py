@@ -14,6 +14,11 @@ _PRAGMA = re.compile(r"(unroll|nounroll|clang (fp|loop)|GCC unroll)\b(?!.*\bassu
 _ASSEMBLY = ("asm", "__asm", "__asm__")
 # The preprocessor expands these differently depending on where and when it runs.
 _WORDS = ("__COUNTER__", "__TIME__", "__DATE__", "__TIMESTAMP__", "__INCLUDE_LEVEL__", "__BASE_FILE__", "__pragma", "import")
+# These tell where the text stands, which can differ between what is judged and what is used.
+_PLACE = re.compile(
+    r"__(FILE|FILE_NAME|LINE|PRETTY_FUNCTION|FUNCSIG|FUNCDNAME)__"
+    r"|__builtin_(FILE|FILE_NAME|LINE|COLUMN|FUNCTION|FUNCSIG|source_location)|source_location|typeid"
+)
 # These make promises that nothing checks; where a promise does not hold, the optimized code is right only by luck.
 # All that is called in this way by Clang (__builtin_assume, __builtin_assume_aligned, __builtin_assume_dereferenceable,
 # __builtin_assume_separate_storage, __builtin_unreachable, __assume), by C++ and by the attribute `assume`.
@@ -54,6 +59,8 @@ def forbidden_token(tokens: Sequence[Token], place: int, text: bytes, kernel: by
     token = tokens[place]
     if token.text in _WORDS or token.text.startswith("__has_"):
         return f"{token.text}, which is not allowed"
+    if _PLACE.fullmatch(token.text) and token.text.encode() not in kernel:
+        return f"{token.text}, which depends on where the text stands"
     if is_assumption(token.text) and not _stated(tokens, place, kernel):
         return f"{token.text}, a promise that is not checked: test the condition instead"
     if token.text == "_Pragma" and not _harmless_pragma(texts(tokens[place + 1 : place + 4])):

@@ -68,12 +68,19 @@ class SourceBuilder:
         """The host's relocatable object. Raises SourceError, UnavailableError."""
         return self._remember("host", source, self._host)
 
-    def device_again(self, source: HipSource) -> bytes:
-        """Like device(), but always built anew."""
+    def device_named(self, source: HipSource, name: str) -> bytes:
+        """Like device(), where the compiler is given the unit's main file by this name, relative to the source's folder.
+
+        Candidates that are trusted are compiled as a copy, whose name is always the same.
+        """
+        return self.device_again(source, name)
+
+    def device_again(self, source: HipSource, name: str | None = None) -> bytes:
+        """Like device(), but always built anew. name: see device_named()."""
         if source.relocatable_device_code:
             what = f"{source.main} is built with -fgpu-rdc: the device code of all units becomes one when it is linked"
             raise SourceError(f"{what}, and which part of it depends on a kernel alone is not known", "build without -fgpu-rdc")
-        made = self._made(source, ["--offload-device-only", *_COMPARABLE])
+        made = self._made(source, ["--offload-device-only", *_COMPARABLE], name)
         images = [image for name, image in made if not name or name.split(":")[0] == self._target.split(":")[0]]
         target = self._target
         if not images:
@@ -119,16 +126,17 @@ class SourceBuilder:
                 self._remembered.pop(old, None)
         return made
 
-    def _made(self, source: HipSource, options: Sequence[str]) -> list[tuple[str, bytes]]:
-        with self._output(source, options) as output:
+    def _made(self, source: HipSource, options: Sequence[str], name: str | None) -> list[tuple[str, bytes]]:
+        with self._output(source, options, name) as output:
             return code_objects_in(output)
 
     @contextlib.contextmanager
-    def _output(self, source: HipSource, options: Sequence[str]) -> Iterator[Path]:
-        """The output of the source's command with these options, which select one pass."""
+    def _output(self, source: HipSource, options: Sequence[str], name: str | None = None) -> Iterator[Path]:
+        """The output of the source's command with these options, which select one pass. name: see device_named()."""
         with _placed(source, self._view) as placed:
             output = placed.made / "output"
-            command = [*_compile_only(source, self._target), *placed.options, *options, str(placed.main), "-o", str(output)]
+            main = str(placed.main) if name is None or self._view.trusted else name
+            command = [*_compile_only(source, self._target), *placed.options, *options, main, "-o", str(output)]
             build(command, source.folder, f"{source.main} does not compile", self._limits, self._log, placed.view)
             _check_made(output, shlex.join(command))
             yield output

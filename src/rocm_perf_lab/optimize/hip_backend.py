@@ -321,12 +321,16 @@ class HipBackend:
     def _whole_program(self, baseline: Application, is_data: bool, candidate: HipSource, claim: Claim | None) -> StepVerdict:
         """is_data: whether the program holds the kernel's text as data."""
         from rocm_perf_lab.gate.application import STEP, SourceText
+        from rocm_perf_lab.gate.elsewhere import program_differs
         from rocm_perf_lab.gate.verdict import rejected
 
         if is_data:
             what = "the program holds the kernel's text as data, and may compile it while it runs"
             return rejected(STEP, f"{what}: what the change would do there is not judged")
-        return baseline.check(self._program(candidate), claim, SourceText(candidate.path, candidate.text))
+        program = self._program(candidate)
+        if complaint := program_differs(program, candidate, self._builder):
+            return rejected(STEP, complaint)
+        return baseline.check(program, claim, SourceText(candidate.path, candidate.text))
 
     def _program(self, source: HipSource) -> Path:
         """The whole program for a source; built once per source."""

@@ -29,6 +29,8 @@ make_venv() {
   mkdir -p "$cache/venv"
   inside python3 -m venv "$venv"
   inside "$venv/bin/python" -m pip install --progress-bar off -e "${repo}[dev]"
+  # Where PYTHONDONTWRITEBYTECODE is set, every command would otherwise compile all of it again.
+  inside "$venv/bin/python" -m compileall -q "$repo/src" || true
   touch "$venv/.complete"
 }
 

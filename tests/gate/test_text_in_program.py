@@ -43,3 +43,13 @@ def test_a_short_text_is_not_looked_for(tmp_path: Path) -> None:
 def test_a_script_is_searched_as_it_is(tmp_path: Path) -> None:
     (tmp_path / "script").write_text("#!/bin/sh\n" + KERNEL)
     assert holds_text(tmp_path / "script", BODY.encode())
+
+
+def test_the_programs_own_libraries_are_searched(tmp_path: Path, hipcc: str) -> None:
+    (tmp_path / "library.cpp").write_text(f'extern const char text[] = R"({KERNEL})";')
+    (tmp_path / "main.cpp").write_text("extern const char text[]; int main() { return text[0]; }")
+    library = [hipcc, "-x", "c++", "-shared", "-fPIC", "library.cpp", "-o", "libheld.so"]
+    program = [hipcc, "-x", "c++", "main.cpp", "-x", "none", "libheld.so", f"-Wl,-rpath,{tmp_path}", "-o", "program"]
+    for command in (library, program):
+        subprocess.run(command, cwd=tmp_path, check=True, capture_output=True)
+    assert holds_text(tmp_path / "program", BODY.encode())

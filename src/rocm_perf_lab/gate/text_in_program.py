@@ -1,4 +1,5 @@
-"""Whether a program holds a kernel's source text as data, such as by `.incbin`, `#embed` or a macro that makes a string of it.
+"""Whether a program, or a library of its own, holds a kernel's source text as data, such as by `.incbin`, `#embed` or a macro
+that makes a string of it.
 
 It may compile that text while it runs, and what becomes of a change there is not judged.
 """
@@ -6,22 +7,33 @@ It may compile that text while it runs, and what becomes of a change there is no
 from __future__ import annotations
 
 import io
+import os
 import re
 from pathlib import Path
 
+from rocm_perf_lab.collect.device_code import linked_libraries
+
 _LOADED = 2  # SHF_ALLOC
+_SYSTEM = tuple(map(Path, ("/usr", "/lib", "/lib64", "/opt/rocm")))  # libraries there are not made with the program
 _LEAST_LETTERS = 40  # a shorter text can occur by chance, or in an assertion
 
 
 def holds_text(program: Path, text: bytes) -> bool:
-    """Whether the program's loaded sections contain the text, whatever its white space."""
-    from elftools.common.exceptions import ELFError
-    from elftools.elf.elffile import ELFFile
-
+    """Whether the loaded sections of the program, or of a library that it is linked to, contain the text, whatever its white
+    space.
+    """
     wanted = _joined(text)
     if len(wanted) < _LEAST_LETTERS:
         return False
-    image = program.read_bytes()
+    own = [path for path in linked_libraries(program, os.environ) if not any(map(path.resolve().is_relative_to, _SYSTEM))]
+    return any(_holds(file, wanted) for file in (program, *own))
+
+
+def _holds(file: Path, wanted: bytes) -> bool:
+    from elftools.common.exceptions import ELFError
+    from elftools.elf.elffile import ELFFile
+
+    image = file.read_bytes()
     try:
         sections = [one for one in ELFFile(io.BytesIO(image)).iter_sections() if one["sh_flags"] & _LOADED]
         return any(wanted in _joined(one.data()) for one in sections if one["sh_type"] != "SHT_NOBITS")

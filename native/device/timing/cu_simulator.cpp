@@ -77,6 +77,7 @@ struct ReplayedWave {
 struct Group {
   std::vector<ReplayedWave*> waiting;  // at the barrier
   uint32_t running = 0;
+  uint64_t started = 0;
 };
 
 bool overlaps(const Operand& operand, const PendingResult& result) {
@@ -121,7 +122,7 @@ class Replay {
     if (next_group_ >= trace_.groups().size()) return;
     const auto& recorded = trace_.groups()[next_group_++];
     Group& group = groups_.emplace_back();
-    uint64_t launched = std::max(time, dispatcher_free_);
+    uint64_t launched = group.started = std::max(time, dispatcher_free_);
     dispatcher_free_ = launched + around_.sharers_of_dispatcher * launch_cycles(recorded);
     for (const auto& wave : recorded) {
       launched += parameter::wave_launch_cycles;
@@ -339,7 +340,9 @@ class Replay {
     if (observer_) observer_->ended(wave.number(), time);
     --wave.group->running;
     release_barrier(*wave.group, time);
-    if (wave.group->running == 0) launch_next(time);
+    if (wave.group->running > 0) return;
+    outcome_.group_cycles += time - wave.group->started;
+    launch_next(time);
   }
 
   const CuTrace& trace_;

@@ -33,6 +33,7 @@ struct CuOutcome {
   uint64_t cycles = 0;               // from the first wave's start to the last one's end
   uint64_t instructions = 0;
   uint64_t wave_cycles = 0;          // sum over waves of their time on the CU
+  uint64_t group_cycles = 0;         // sum over workgroups of their time on the CU
   uint64_t wait_cycles = 0;          // part of wave_cycles: at s_waitcnt, s_barrier, or for a matrix result
   uint64_t issue_wait_cycles = 0;    // part of wave_cycles: held up only by a busy unit
   uint64_t memory_reads = 0;         // of 128 bytes, beyond the L2
@@ -43,6 +44,7 @@ struct CuOutcome {
     cycles = std::max(cycles, other.cycles);
     instructions += other.instructions;
     wave_cycles += other.wave_cycles;
+    group_cycles += other.group_cycles;
     wait_cycles += other.wait_cycles;
     issue_wait_cycles += other.issue_wait_cycles;
     memory_reads += other.memory_reads;

@@ -128,12 +128,13 @@ double more_of_units(const CuWork& mine, const CuWork& other, double times) {
   return more[CuUnits::kVector] + more[CuUnits::kMatrix] + more[CuUnits::kScalar] + more[CuUnits::kLds] + vector_memory;
 }
 
-// A replayed CU: its cycles, how many of its waves ran at a time on average, the share of the last wave's time during which no
-// other one runs beside it, and whether all of its workgroups were resident at once.
+// A replayed CU: its cycles, how many of its waves and workgroups ran at a time on average, the share of the last wave's time
+// during which no other one runs beside it, and whether all of its workgroups were resident at once.
 struct Replayed {
   const CuWork* work;
   double cycles;
   double concurrency;
+  double group_concurrency;
   double alone_at_the_end;
   bool side_by_side;
 };
@@ -145,7 +146,11 @@ struct Replayed {
 double cycles_by(const Replayed& replayed, const CuWork& mine, const CuWork& other, double longer, bool side_by_side) {
   const double times = times_done(mine, other, longer);
   const double of_longest = beyond(mine.longest_wave, times * static_cast<double>(other.longest_wave));
-  const double of_all = beyond(mine.wave_cycles, times * static_cast<double>(other.wave_cycles)) / replayed.concurrency;
+  const double of_waves = beyond(mine.wave_cycles, times * static_cast<double>(other.wave_cycles)) / replayed.concurrency;
+  // A workgroup occupies its slot for as long as its longest wave, however few of its waves are left.
+  const double of_groups =
+      beyond(mine.group_cycles, times * static_cast<double>(other.group_cycles)) / replayed.group_concurrency;
+  const double of_all = std::max(of_waves, of_groups);
   const double waiting = side_by_side ? std::max(of_longest, of_all) : of_all + replayed.alone_at_the_end * of_longest;
   return replayed.cycles * times + waiting + more_of_units(mine, other, times);
 }
@@ -153,10 +158,12 @@ double cycles_by(const Replayed& replayed, const CuWork& mine, const CuWork& oth
 // The recorded CU with all of its work.
 Replayed replayed_cu(const Sample& sample, const CuOutcome& outcome) {
   const CuWork &all = sample.done, &recorded = sample.recorded;
-  const double longer = std::max(over(all.instructions, outcome.instructions), over(all.wave_cycles, recorded.wave_cycles));
+  const double longer = std::max({over(all.instructions, outcome.instructions), over(all.wave_cycles, recorded.wave_cycles),
+                                  over(all.group_cycles, recorded.group_cycles)});
   Replayed replayed{.work = &all,
                     .cycles = static_cast<double>(outcome.cycles),
                     .concurrency = std::max(1.0, over(outcome.wave_cycles, outcome.cycles)),
+                    .group_concurrency = std::max(1.0, over(outcome.group_cycles, outcome.cycles)),
                     .alone_at_the_end = 1 - 1.0 / std::max(1u, sample.resident_groups),
                     .side_by_side = sample.trace.groups().size() <= sample.resident_groups};
   replayed.cycles = cycles_by(replayed, all, recorded, longer, false);

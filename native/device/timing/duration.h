@@ -23,6 +23,7 @@ struct CuWork {
   uint64_t instructions = 0;
   uint64_t wave_cycles = 0;   // sum over waves
   uint64_t longest_wave = 0;
+  uint64_t group_cycles = 0;  // sum over workgroups of the cycles of their longest wave
   uint64_t atomics = 0;       // requests of atomics to the L2
   CuUnits units;
 };

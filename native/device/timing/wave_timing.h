@@ -10,6 +10,13 @@
 
 namespace rpd {
 
+// Of the workgroup that a wave belongs to.
+struct GroupClock {
+  uint32_t running = 0;           // waves that have not ended
+  uint64_t longest_wave = 0;      // cycles, among those that have
+  uint64_t longest_recorded = 0;  // likewise, of what was recorded of them
+};
+
 struct WaveTiming {
   static constexpr uint32_t kOutstanding = 64;
   using Completions = std::array<uint64_t, kOutstanding>;
@@ -17,6 +24,7 @@ struct WaveTiming {
   uint64_t clock = 0;                  // cycles, as if the wave were alone on the device
   uint32_t cu = 0;
   uint32_t simd = 0;                   // of the CU
+  GroupClock* group = nullptr;
   WaveUnits units = {};
   uint64_t atomics = 0;                // requests of atomics to the L2
   WaveTrace* trace = nullptr;          // where this wave is recorded; null if it is not

@@ -48,7 +48,8 @@ void XcdTiming::begin(const Kernel& kernel, uint32_t resident_groups) {
 void XcdTiming::launched(Workgroup& group) {
   const size_t slot = group.slot / target::xcds(), count = group.waves.size();
   if (slot >= groups_.size()) groups_.resize(slot + 1);
-  auto& [timings, vector_done] = groups_[slot];
+  auto& [clock, timings, vector_done] = groups_[slot];
+  clock = {.running = static_cast<uint32_t>(count)};
   timings.resize(count);
   vector_done.resize(count);
   const CuTrace::Group* traces = nullptr;
@@ -56,7 +57,11 @@ void XcdTiming::launched(Workgroup& group) {
   else if (index_ == 0 && traced_cu_ == group.cu) traces = thread_trace_.record(count);
   for (size_t i = 0; i < count; ++i) {
     const auto simd = static_cast<uint32_t>(++work_[group.cu].launched % target::kSimdsPerCu);
-    timings[i] = {.cu = group.cu, .simd = simd, .trace = traces ? (*traces)[i].get() : nullptr, .vector_done = &vector_done[i]};
+    timings[i] = {.cu = group.cu,
+                  .simd = simd,
+                  .group = &clock,
+                  .trace = traces ? (*traces)[i].get() : nullptr,
+                  .vector_done = &vector_done[i]};
     group.waves[i].timing = &timings[i];
     waves_.launch(group.waves[i].exec());
   }
@@ -158,11 +163,17 @@ void XcdTiming::ended(const Wave& wave) {
   cu.longest_wave = std::max(cu.longest_wave, timing.clock);
   cu.atomics += timing.atomics;
   cu.units.add(timing.units, timing.simd, wave.executed);
-  if (timing.trace && is_timed(timing.cu)) retire_recorded(timing, wave.executed);
+  GroupClock& group = *timing.group;
+  group.longest_wave = std::max(group.longest_wave, timing.clock);
+  if (timing.trace && is_timed(timing.cu))
+    group.longest_recorded = std::max(group.longest_recorded, retire_recorded(timing, wave.executed));
+  if (--group.running > 0) return;
+  cu.group_cycles += group.longest_wave;
+  recorded_.group_cycles += group.longest_recorded;
 }
 
-// The recording may not have had room for everything that the wave did.
-void XcdTiming::retire_recorded(const WaveTiming& wave, uint64_t executed) {
+// The recording may not have had room for everything that the wave did. Returns the cycles of the recorded part.
+uint64_t XcdTiming::retire_recorded(const WaveTiming& wave, uint64_t executed) {
   const uint64_t entries = wave.trace->entries().size();
   const double share = static_cast<double>(entries) / static_cast<double>(entries + wave.trace->lost());
   const auto clock = static_cast<uint64_t>(static_cast<double>(wave.clock) * share);
@@ -171,6 +182,7 @@ void XcdTiming::retire_recorded(const WaveTiming& wave, uint64_t executed) {
   recorded_.wave_cycles += clock;
   recorded_.longest_wave = std::max(recorded_.longest_wave, clock);
   recorded_.units.add(wave.units, wave.simd, executed, share);
+  return clock;
 }
 
 }  // namespace rpd

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <optional>
 #include <span>
 #include <vector>
@@ -59,6 +60,7 @@ class XcdTiming final : public XcdObserver {
  private:
   // The waves of a workgroup on the XCD. The storage is reused for the next workgroup.
   struct GroupTiming {
+    GroupClock clock;
     std::vector<WaveTiming> waves;
     std::vector<WaveTiming::Completions> vector_done;
   };
@@ -69,7 +71,7 @@ class XcdTiming final : public XcdObserver {
   void pass_all_but_last(WaveTiming& wave, std::span<const IssuedRun> runs);
   void pass(WaveTiming& wave, std::span<const IssuedRun> runs);
   WaveTiming& catch_up(Wave& wave);
-  void retire_recorded(const WaveTiming& wave, uint64_t executed);
+  uint64_t retire_recorded(const WaveTiming& wave, uint64_t executed);
 
   uint32_t index_;
   uint64_t choice_;                   // of the timed CUs
@@ -87,7 +89,7 @@ class XcdTiming final : public XcdObserver {
   CuWork recorded_;                   // the recorded part of the timed CU's work
   WaveCounts waves_;
   MemorySystem memory_;
-  std::vector<GroupTiming> groups_;   // [workgroup's slot among this XCD's]
+  std::deque<GroupTiming> groups_;    // [workgroup's slot among this XCD's]
   CuTrace trace_;                     // of the timed CU
   CuTrace thread_trace_;              // of the CU whose thread trace is wanted, unless that is the timed CU
 };

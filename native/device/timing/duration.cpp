@@ -14,6 +14,8 @@ namespace {
 
 // CUs whose work differs by no more than this share take equally long.
 constexpr double kSimilar = 0.02;
+// So do a CU's first workgroups and the rest if their waves' work differs by no more than this share.
+constexpr double kAlike = 0.05;
 
 double per_cycle(double gbps) { return gbps * 1000.0 / parameter::clock_mhz; }
 
@@ -148,24 +150,24 @@ double cycles_by(const Replayed& replayed, const CuWork& mine, const CuWork& oth
   const double of_longest = beyond(mine.longest_wave, times * static_cast<double>(other.longest_wave));
   const double of_waves = beyond(mine.wave_cycles, times * static_cast<double>(other.wave_cycles)) / replayed.concurrency;
   // A workgroup occupies its slot for as long as its longest wave, however few of its waves are left.
+  const double alike = (1 + kAlike) * times;
   const double of_groups =
-      beyond(mine.group_cycles, times * static_cast<double>(other.group_cycles)) / replayed.group_concurrency;
+      beyond(mine.group_cycles, alike * static_cast<double>(other.group_cycles)) / replayed.group_concurrency;
   const double of_all = std::max(of_waves, of_groups);
   const double waiting = side_by_side ? std::max(of_longest, of_all) : of_all + replayed.alone_at_the_end * of_longest;
   return replayed.cycles * times + waiting + more_of_units(mine, other, times);
 }
 
-// The recorded CU with all of its work.
-Replayed replayed_cu(const Sample& sample, const CuOutcome& outcome) {
-  const CuWork &all = sample.done, &recorded = sample.recorded;
-  const double longer = std::max({over(all.instructions, outcome.instructions), over(all.wave_cycles, recorded.wave_cycles),
-                                  over(all.group_cycles, recorded.group_cycles)});
+// A recorded CU with work of which `recorded` was replayed.
+Replayed replayed_work(const CuWork& all, const CuWork& recorded, const CuTrace& trace, uint32_t resident_groups,
+                       const CuOutcome& outcome) {
+  const double longer = std::max(over(all.instructions, outcome.instructions), over(all.wave_cycles, recorded.wave_cycles));
   Replayed replayed{.work = &all,
                     .cycles = static_cast<double>(outcome.cycles),
                     .concurrency = std::max(1.0, over(outcome.wave_cycles, outcome.cycles)),
                     .group_concurrency = std::max(1.0, over(outcome.group_cycles, outcome.cycles)),
-                    .alone_at_the_end = 1 - 1.0 / std::max(1u, sample.resident_groups),
-                    .side_by_side = sample.trace.groups().size() <= sample.resident_groups};
+                    .alone_at_the_end = 1 - 1.0 / std::max(1u, resident_groups),
+                    .side_by_side = trace.groups().size() <= resident_groups};
   replayed.cycles = cycles_by(replayed, all, recorded, longer, false);
   return replayed;
 }
@@ -181,6 +183,17 @@ double cycles_of_cu(const CuWork& cu, const Replayed& replayed) {
 double difference(uint64_t mine, uint64_t other) {
   const auto [less, more] = std::minmax(mine, other);
   return more ? static_cast<double>(more - less) / static_cast<double>(more) : 0;
+}
+
+// The largest such difference of what their waves do on average, but for their times, which also depend on the caches.
+double difference_per_wave(const CuWork& mine, const CuWork& other) {
+  const auto apart = [&](uint64_t one, uint64_t another) { return difference(one * other.waves, another * mine.waves); };
+  double most = apart(mine.instructions, other.instructions);
+  const CuUnits::Cycles my_units = mine.units.cycles(), its_units = other.units.cycles();
+  for (size_t i = 0; i < my_units.size(); ++i) {
+    if (i != CuUnits::kTraffic) most = std::max(most, apart(my_units[i], its_units[i]));
+  }
+  return most;
 }
 
 // The largest such difference. Traffic between L1 and L2 depends on cache hits and is left out.
@@ -206,6 +219,27 @@ uint64_t cycles_of_busiest(const std::vector<XcdWork>& xcds, const std::vector<R
     }
   }
   return static_cast<uint64_t>(most);
+}
+
+// A sampled CU in its surroundings. `outcome` receives those of all replays. The rest of its workgroups are replayed on their
+// own if they do something else than the first: these say nothing about them.
+Replayed replayed_cu(const Sample& sample, const CuSurroundings& surroundings, Cache& instructions, CuOutcome& outcome) {
+  const SampledPart &first = sample.first, &rest = sample.rest;
+  const CuOutcome of_first = simulate_cu(first.trace, surroundings, sample.costs, instructions);
+  outcome.add(of_first);
+  const uint32_t resident = sample.resident_groups;
+  if (rest.recorded.waves == 0 || difference_per_wave(first.done, rest.done) <= kAlike)
+    return replayed_work(sample.done, first.recorded, first.trace, resident, of_first);
+  const CuOutcome of_rest = simulate_cu(rest.trace, surroundings, sample.costs, instructions);
+  outcome.add(of_rest);
+  const double cycles = replayed_work(first.done, first.recorded, first.trace, resident, of_first).cycles +
+                        replayed_work(rest.done, rest.recorded, rest.trace, resident, of_rest).cycles;
+  CuOutcome of_both = of_first;
+  of_both.add(of_rest);
+  of_both.cycles = of_first.cycles + of_rest.cycles;
+  Replayed both = replayed_work(sample.done, sample.done, first.trace, resident, of_both);
+  both.cycles = cycles;
+  return both;
 }
 
 uint64_t cycles_for(uint64_t bytes, double bytes_per_cycle) {
@@ -344,9 +378,7 @@ WorkDone time_dispatch(const std::vector<XcdWork>& xcds, const std::vector<Sampl
     if (std::ranges::any_of(cus, similar)) continue;
     Cache instructions_of_cu = instructions_before;
     Cache& cache = cus.empty() ? warm.instructions : instructions_of_cu;
-    const CuOutcome of_cu = simulate_cu(sample.trace, surroundings_of(xcds, sample, hits, contended), sample.costs, cache);
-    cus.push_back(replayed_cu(sample, of_cu));
-    outcome.add(of_cu);
+    cus.push_back(replayed_cu(sample, surroundings_of(xcds, sample, hits, contended), cache, outcome));
   }
   WorkDone work;
   uint64_t instructions = 0;

@@ -62,11 +62,18 @@ struct WatchedCu {
   CuObserver& observer;
 };
 
-// A recorded CU, or rather its first workgroups.
+// Consecutive workgroups of a CU, of which some are recorded.
+struct SampledPart {
+  CuTrace trace;
+  CuWork recorded;  // the recorded part of the work ...
+  CuWork done;      // ... and all of it
+};
+
+// A recorded CU: its first workgroups, and the rest.
 struct Sample {
-  const CuTrace& trace;
-  const IssueCosts& costs;   // of the instructions in the trace
-  const CuWork& recorded;    // the recorded part of the CU's work
+  const SampledPart& first;
+  const SampledPart& rest;
+  const IssueCosts& costs;   // of the instructions in the traces
   const CuWork& done;        // all work of the CU
   uint32_t resident_groups;  // workgroups that fit on the CU at a time
 };

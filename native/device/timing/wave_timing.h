@@ -10,8 +10,11 @@
 
 namespace rpd {
 
+struct SampledPart;
+
 // Of the workgroup that a wave belongs to.
 struct GroupClock {
+  SampledPart* part = nullptr;    // null for workgroups of other CUs than the timed one
   uint32_t running = 0;           // waves that have not ended
   uint64_t longest_wave = 0;      // cycles, among those that have
   uint64_t longest_recorded = 0;  // likewise, of what was recorded of them

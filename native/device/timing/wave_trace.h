@@ -55,10 +55,9 @@ class CuTrace {
 
   static constexpr uint64_t kMostEntries = 4'000'000;  // 64 MB
 
-  // A dispatch begins, with `resident_groups` workgroups at a time on the CU. `most_entries`: instructions to record.
-  void begin(uint32_t resident_groups, uint64_t most_entries = kMostEntries) {
-    // Three times the resident workgroups show how the CU fills, runs full, and drains.
-    most_groups_ = std::max(8u, 3 * resident_groups);
+  // A dispatch begins. `most_groups`, `most_entries`: workgroups and instructions to record.
+  void begin(uint32_t most_groups, uint64_t most_entries = kMostEntries) {
+    most_groups_ = most_groups;
     most_entries_ = most_entries;
     entries_ = 0;
     groups_.clear();

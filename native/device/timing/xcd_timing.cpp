@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <random>
 
 #include "isa/program.h"
 
@@ -25,6 +26,28 @@ uint32_t timed_xcd(const Kernel& kernel, uint64_t choice) {
   return static_cast<uint32_t>(choice % std::min<uint64_t>(kernel.group_count(), target::xcds()));
 }
 
+void LaterGroups::begin(uint64_t groups, uint64_t recorded, uint64_t seed) {
+  *this = {};
+  groups_ = groups;
+  recorded_ = std::min(groups, recorded);
+  seed_ = seed;
+  if (recorded_) draw();
+}
+
+void LaterGroups::draw() {
+  const uint64_t begin = part_ * groups_ / recorded_, end = (part_ + 1) * groups_ / recorded_;
+  std::seed_seq seeds{seed_, part_, groups_};
+  uint32_t value;
+  seeds.generate(&value, &value + 1);
+  drawn_ = begin + value % (end - begin);
+}
+
+bool LaterGroups::next() {
+  if (part_ >= recorded_ || number_++ != drawn_) return false;
+  if (++part_ < recorded_) draw();
+  return true;
+}
+
 XcdTiming::XcdTiming(uint32_t index, uint64_t timed_cu, const Mall& mall)
     : index_(index), choice_(timed_cu), mall_(mall), work_(target::kCusPerXcd) {}
 
@@ -37,10 +60,15 @@ void XcdTiming::begin(const Kernel& kernel, uint32_t resident_groups) {
   executed_.clear();
   follow_program();
   const bool replayed = index_ == timed_xcd(kernel, choice_) || (index_ == 0 && traced_cu_);
-  trace_.begin(resident_groups, replayed ? CuTrace::kMostEntries : kFewerEntries);
-  thread_trace_.begin(resident_groups);
+  // Three times the resident workgroups show how the CU fills, runs full, and drains.
+  const uint32_t most_groups = std::max(8u, 3 * resident_groups), more_groups = std::max(4u, resident_groups);
+  first_.trace.begin(most_groups, replayed ? CuTrace::kMostEntries : kFewerEntries);
+  rest_.trace.begin(more_groups, kFewerEntries);
+  first_.recorded = first_.done = rest_.recorded = rest_.done = {};
+  const uint64_t of_cu = kernel.group_count() / (uint64_t{target::xcds()} * target::kCusPerXcd);
+  later_groups_.begin(of_cu - std::min<uint64_t>(of_cu, most_groups), more_groups, choice_);
+  thread_trace_.begin(most_groups);
   std::fill(work_.begin(), work_.end(), CuWork{});
-  recorded_ = {};
   waves_ = {};
   memory_.begin(kernel.memory->map(), mall_);
 }
@@ -49,12 +77,10 @@ void XcdTiming::launched(Workgroup& group) {
   const size_t slot = group.slot / target::xcds(), count = group.waves.size();
   if (slot >= groups_.size()) groups_.resize(slot + 1);
   auto& [clock, timings, vector_done] = groups_[slot];
-  clock = {.running = static_cast<uint32_t>(count)};
   timings.resize(count);
   vector_done.resize(count);
-  const CuTrace::Group* traces = nullptr;
-  if (is_timed(group.cu)) traces = trace_.record(count);
-  else if (index_ == 0 && traced_cu_ == group.cu) traces = thread_trace_.record(count);
+  clock = {.running = static_cast<uint32_t>(count)};
+  const CuTrace::Group* traces = record(group.cu, clock, count);
   for (size_t i = 0; i < count; ++i) {
     const auto simd = static_cast<uint32_t>(++work_[group.cu].launched % target::kSimdsPerCu);
     timings[i] = {.cu = group.cu,
@@ -65,6 +91,15 @@ void XcdTiming::launched(Workgroup& group) {
     group.waves[i].timing = &timings[i];
     waves_.launch(group.waves[i].exec());
   }
+}
+
+// Returns where to record the waves of a starting workgroup; null for nowhere.
+const CuTrace::Group* XcdTiming::record(uint32_t cu, GroupClock& clock, size_t waves) {
+  if (!is_timed(cu)) return index_ == 0 && traced_cu_ == cu ? thread_trace_.record(waves) : nullptr;
+  clock.part = &first_;
+  if (const CuTrace::Group* traces = first_.trace.record(waves)) return traces;
+  clock.part = &rest_;
+  return later_groups_.next() ? rest_.trace.record(waves) : nullptr;
 }
 
 // Code that is reached only by computed jumps is decoded while waves run.
@@ -154,34 +189,42 @@ void XcdTiming::meet(Workgroup& group) {
   }
 }
 
+void XcdTiming::retire(CuWork& cu, const WaveTiming& wave, uint64_t executed) {
+  ++cu.waves;
+  cu.instructions += executed;
+  cu.wave_cycles += wave.clock;
+  cu.longest_wave = std::max(cu.longest_wave, wave.clock);
+  cu.atomics += wave.atomics;
+  cu.units.add(wave.units, wave.simd, executed);
+}
+
 void XcdTiming::ended(const Wave& wave) {
   const WaveTiming& timing = *wave.timing;
-  CuWork& cu = work_[timing.cu];
-  ++cu.waves;
-  cu.instructions += wave.executed;
-  cu.wave_cycles += timing.clock;
-  cu.longest_wave = std::max(cu.longest_wave, timing.clock);
-  cu.atomics += timing.atomics;
-  cu.units.add(timing.units, timing.simd, wave.executed);
+  retire(work_[timing.cu], timing, wave.executed);
   GroupClock& group = *timing.group;
   group.longest_wave = std::max(group.longest_wave, timing.clock);
-  if (timing.trace && is_timed(timing.cu))
-    group.longest_recorded = std::max(group.longest_recorded, retire_recorded(timing, wave.executed));
+  if (group.part) {
+    retire(group.part->done, timing, wave.executed);
+    if (timing.trace)
+      group.longest_recorded = std::max(group.longest_recorded, retire_recorded(group.part->recorded, timing, wave.executed));
+  }
   if (--group.running > 0) return;
-  cu.group_cycles += group.longest_wave;
-  recorded_.group_cycles += group.longest_recorded;
+  work_[timing.cu].group_cycles += group.longest_wave;
+  if (!group.part) return;
+  group.part->done.group_cycles += group.longest_wave;
+  group.part->recorded.group_cycles += group.longest_recorded;
 }
 
 // The recording may not have had room for everything that the wave did. Returns the cycles of the recorded part.
-uint64_t XcdTiming::retire_recorded(const WaveTiming& wave, uint64_t executed) {
+uint64_t XcdTiming::retire_recorded(CuWork& recorded, const WaveTiming& wave, uint64_t executed) {
   const uint64_t entries = wave.trace->entries().size();
   const double share = static_cast<double>(entries) / static_cast<double>(entries + wave.trace->lost());
   const auto clock = static_cast<uint64_t>(static_cast<double>(wave.clock) * share);
-  ++recorded_.waves;
-  recorded_.instructions += entries;
-  recorded_.wave_cycles += clock;
-  recorded_.longest_wave = std::max(recorded_.longest_wave, clock);
-  recorded_.units.add(wave.units, wave.simd, executed, share);
+  ++recorded.waves;
+  recorded.instructions += entries;
+  recorded.wave_cycles += clock;
+  recorded.longest_wave = std::max(recorded.longest_wave, clock);
+  recorded.units.add(wave.units, wave.simd, executed, share);
   return clock;
 }
 

@@ -21,6 +21,22 @@ namespace rpd {
 // The XCD of the `choice`-th of the CUs that the kernel uses, counting XCDs in turn.
 uint32_t timed_xcd(const Kernel& kernel, uint64_t choice);
 
+// Which of a CU's later workgroups to record: one of each of several equal parts, drawn so that a kernel can hardly treat them
+// otherwise than the rest.
+class LaterGroups {
+ public:
+  // `groups`: how many there will be, about. `recorded`: how many of them to record.
+  void begin(uint64_t groups, uint64_t recorded, uint64_t seed);
+  // Whether to record the next one.
+  bool next();
+
+ private:
+  void draw();
+
+  uint64_t groups_ = 0, recorded_ = 0, seed_ = 0;
+  uint64_t number_ = 0, part_ = 0, drawn_ = 0;
+};
+
 class XcdTiming final : public XcdObserver {
  public:
   // `timed_cu`: the choice above, which also determines the CU that is recorded on the other XCDs. `mall`: of the device.
@@ -52,10 +68,10 @@ class XcdTiming final : public XcdObserver {
   // Of the XCD's recorded CU; has no workgroups if the XCD has none.
   Sample sample() {
     follow_program();  // another XCD may have caused more of it to be decoded
-    return {trace_, costs_, recorded_, work_[timed_cu_], resident_groups_};
+    return {first_, rest_, costs_, work_[timed_cu_], resident_groups_};
   }
   // The recording of the CU whose thread trace is wanted, if that is on this XCD.
-  const CuTrace& thread_trace() const { return is_timed(*traced_cu_) ? trace_ : thread_trace_; }
+  const CuTrace& thread_trace() const { return is_timed(*traced_cu_) ? first_.trace : thread_trace_; }
 
  private:
   // The waves of a workgroup on the XCD. The storage is reused for the next workgroup.
@@ -66,12 +82,14 @@ class XcdTiming final : public XcdObserver {
   };
 
   bool is_timed(uint32_t cu) const { return cu == timed_cu_; }
+  const CuTrace::Group* record(uint32_t cu, GroupClock& clock, size_t waves);
   void follow_program();
   void pass(WaveTiming& wave, uint32_t first, uint32_t end);
   void pass_all_but_last(WaveTiming& wave, std::span<const IssuedRun> runs);
   void pass(WaveTiming& wave, std::span<const IssuedRun> runs);
   WaveTiming& catch_up(Wave& wave);
-  uint64_t retire_recorded(const WaveTiming& wave, uint64_t executed);
+  static void retire(CuWork& cu, const WaveTiming& wave, uint64_t executed);
+  static uint64_t retire_recorded(CuWork& recorded, const WaveTiming& wave, uint64_t executed);
 
   uint32_t index_;
   uint64_t choice_;                   // of the timed CUs
@@ -86,11 +104,11 @@ class XcdTiming final : public XcdObserver {
   uint32_t passed_end_ = 0;           // ... up to this Op index
   std::vector<uint64_t> executed_;    // [Op index]: executions in excess of those of the preceding Op
   std::vector<CuWork> work_;          // [cu]
-  CuWork recorded_;                   // the recorded part of the timed CU's work
   WaveCounts waves_;
   MemorySystem memory_;
   std::deque<GroupTiming> groups_;    // [workgroup's slot among this XCD's]
-  CuTrace trace_;                     // of the timed CU
+  SampledPart first_, rest_;          // of the timed CU
+  LaterGroups later_groups_;
   CuTrace thread_trace_;              // of the CU whose thread trace is wanted, unless that is the timed CU
 };
 

@@ -72,3 +72,14 @@ def test_the_time_does_not_depend_on_which_compute_unit_is_chosen(native_dir, tm
         environment = device.environment(os.environ) | {"ROCM_PERF_DEVICE_OPTIONS": f"timed-cu={choice}"}
         times.append(float(subprocess.run([program], env=environment, capture_output=True, text=True, check=True).stdout))
     assert max(times) < 1.01 * min(times)
+
+
+def test_useless_work_in_some_workgroups_makes_no_kernel_faster(native_dir, tmp_path, hipcc):
+    """Neither in those that are replayed first, nor in the others, of which some are replayed if they do something else."""
+    program, source = tmp_path / "uneven_groups", Path(__file__).parent / "runtime" / "uneven_groups.hip"
+    subprocess.run(["hipcc", "--offload-arch=gfx942", "-O3", "-o", program, source], check=True, capture_output=True)
+    environment = devices.select(devices.SOFTWARE_TARGET, tmp_path).environment(os.environ)
+    printed = subprocess.run([program], env=environment, capture_output=True, text=True, check=True).stdout
+    _, without, early, late, everywhere = map(float, printed.split())
+    assert 0.9 * without < early < 1.1 * everywhere
+    assert 0.9 * without < late < 1.1 * everywhere

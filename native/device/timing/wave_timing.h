@@ -13,7 +13,7 @@ namespace rpd {
 struct SampledPart;
 
 // Of the workgroup that a wave belongs to.
-struct GroupClock {
+struct SlotTiming {
   SampledPart* part = nullptr;    // null for workgroups of other CUs than the timed one
   uint32_t running = 0;           // waves that have not ended
   uint64_t longest_wave = 0;      // cycles, among those that have
@@ -27,7 +27,7 @@ struct WaveTiming {
   uint64_t clock = 0;                  // cycles, as if the wave were alone on the device
   uint32_t cu = 0;
   uint32_t simd = 0;                   // of the CU
-  GroupClock* group = nullptr;
+  SlotTiming* group = nullptr;
   WaveUnits units = {};
   uint64_t atomics = 0;                // requests of atomics to the L2
   WaveTrace* trace = nullptr;          // where this wave is recorded; null if it is not

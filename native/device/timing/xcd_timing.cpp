@@ -94,7 +94,7 @@ void XcdTiming::launched(Workgroup& group) {
 }
 
 // Returns where to record the waves of a starting workgroup; null for nowhere.
-const CuTrace::Group* XcdTiming::record(uint32_t cu, GroupClock& clock, size_t waves) {
+const CuTrace::Group* XcdTiming::record(uint32_t cu, SlotTiming& clock, size_t waves) {
   if (!is_timed(cu)) return index_ == 0 && traced_cu_ == cu ? thread_trace_.record(waves) : nullptr;
   clock.part = &first_;
   if (const CuTrace::Group* traces = first_.trace.record(waves)) return traces;
@@ -201,7 +201,7 @@ void XcdTiming::retire(CuWork& cu, const WaveTiming& wave, uint64_t executed) {
 void XcdTiming::ended(const Wave& wave) {
   const WaveTiming& timing = *wave.timing;
   retire(work_[timing.cu], timing, wave.executed);
-  GroupClock& group = *timing.group;
+  SlotTiming& group = *timing.group;
   group.longest_wave = std::max(group.longest_wave, timing.clock);
   if (group.part) {
     retire(group.part->done, timing, wave.executed);

@@ -76,13 +76,13 @@ class XcdTiming final : public XcdObserver {
  private:
   // The waves of a workgroup on the XCD. The storage is reused for the next workgroup.
   struct GroupTiming {
-    GroupClock clock;
+    SlotTiming clock;
     std::vector<WaveTiming> waves;
     std::vector<WaveTiming::Completions> vector_done;
   };
 
   bool is_timed(uint32_t cu) const { return cu == timed_cu_; }
-  const CuTrace::Group* record(uint32_t cu, GroupClock& clock, size_t waves);
+  const CuTrace::Group* record(uint32_t cu, SlotTiming& clock, size_t waves);
   void follow_program();
   void pass(WaveTiming& wave, uint32_t first, uint32_t end);
   void pass_all_but_last(WaveTiming& wave, std::span<const IssuedRun> runs);

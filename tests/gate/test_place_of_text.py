@@ -70,3 +70,10 @@ def test_a_program_that_was_built_from_another_text_differs(tmp_path):
     source(tmp_path, "out[threadIdx.x] = n + 1;")
     subprocess.run(COMMAND, cwd=tmp_path, check=True)
     assert "not the code that was judged" in program_differs(tmp_path / "x", judged, builder)
+
+
+def test_an_assertion_names_its_file_in_the_program_as_in_the_command(tmp_path):
+    asserted = SOURCE.replace("<hip/hip_runtime.h>", "<hip/hip_runtime.h>\n#include <cassert>")
+    judged = source(tmp_path, "assert(n > 0); " + BODY, asserted)
+    subprocess.run(COMMAND, cwd=tmp_path, check=True)
+    assert program_differs(tmp_path / "x", judged, SourceBuilder("gfx942")) is None

@@ -33,7 +33,7 @@ def depends_on_place(baseline: HipSource, judged: HipSource, given: bytes, plain
     """
     for before, after in zip(_units(baseline), _units(judged), strict=True):
         code = pieces_of(builder.device(after))
-        places = [(name, after.with_text(given)) for name in _usual_names(after)]
+        places = [(name, after.with_text(given)) for name in usual_names(after)]
         places.append((_long_name(after.main), after.with_text(_shifted(plain))))
         for name, source in places:
             try:
@@ -50,7 +50,7 @@ def _units(source: HipSource) -> Iterator[HipSource]:
     yield from source.elsewhere
 
 
-def _usual_names(unit: HipSource) -> list[str]:
+def usual_names(unit: HipSource) -> list[str]:
     """As in the unit's own command, and relative to its folder."""
     main = unit.main.resolve()
     written = [word for word in unit.command if is_source(word) and (unit.folder / word).resolve() == main]

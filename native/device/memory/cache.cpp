@@ -78,7 +78,7 @@ Cache::Line& Cache::allocate(uint64_t line_number, Line& evicted) {
   evicted = present ? lines_[victim] : Line{};
   keys_[victim] = key_of(line_number);
   used_[victim] = ++now_;
-  lines_[victim] = Line{line_number, true, {}, {}};
+  lines_[victim] = Line{line_number, true, 0, {}, {}};
   return lines_[last_ = victim];
 }
 

@@ -35,6 +35,7 @@ class Cache {
   struct Line {
     uint64_t tag = 0;
     bool present = false;
+    uint32_t fetch = 0;  // for the owner of the cache: what brought the line here
     ByteMask valid;
     ByteMask dirty;
   };

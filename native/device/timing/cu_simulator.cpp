@@ -34,19 +34,6 @@ class Outstanding {
   unsigned count_ = 0;
 };
 
-// When lines that are being fetched will arrive in a cache.
-class Fills {
- public:
-  void expect(uint64_t line, uint64_t when) { there_[line] = when; }
-  uint64_t when(uint64_t line) const {
-    const auto found = there_.find(line);
-    return found == there_.end() ? 0 : found->second;
-  }
-
- private:
-  std::unordered_map<uint64_t, uint64_t> there_;
-};
-
 // Registers that a matrix instruction will write, and when they will be ready.
 struct PendingResult {
   Operand::Kind kind;
@@ -94,7 +81,12 @@ class Replay {
  public:
   Replay(const CuTrace& trace, const CuSurroundings& surroundings, const IssueCosts& costs, Cache& instructions,
          CuObserver* observer)
-      : trace_(trace), around_(surroundings), costs_(costs), instructions_(instructions), observer_(observer) {}
+      : trace_(trace),
+        around_(surroundings),
+        costs_(costs),
+        instructions_(instructions),
+        observer_(observer),
+        fetches_done_(trace.entries()) {}
 
   CuOutcome run() {
     // The dispatcher serves the CUs in turn, with this one last.
@@ -171,9 +163,10 @@ class Replay {
     if (!instructions_.find(line)) {
       Cache::Line evicted;
       instructions_.allocate(line, evicted);
-      if (!ahead) code_fills_.expect(line, time + static_cast<uint64_t>(around_.memory_latency_cycles));
+      if (!ahead) code_there_[line] = time + static_cast<uint64_t>(around_.memory_latency_cycles);
     }
-    const uint64_t there = code_fills_.when(line);
+    const auto known = code_there_.find(line);
+    const uint64_t there = known == code_there_.end() ? 0 : known->second;
     wave.arrived = std::max(wave.arrived, there);
     return there;
   }
@@ -267,15 +260,33 @@ class Replay {
     return wave.position < wave.entries->size() && (*wave.entries)[wave.position].op->address != op.address + op.size;
   }
 
-  // Returns when a scalar load is complete. A hit on a line that another wave has requested waits for that line.
-  uint64_t scalar_access(const AccessCost& cost, uint64_t time) {
-    if (cost.l2_reads) {
-      const double latency = cost.host_reads     ? static_cast<double>(host_latency_cycles())
-                             : cost.memory_reads ? around_.memory_latency_cycles
-                                                 : static_cast<double>(parameter::l2_latency_cycles);
-      scalar_fills_.expect(cost.scalar_line, time + static_cast<uint64_t>(latency));
+  uint64_t latency_of(FetchedFrom from) const {
+    switch (from) {
+      case FetchedFrom::L2: return parameter::l2_latency_cycles;
+      case FetchedFrom::Memory: return static_cast<uint64_t>(around_.memory_latency_cycles);
+      case FetchedFrom::Host: return host_latency_cycles();
     }
-    return std::max(time + parameter::scalar_latency_cycles, scalar_fills_.when(cost.scalar_line));
+    return 0;
+  }
+
+  // When the lines are there that the access, made at `time`, found in its cache. They may still be on their way to another
+  // wave. If that wave has not asked for them yet, then here it is this access that has to fetch them.
+  uint64_t found_at(const AccessCost& cost, uint64_t time) const {
+    if (!cost.awaited) return 0;
+    const uint64_t done = fetches_done_[trace_.index_of_fetch(cost.awaited)];
+    return done ? done : time + latency_of(cost.awaited_from);
+  }
+
+  uint64_t fetched_at(const AccessCost& cost, uint64_t done) {
+    if (cost.fetch) fetches_done_[trace_.index_of_fetch(cost.fetch)] = done;
+    return done;
+  }
+
+  // Returns when a scalar load is complete.
+  uint64_t scalar_access(const AccessCost& cost, uint64_t time) {
+    const FetchedFrom from = cost.host_reads ? FetchedFrom::Host : cost.memory_reads ? FetchedFrom::Memory : FetchedFrom::L2;
+    const uint64_t latency = cost.l2_reads ? latency_of(from) : parameter::scalar_latency_cycles;
+    return fetched_at(cost, std::max(time + latency, found_at(cost, time)));
   }
 
   // Returns when the access is complete.
@@ -314,7 +325,7 @@ class Replay {
           std::max(host_free_, static_cast<double>(address_free_)) + 64.0 * cost.host_reads / around_.host_bytes_per_cycle;
       done = std::max(done, host_free_ + static_cast<double>(host_latency_cycles()));
     }
-    return static_cast<uint64_t>(std::ceil(done));
+    return fetched_at(cost, std::max(static_cast<uint64_t>(std::ceil(done)), found_at(cost, address_free_)));
   }
 
   void wait_at_barrier(ReplayedWave& wave, uint64_t time) {
@@ -350,8 +361,8 @@ class Replay {
   const IssueCosts& costs_;
   Cache& instructions_;
   CuObserver* observer_;
-  Fills code_fills_;    // [line of code]
-  Fills scalar_fills_;  // [low bits of the line's number]
+  std::unordered_map<uint64_t, uint64_t> code_there_;  // [line of code]: when it will be in the cache
+  std::vector<uint64_t> fetches_done_;                 // [index of the fetch]: when its lines are there; 0 before it begins
   std::deque<Group> groups_;
   std::deque<ReplayedWave> waves_;
   std::priority_queue<Turn> queue_;

@@ -13,6 +13,9 @@ namespace rpd {
 namespace {
 
 uint64_t host_latency_cycles() { return static_cast<uint64_t>(parameter::host_latency_ns * parameter::clock_mhz / 1000); }
+FetchedFrom source_of(uint64_t latency) {
+  return latency > parameter::l2_latency_cycles ? FetchedFrom::Memory : FetchedFrom::L2;
+}
 constexpr uint32_t kRequestBytes = 64;  // a write or atomic request from the L1
 constexpr uint32_t kScalarLineBytes = 64;
 
@@ -331,15 +334,39 @@ void MemorySystem::l2_write(uint64_t number, const ByteMask& bytes, bool streams
 uint64_t MemorySystem::read_line(uint32_t cu, uint64_t line) {
   ++counts_.l1_accesses;
   Cache& l1 = l1_[cu];
-  if (l1.find(line)) return parameter::l1_latency_cycles;
+  if (const Cache::Line* there = l1.find(line)) {
+    found(*there);
+    return parameter::l1_latency_cycles;
+  }
   Cache::Line evicted;
-  l1.allocate(line, evicted);
+  Cache::Line& fresh = l1.allocate(line, evicted);
   ++counts_.l1_read_requests;
   if (in_host_memory(line)) {
     read_from_host(kLineBytes / kRequestBytes);
+    fetched(fresh, FetchedFrom::Host);
     return host_latency_cycles();
   }
-  return l2_read(line);
+  const uint64_t latency = l2_read(line);
+  fetched(fresh, source_of(latency));
+  return latency;
+}
+
+void MemorySystem::begin_fetch(const WaveTiming& wave) {
+  trace_ = wave.trace ? &wave.trace->owner() : nullptr;
+  fetch_ = wave.trace ? wave.trace->fetch_of_last() : 0;
+  awaited_ = {};
+}
+
+void MemorySystem::found(const Cache::Line& line) {
+  const Fetch fetch = Fetch::of_code(line.fetch);
+  const bool earlier = trace_ && fetch.number != fetch_ && trace_->has_fetch(fetch.number);
+  if (earlier && fetch.number > awaited_.number) awaited_ = fetch;
+}
+
+void MemorySystem::record_fetch(AccessCost& cost) const {
+  cost.fetch = fetch_;
+  cost.awaited = awaited_.number;
+  cost.awaited_from = awaited_.from;
 }
 
 // Consecutive lanes need one look-up for each line of each group.
@@ -463,7 +490,9 @@ void MemorySystem::vector_access(const Wave& wave, const Op& op, const VectorAcc
   WaveTiming& timing = *wave.timing;
   if (access.space == Space::Lds) return lds(timing, op, access);
   const CostOf cost(counts_, timing);
+  begin_fetch(timing);
   complete_vector(timing, access.space == Space::Scratch ? scratch(wave, op, access) : global(timing.cu, op, access));
+  if (AccessCost* recorded = timing.cost()) record_fetch(*recorded);
 }
 
 // On a miss, the scalar cache requests 64 bytes from the L2, and that, if need be, from memory. Returns the latency.
@@ -491,15 +520,21 @@ void MemorySystem::scalar_access(WaveTiming& wave, uint64_t address, uint32_t by
   Cache& cache = scalar_[scalar_cache_of(wave.cu)];
   const uint64_t misses = counts_.scalar_misses, from_memory = counts_.memory_reads64, from_host = counts_.host_reads64;
   uint64_t latency = parameter::scalar_latency_cycles;
+  begin_fetch(wave);
   for (uint64_t line = address / kScalarLineBytes; line <= (address + bytes - 1) / kScalarLineBytes; ++line) {
     ++counts_.scalar_requests;
-    if (cache.find(line)) continue;
+    if (const Cache::Line* there = cache.find(line)) {
+      found(*there);
+      continue;
+    }
     Cache::Line evicted;
-    cache.allocate(line, evicted);
-    latency = std::max(latency, scalar_read(line));
+    Cache::Line& fresh = cache.allocate(line, evicted);
+    const uint64_t host_reads = counts_.host_reads64, its_latency = scalar_read(line);
+    fetched(fresh, counts_.host_reads64 > host_reads ? FetchedFrom::Host : source_of(its_latency));
+    latency = std::max(latency, its_latency);
   }
   if (AccessCost* cost = wave.cost()) {
-    cost->scalar_line = static_cast<uint16_t>((address + bytes - 1) / kScalarLineBytes);
+    record_fetch(*cost);
     cost->l2_reads = static_cast<uint8_t>(counts_.scalar_misses - misses);
     cost->host_reads = static_cast<uint8_t>(counts_.host_reads64 - from_host);
     cost->memory_reads = static_cast<uint8_t>(counts_.memory_reads64 - from_memory - cost->host_reads);

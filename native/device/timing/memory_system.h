@@ -48,6 +48,10 @@ class MemorySystem {
 
  private:
   uint64_t read_line(uint32_t cu, uint64_t line);
+  void begin_fetch(const WaveTiming& wave);
+  void fetched(Cache::Line& line, FetchedFrom from) const { line.fetch = Fetch{fetch_, from}.code(); }
+  void found(const Cache::Line& line);
+  void record_fetch(AccessCost& cost) const;
   uint64_t load(uint32_t cu, const VectorAccess& access);
   uint64_t load_consecutive(uint32_t cu, const VectorAccess& access);
   uint64_t store(const Op& op, const VectorAccess& access);
@@ -76,6 +80,10 @@ class MemorySystem {
   std::array<Placement, 8> placements_;  // found lately
   BlockUpdates updates_;
   bool streams_ = false;  // the present access is non-temporal
+  // Of the present access, if it is recorded: where, its number, and the latest fetch of the lines that it found in a cache.
+  const CuTrace* trace_ = nullptr;
+  uint32_t fetch_ = 0;
+  Fetch awaited_;
 };
 
 }  // namespace rpd

@@ -11,17 +11,30 @@
 
 namespace rpd {
 
-// The demands of a memory instruction on each level.
+// Where the data of a fetch came from.
+enum class FetchedFrom : uint8_t { L2, Memory, Host };
+
+// An access that brought lines into a cache; 0 for one that was not recorded. Numbers are unique among the CUs of an XCD.
+struct Fetch {
+  uint32_t number = 0;
+  FetchedFrom from = FetchedFrom::L2;
+
+  // As a cache line keeps it.
+  uint32_t code() const { return number << 2 | static_cast<uint32_t>(from); }
+  static Fetch of_code(uint32_t code) { return {code >> 2, static_cast<FetchedFrom>(code & 3)}; }
+};
+
+// The demands of a memory instruction on each level, and what it has to wait for.
 struct AccessCost {
   uint8_t look_ups = 0;      // vector L1 tags
   uint8_t l2_reads = 0;      // 128-byte requests that missed the L1
   uint8_t l2_writes = 0;     // 64-byte requests, atomics included
   uint8_t memory_reads = 0;  // reads and atomics that missed the L2
   uint8_t host_reads = 0;    // reads that went to the host's memory
-  union {
-    uint16_t lds_cycles = 0;
-    uint16_t scalar_line;    // for a scalar load: low bits of the number of the last line it accessed
-  };
+  FetchedFrom awaited_from = FetchedFrom::L2;
+  uint16_t lds_cycles = 0;
+  uint32_t fetch = 0;    // the number of this access as a fetch; 0 if it fetched nothing
+  uint32_t awaited = 0;  // the latest recorded fetch of the lines that it found in the cache; 0 if there was none
 };
 
 struct TraceEntry {
@@ -37,6 +50,9 @@ class WaveTrace {
   void add(const Op& op);
   // The cost of the instruction added last, to be filled in when it is known.
   AccessCost& cost_of_last() { return *last_; }
+  // The number by which the instruction added last is known as a fetch; 0 if there was no room for it.
+  uint32_t fetch_of_last() const;
+  const CuTrace& owner() const { return owner_; }
   const std::vector<TraceEntry>& entries() const { return entries_; }
   uint64_t lost() const { return lost_; }  // instructions for which there was no room
 
@@ -53,10 +69,12 @@ class CuTrace {
  public:
   using Group = std::vector<std::unique_ptr<WaveTrace>>;
 
-  static constexpr uint64_t kMostEntries = 4'000'000;  // 64 MB
+  static constexpr uint32_t kMostEntries = 4'000'000;  // 96 MB
 
-  // A dispatch begins. `most_groups`, `most_entries`: workgroups and instructions to record.
-  void begin(uint32_t most_groups, uint64_t most_entries = kMostEntries) {
+  // A dispatch begins. `most_groups`, `most_entries`: workgroups and instructions to record. `number`: of this trace on its
+  // XCD, from 0.
+  void begin(uint32_t number, uint32_t most_groups, uint32_t most_entries = kMostEntries) {
+    first_fetch_ = number * kMostEntries + 1;
     most_groups_ = most_groups;
     most_entries_ = most_entries;
     entries_ = 0;
@@ -72,14 +90,18 @@ class CuTrace {
 
   const std::deque<Group>& groups() const { return groups_; }
   uint64_t entries() const { return entries_; }
+  bool has_fetch(uint32_t number) const { return number >= first_fetch_ && number - first_fetch_ < entries_; }
+  // From 0, for those that it has.
+  uint32_t index_of_fetch(uint32_t number) const { return number - first_fetch_; }
 
  private:
   friend class WaveTrace;
   bool take_room() { return entries_ < most_entries_ && (++entries_, true); }
 
+  uint32_t first_fetch_ = 1;
   uint32_t most_groups_ = 0;
-  uint64_t most_entries_ = 0;
-  uint64_t entries_ = 0;
+  uint32_t most_entries_ = 0;
+  uint32_t entries_ = 0;
   std::deque<Group> groups_;
 };
 
@@ -90,6 +112,11 @@ inline void WaveTrace::add(const Op& op) {
     last_ = &not_recorded_;
     ++lost_;
   }
+}
+
+// There is one for each instruction of the trace, in the order in which they were recorded.
+inline uint32_t WaveTrace::fetch_of_last() const {
+  return last_ == &not_recorded_ ? 0 : owner_.first_fetch_ + owner_.entries_ - 1;
 }
 
 }  // namespace rpd

@@ -11,7 +11,7 @@ namespace rpd {
 namespace {
 
 // Recorded on each CU other than the one that is certain to be replayed.
-constexpr uint64_t kFewerEntries = CuTrace::kMostEntries / 8;
+constexpr uint32_t kFewerEntries = CuTrace::kMostEntries / 8;
 
 // Workgroups are assigned to the XCDs in turn, and within an XCD to its CUs in turn: see Xcd::begin().
 uint32_t timed_cu_of(const Kernel& kernel, uint32_t xcd, uint64_t choice) {
@@ -62,12 +62,12 @@ void XcdTiming::begin(const Kernel& kernel, uint32_t resident_groups) {
   const bool replayed = index_ == timed_xcd(kernel, choice_) || (index_ == 0 && traced_cu_);
   // Three times the resident workgroups show how the CU fills, runs full, and drains.
   const uint32_t most_groups = std::max(8u, 3 * resident_groups), more_groups = std::max(4u, resident_groups);
-  first_.trace.begin(most_groups, replayed ? CuTrace::kMostEntries : kFewerEntries);
-  rest_.trace.begin(more_groups, kFewerEntries);
+  first_.trace.begin(0, most_groups, replayed ? CuTrace::kMostEntries : kFewerEntries);
+  rest_.trace.begin(1, more_groups, kFewerEntries);
   first_.recorded = first_.done = rest_.recorded = rest_.done = {};
   const uint64_t of_cu = kernel.group_count() / (uint64_t{target::xcds()} * target::kCusPerXcd);
   later_groups_.begin(of_cu - std::min<uint64_t>(of_cu, most_groups), more_groups, choice_);
-  thread_trace_.begin(most_groups);
+  thread_trace_.begin(2, most_groups);
   std::fill(work_.begin(), work_.end(), CuWork{});
   waves_ = {};
   memory_.begin(kernel.memory->map(), mall_);

@@ -60,9 +60,10 @@ def main() -> None:
         times = [modelled_ms(series, variant, checkout) for variant in series.variants]
         published = [variant.published / series.variants[0].published for variant in series.variants]
         results[name] = Compared([one.name for one in series.variants], published, [time / times[0] for time in times])
+    print(json.dumps(document(results), indent=1) if given.json else "\n".join(table(results)), flush=True)
     if given.errors:
-        given.errors.write_text(with_differences(given.errors.read_text(), results))
-    print(json.dumps(document(results), indent=1) if given.json else "\n".join(table(results)))
+        known = given.errors.read_text() if given.errors.exists() else ""
+        given.errors.write_text(with_differences(known, results))
 
 
 def _arguments() -> argparse.Namespace:

@@ -64,12 +64,13 @@ class WaveTrace {
   AccessCost* last_ = &not_recorded_;
 };
 
-// A sample: the first workgroups that the CU ran, with as many of their instructions as there is room for.
+// The first workgroups that the CU ran, with as many of their instructions as there is room for.
 class CuTrace {
  public:
   using Group = std::vector<std::unique_ptr<WaveTrace>>;
 
   static constexpr uint32_t kMostEntries = 4'000'000;  // 96 MB
+  static constexpr uint32_t kAllGroups = ~0u;
 
   // A dispatch begins. `most_groups`, `most_entries`: workgroups and instructions to record. `number`: of this trace on its
   // XCD, from 0.

@@ -28,6 +28,7 @@ uint32_t timed_xcd(const Kernel& kernel, uint64_t choice) {
 
 void LaterGroups::begin(uint64_t groups, uint64_t recorded, uint64_t seed) {
   *this = {};
+  begun_ = true;
   groups_ = groups;
   recorded_ = std::min(groups, recorded);
   seed_ = seed;
@@ -60,14 +61,13 @@ void XcdTiming::begin(const Kernel& kernel, uint32_t resident_groups) {
   executed_.clear();
   follow_program();
   const bool replayed = index_ == timed_xcd(kernel, choice_) || (index_ == 0 && traced_cu_);
-  // Three times the resident workgroups show how the CU fills, runs full, and drains.
-  const uint32_t most_groups = std::max(8u, 3 * resident_groups), more_groups = std::max(4u, resident_groups);
-  first_.trace.begin(0, most_groups, replayed ? CuTrace::kMostEntries : kFewerEntries);
-  rest_.trace.begin(1, more_groups, kFewerEntries);
+  first_.trace.begin(0, CuTrace::kAllGroups, replayed ? CuTrace::kMostEntries : kFewerEntries);
+  rest_.trace.begin(1, CuTrace::kAllGroups, kFewerEntries);
   first_.recorded = first_.done = rest_.recorded = rest_.done = {};
-  const uint64_t of_cu = kernel.group_count() / (uint64_t{target::xcds()} * target::kCusPerXcd);
-  later_groups_.begin(of_cu - std::min<uint64_t>(of_cu, most_groups), more_groups, choice_);
-  thread_trace_.begin(2, most_groups);
+  groups_of_cu_ = kernel.group_count() / (uint64_t{target::xcds()} * target::kCusPerXcd);
+  later_groups_ = {};
+  // Three times the resident workgroups show how the CU fills, runs full, and drains.
+  thread_trace_.begin(2, std::max(8u, 3 * resident_groups));
   std::fill(work_.begin(), work_.end(), CuWork{});
   waves_ = {};
   memory_.begin(kernel.memory->map(), mall_);
@@ -99,6 +99,10 @@ const CuTrace::Group* XcdTiming::record(uint32_t cu, SlotTiming& clock, size_t w
   clock.part = &first_;
   if (const CuTrace::Group* traces = first_.trace.record(waves)) return traces;
   clock.part = &rest_;
+  if (!later_groups_.begun()) {
+    const uint64_t before = std::min<uint64_t>(groups_of_cu_, first_.trace.groups().size());
+    later_groups_.begin(groups_of_cu_ - before, std::max(4u, resident_groups_), choice_);
+  }
   return later_groups_.next() ? rest_.trace.record(waves) : nullptr;
 }
 

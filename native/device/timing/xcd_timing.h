@@ -27,12 +27,14 @@ class LaterGroups {
  public:
   // `groups`: how many there will be, about. `recorded`: how many of them to record.
   void begin(uint64_t groups, uint64_t recorded, uint64_t seed);
+  bool begun() const { return begun_; }
   // Whether to record the next one.
   bool next();
 
  private:
   void draw();
 
+  bool begun_ = false;
   uint64_t groups_ = 0, recorded_ = 0, seed_ = 0;
   uint64_t number_ = 0, part_ = 0, drawn_ = 0;
 };
@@ -108,6 +110,7 @@ class XcdTiming final : public XcdObserver {
   MemorySystem memory_;
   std::deque<GroupTiming> groups_;    // [workgroup's slot among this XCD's]
   SampledPart first_, rest_;          // of the timed CU
+  uint64_t groups_of_cu_ = 0;         // about
   LaterGroups later_groups_;
   CuTrace thread_trace_;              // of the CU whose thread trace is wanted, unless that is the timed CU
 };

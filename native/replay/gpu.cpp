@@ -144,7 +144,7 @@ uint64_t Gpu::submit_kernel(const Packet& packet) {
 void Gpu::ring(uint64_t index) { hsa_signal_store_screlease(queue_->doorbell_signal, static_cast<hsa_signal_value_t>(index)); }
 
 void Gpu::check_failures() const {
-  if (device_ != nullptr && device_->foreign_write() != nullptr) throw std::runtime_error(device_->foreign_write());
+  if (device_ != nullptr && device_->foreign_access() != nullptr) throw std::runtime_error(device_->foreign_access());
   if (faulted.load()) throw std::runtime_error("the kernel faulted at address " + hex(fault_address.load()));
   if (queue_error.load() != HSA_STATUS_SUCCESS) throw std::runtime_error("the kernel failed: " + text_of(queue_error.load()));
 }

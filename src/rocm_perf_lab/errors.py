@@ -169,12 +169,14 @@ class JournalDiffersError(RocmPerfError):
     meaning = "`rocm-perf llm-optimize --replay-journal` made decisions that differ from the journal"
 
 
-class ForeignWriteError(RocmPerfError):
+class ForeignAccessError(RocmPerfError):
     exit_code = 51
-    meaning = "a kernel wrote memory that is not its program's (`rocm-perf run --device-option write-check`)"
+    meaning = "a kernel accessed memory that is not its program's (`rocm-perf run --device-option memory-check`)"
 
-    def __init__(self, program: str, write: str):
-        super().__init__(f"{program} writes outside its memory: {write}", "let the kernel write only to memory of its program")
+    def __init__(self, program: str, access: str):
+        super().__init__(
+            f"{program} accesses memory outside its own: {access}", "let the kernel access only memory of its program"
+        )
 
 
 class KernelFailedError(RocmPerfError):

@@ -11,7 +11,7 @@ from rocm_perf_lab.errors import ReplayFailedError
 from rocm_perf_lab.isolate import capture
 from rocm_perf_lab.replay import Case, replay, replay_cases
 
-CHECK = ["write-check"]
+CHECK = ["memory-check"]
 NAMED = "the kernel writes memory that is not its program's: the completion signal of its dispatch, at 0x"
 
 

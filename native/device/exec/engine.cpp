@@ -18,7 +18,7 @@ DispatchError error_of(FaultKind kind) {
   switch (kind) {
     case FaultKind::MemoryFault: return DispatchError::MemoryFault;
     case FaultKind::ApertureViolation: return DispatchError::ApertureViolation;
-    case FaultKind::ForeignWrite:
+    case FaultKind::ForeignAccess:
     case FaultKind::Trap:
     case FaultKind::LimitReached: return DispatchError::Exception;
     default: return DispatchError::IllegalInstruction;
@@ -37,17 +37,17 @@ std::string describe(const Fault& fault, const Kernel& kernel) {
   if (fault.lane >= 0) add("lane %d of ", fault.lane);
   add("wave %u of workgroup %lu", fault.wave, fault.workgroup);
   const bool has_address = fault.kind == FaultKind::MemoryFault || fault.kind == FaultKind::ApertureViolation ||
-                           fault.kind == FaultKind::ForeignWrite;
+                           fault.kind == FaultKind::ForeignAccess;
   if (has_address) add(", address 0x%lx", fault.address);
-  if (fault.kind == FaultKind::ForeignWrite) add(": %s", kernel.guard->describe(fault.address).c_str());
+  if (fault.kind == FaultKind::ForeignAccess) add(": %s", kernel.guard->describe(fault.address).c_str());
   if (fault.kind == FaultKind::MemoryFault && kernel.memory->map())
     add(": %s", kernel.memory->map()->describe(fault.address).c_str());
   return text;
 }
 
 // "the kernel writes memory that is not its program's: the completion signal of its dispatch, at 0x7ff180"
-std::string foreign_write(const Fault& fault, const Kernel& kernel) {
-  if (fault.kind != FaultKind::ForeignWrite) return "";
+std::string foreign_access(const Fault& fault, const Kernel& kernel) {
+  if (fault.kind != FaultKind::ForeignAccess) return "";
   char where[32];
   std::snprintf(where, sizeof where, ", at 0x%lx", fault.address);
   return std::string(fault.why) + ": " + kernel.guard->describe(fault.address) + where;
@@ -97,7 +97,8 @@ std::unique_ptr<ExecutionSlot> Engine::State::new_slot() {
   slot->number = slots++;
   for (uint32_t i = 0; i < target::xcds(); ++i) slot->xcds.push_back(std::make_unique<Xcd>(i, slot->observer->xcd(i)));
   if (options.race_seed) slot->race_check = std::make_unique<RaceCheck>(*options.race_seed);
-  if (options.write_check && program_memory) slot->guard = std::make_unique<WriteGuard>(*program_memory);
+  if (program_memory && (options.memory_check || !options.page_faults))
+    slot->guard = std::make_unique<MemoryGuard>(*program_memory, options.memory_check);
   return slot;
 }
 
@@ -241,7 +242,7 @@ DispatchResult Engine::State::collect(Execution& execution) {
     if (!xcd->fault()) continue;
     result = refusal(error_of(xcd->fault().kind), describe(xcd->fault(), kernel));
     result.fault_address = xcd->fault().address;
-    result.foreign_write = foreign_write(xcd->fault(), kernel);
+    result.foreign_access = foreign_access(xcd->fault(), kernel);
     break;
   }
   if (RaceCheck* check = execution.slot->race_check.get()) {

@@ -9,9 +9,9 @@
 #include "exec/dispatch.h"
 #include "exec/execution_order.h"
 #include "exec/initial_values.h"
+#include "exec/memory_guard.h"
 #include "exec/race_check.h"
 #include "exec/standstill.h"
-#include "exec/write_guard.h"
 #include "exec/xcd.h"
 #include "isa/program.h"
 
@@ -34,7 +34,7 @@ struct ExecutionSlot {
   std::unique_ptr<DispatchObserver> observer;
   std::vector<std::unique_ptr<Xcd>> xcds;
   std::unique_ptr<RaceCheck> race_check;
-  std::unique_ptr<WriteGuard> guard;
+  std::unique_ptr<MemoryGuard> guard;
 };
 
 using FreeSlots = std::map<uint32_t, std::unique_ptr<ExecutionSlot>>;  // by number

@@ -1,6 +1,6 @@
 #include "exec/wave.h"
 
-#include "exec/write_guard.h"
+#include "exec/memory_guard.h"
 
 namespace rpd {
 
@@ -10,10 +10,19 @@ bool Wave::look_up(uint64_t address, uint32_t bytes, bool writes, int lane, Acce
     raise("memory access fault", address, FaultKind::MemoryFault, lane);
     return false;
   }
-  if (!writes || !guard) return true;
-  known = guard->window(address, known);
-  if (known.holds(address, bytes) || guard->may_signal(address, bytes)) return true;
-  raise("the kernel writes memory that is not its program's", address, FaultKind::ForeignWrite, lane);
+  if (!guard) return true;
+  if (!guard->confines()) {
+    if (memory->is_device(address)) return true;
+    known = guard->pinned(address, bytes, known);
+    if (known.holds(address, bytes)) return true;
+    raise("access to host memory that is not registered, which a GPU without page faults (XNACK off) cannot reach", address,
+          FaultKind::MemoryFault, lane);
+    return false;
+  }
+  known = writes ? guard->writable(address, known) : guard->readable(address, known);
+  if (known.holds(address, bytes) || guard->may_signal(address, bytes, writes)) return true;
+  raise(writes ? "the kernel writes memory that is not its program's" : "the kernel reads memory that is not its program's",
+        address, FaultKind::ForeignAccess, lane);
   return false;
 }
 

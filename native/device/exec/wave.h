@@ -14,7 +14,7 @@ struct Workgroup;
 class IssueLog;
 class Observer;
 class Program;
-class WriteGuard;
+class MemoryGuard;
 
 // Bits of the MODE register; float_mode.h has the other floating-point ones.
 constexpr uint32_t kModeDx10Clamp = 1u << 8;  // clamp turns NaN into 0
@@ -25,7 +25,7 @@ constexpr uint32_t kModeGprIndex = 1u << 27;  // register indexing mode is on
 enum class FaultKind : uint8_t {
   IllegalInstruction,
   MemoryFault,        // access to an unmapped address
-  ForeignWrite,       // write to memory that is not the program's own (write-check)
+  ForeignAccess,      // to memory that is not the program's own (memory-check)
   ApertureViolation,  // access outside the LDS or private memory, or a misaligned atomic
   Trap,               // the program's own doing: __builtin_trap, abort or a failed assertion
   LimitReached,       // more instructions than the kernel may execute
@@ -62,7 +62,7 @@ struct Wave {
   uint8_t* scratch = nullptr;       // [lane][scratch_bytes], private memory
   uint32_t scratch_bytes = 0;
   const AddressSpace* memory = nullptr;
-  const WriteGuard* guard = nullptr;  // null unless writes are checked
+  const MemoryGuard* guard = nullptr;  // null where whatever is mapped may be accessed
   Observer* observer = nullptr;
   IssueLog* issued = nullptr;       // issued instructions not yet reported to the observer
   WaveTiming* timing = nullptr;     // the observer's own

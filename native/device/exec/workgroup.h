@@ -23,7 +23,7 @@ struct Kernel {
   const Op* entry_op;
   Program* program;
   const AddressSpace* memory;
-  const WriteGuard* guard;      // null where writes are not checked
+  const MemoryGuard* guard;     // null where whatever is mapped may be accessed
   uint32_t groups[3];           // workgroups along each axis
   uint32_t waves_per_group;
   uint32_t vgprs;               // registers per lane: architectural ...

@@ -67,13 +67,13 @@ typedef struct rpd_api {
    * change. Returns 0, EBUSY (a dispatch is in flight) or EINVAL. */
   int (*set_options)(const char* options);
 
-  /* Declares, for the option write-check, memory that the tool itself has placed: it is the program's, and its kernels may
-   * write it; or, with `writable` 0, it is code within such memory. */
+  /* Declares, for the option memory-check, memory that the tool itself has placed: it is the program's, and its kernels may
+   * access it; or, with `writable` 0, it is code within such memory. */
   void (*declare_memory)(uint64_t address, uint64_t size, int writable);
 
   /* One line that describes the first write in this process by a kernel to memory that is not its program's; null if there
    * was none. */
-  const char* (*foreign_write)(void);
+  const char* (*foreign_access)(void);
 } rpd_api;
 
 typedef const rpd_api* (*rpd_get_api_fn)(void);

@@ -9,6 +9,8 @@
 namespace rpd {
 namespace {
 
+constexpr uint64_t kPageBytes = 4096;
+
 uint64_t size_of(uint64_t size) { return size; }
 
 // The entry around `address`, or the end.
@@ -45,9 +47,9 @@ void ProgramMemory::remove(uint64_t begin) {
   own_.erase(begin);
 }
 
-void ProgramMemory::bar(uint64_t begin, uint64_t size, const char* what) {
+void ProgramMemory::bar(uint64_t begin, uint64_t size, const char* what, bool may_be_read) {
   const std::lock_guard lock(mutex_);
-  if (size != 0) barred_[begin] = {size, what};
+  if (size != 0) barred_[begin] = {size, what, may_be_read};
 }
 
 void ProgramMemory::unbar(uint64_t begin) {
@@ -74,8 +76,37 @@ void ProgramMemory::completes(uint64_t signal) {
   if (const auto found = signals_.find(signal); found != signals_.end()) found->second.completion = true;
 }
 
-AccessWindow ProgramMemory::window(uint64_t address) const {
+AccessWindow ProgramMemory::writable(uint64_t address) const {
   const std::lock_guard lock(mutex_);
+  return own_window(address);
+}
+
+AccessWindow ProgramMemory::readable(uint64_t address) const {
+  const std::lock_guard lock(mutex_);
+  const auto barred = entry_around(barred_, address, [](const Barred& range) { return range.size; });
+  if (barred == barred_.end()) return own_window(address);
+  return barred->second.may_be_read ? AccessWindow{barred->first, barred->second.size} : AccessWindow{};
+}
+
+AccessWindow ProgramMemory::piece(uint64_t address) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = entry_around(own_, address, size_of);
+  return found == own_.end() ? AccessWindow{} : AccessWindow{found->first, found->second};
+}
+
+AccessWindow ProgramMemory::pages(uint64_t address) const {
+  const std::lock_guard lock(mutex_);
+  const uint64_t page = address / kPageBytes * kPageBytes;
+  const auto next = own_.lower_bound(page + kPageBytes);
+  if (next == own_.begin()) return {};
+  const auto& [begin, size] = *std::prev(next);
+  if (begin + size <= page) return {};
+  const uint64_t first = begin / kPageBytes * kPageBytes, end = (begin + size + kPageBytes - 1) / kPageBytes * kPageBytes;
+  return {first, end - first};
+}
+
+// Requires mutex_.
+AccessWindow ProgramMemory::own_window(uint64_t address) const {
   const auto found = entry_around(own_, address, size_of);
   if (found == own_.end()) return {};
   AccessWindow window{found->first, found->second};
@@ -92,11 +123,13 @@ AccessWindow ProgramMemory::window(uint64_t address) const {
   return window;
 }
 
-bool ProgramMemory::may_signal(uint64_t address, uint32_t bytes) const {
+// To raise a signal, a kernel also reads which word wakes its waiters.
+bool ProgramMemory::may_signal(uint64_t address, uint32_t bytes, bool writes) const {
   const std::lock_guard lock(mutex_);
   if (bytes == sizeof(uint64_t) && mailboxes_.contains(address)) return true;
   const auto found = entry_around(signals_, address, [](const Signal&) { return sizeof(amd_signal_t); });
   if (found == signals_.end() || found->second.completion) return false;
+  if (!writes) return AccessWindow{found->first, sizeof(amd_signal_t)}.holds(address, bytes);
   const AccessWindow value{found->first + offsetof(amd_signal_t, value), sizeof(amd_signal_t::value)};
   return value.holds(address, bytes);
 }

@@ -32,7 +32,7 @@ int take_dispatch(uint64_t completion_signal, rpd_dispatch* dispatch, double* va
 
 void declare_memory(uint64_t address, uint64_t size, int writable) {
   if (writable) rpd::program_memory().add(address, size);
-  else rpd::program_memory().bar(address, size, "loaded code");
+  else rpd::program_memory().bar(address, size, "loaded code", true);
 }
 
 uint64_t aperture_size() {
@@ -99,7 +99,7 @@ extern "C" [[gnu::visibility("default")]] const rpd_api* rpd_get_api() {
       .forget_caches = forget_caches,
       .set_options = set_options,
       .declare_memory = declare_memory,
-      .foreign_write = rpd::first_foreign_write,
+      .foreign_access = rpd::first_foreign_access,
   };
   return &api;
 }

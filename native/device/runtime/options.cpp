@@ -48,15 +48,15 @@ void apply(std::string_view option, EngineOptions& options) {
     options.timing_parameters.emplace_back(name.substr(kTiming.size()), real(name, value));
   } else if (name == "flush-l2" && !has_value) {
     options.flush_l2 = true;
-  } else if (name == "write-check" && !has_value) {
-    options.write_check = true;
+  } else if (name == "memory-check" && !has_value) {
+    options.memory_check = true;
   } else if (name == "lds-check" && !has_value) {
     options.lds_check = true;
   } else {
     throw std::runtime_error(
         "device option " + std::string(name) +
         " is unknown (known: deadlock-after=SECONDS, flush-l2, initial-values=SEED, kernel-limit=N, lds-check, "
-        "race-check[=SEED], timed-cu=N, timing.NAME=VALUE, write-check)");
+        "race-check[=SEED], timed-cu=N, timing.NAME=VALUE, memory-check)");
   }
 }
 
@@ -75,7 +75,10 @@ EngineOptions engine_options(std::string_view left) {
 
 EngineOptions engine_options() {
   const char* text = std::getenv("ROCM_PERF_DEVICE_OPTIONS");
-  return engine_options(text ? text : "");
+  EngineOptions options = engine_options(text ? text : "");
+  const char* xnack = std::getenv("HSA_XNACK");
+  options.page_faults = xnack && std::string_view(xnack) == "1";
+  return options;
 }
 
 }  // namespace rpd

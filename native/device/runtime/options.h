@@ -14,7 +14,7 @@ namespace rpd {
 //   lds-check          a kernel fails if it accesses LDS beyond its workgroup's
 //   race-check[=SEED]  look for races, executing in an order drawn from this seed (default 1); 0: in the usual order
 //   timing.NAME=VALUE  another value for an adjustable parameter of timing_gfx942.toml
-//   write-check        a kernel fails if it writes memory that is not its program's
+//   memory-check       a kernel fails if it accesses memory that is not its program's
 // Throws a std::runtime_error that names any unknown option or invalid value.
 EngineOptions engine_options(std::string_view text);
 EngineOptions engine_options();  // from the environment

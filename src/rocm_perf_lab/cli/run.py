@@ -22,7 +22,7 @@ def command(program: tuple[str, ...], device: str, device_options: tuple[str, ..
     """Run PROGRAM without profiling it, on the device that `profile` would use.
 
     The exit code is the program's own, or 128 + signal if it was killed. If the program succeeds: 35 if the race check found
-    races, 51 if the write check found a foreign write, 52 if a kernel failed. 53 if it has no code for the device.
+    races, 51 if the memory check found a foreign access, 52 if a kernel failed. 53 if it has no code for the device.
     """
     from rocm_perf_lab.collect import device as devices
     from rocm_perf_lab.collect import device_code
@@ -46,24 +46,24 @@ class _Findings:
     """What the software device reports about a run, one file per kind."""
 
     def __init__(self, scratch: Path):
-        self._races, self._writes, self._failures = scratch / "races", scratch / "writes", scratch / "failures"
+        self._races, self._foreign, self._failures = scratch / "races", scratch / "foreign", scratch / "failures"
 
     @property
     def variables(self) -> dict[str, str]:
         from rocm_perf_lab.collect import kernel_failures
-        from rocm_perf_lab.collect.device import RACES_VARIABLE, WRITES_VARIABLE
+        from rocm_perf_lab.collect.device import FOREIGN_ACCESSES_VARIABLE, RACES_VARIABLE
 
-        checks = {RACES_VARIABLE: str(self._races), WRITES_VARIABLE: str(self._writes)}
+        checks = {RACES_VARIABLE: str(self._races), FOREIGN_ACCESSES_VARIABLE: str(self._foreign)}
         return checks | kernel_failures.variables(self._failures)
 
     def expect_none(self, program: str) -> None:
         from rocm_perf_lab.collect import kernel_failures
-        from rocm_perf_lab.errors import ForeignWriteError, RacesFoundError
+        from rocm_perf_lab.errors import ForeignAccessError, RacesFoundError
 
         if self._races.exists():
             raise RacesFoundError(program, len(_lines(self._races)))
-        if self._writes.exists():
-            raise ForeignWriteError(program, _lines(self._writes)[0])
+        if self._foreign.exists():
+            raise ForeignAccessError(program, _lines(self._foreign)[0])
         kernel_failures.expect_none(program, self._failures)
 
 

@@ -41,8 +41,8 @@ _ALSO_BESIDE_REGISTERED_TOOLS = "HSA_TOOLS_ROCPROFILER_V1_TOOLS"
 RACES_VARIABLE = "ROCM_PERF_DEVICE_RACES"
 WRITTEN_VARIABLE = "ROCM_PERF_DEVICE_WRITTEN"
 
-# Likewise its write check, for writes by a kernel to memory that is not its program's.
-WRITES_VARIABLE = "ROCM_PERF_DEVICE_WRITES"
+# Likewise its memory check, for accesses of a kernel to memory that is not its program's.
+FOREIGN_ACCESSES_VARIABLE = "ROCM_PERF_DEVICE_FOREIGN_ACCESSES"
 
 # Likewise the reasons why kernels failed, whether or not the program notices.
 FAILURES_VARIABLE = "ROCM_PERF_DEVICE_FAILURES"
@@ -55,7 +55,7 @@ THREAD_TRACE_CU_VARIABLE = "ROCM_PERF_THREAD_TRACE_CU"
 THREAD_TRACE_SIMDS_VARIABLE = "ROCM_PERF_THREAD_TRACE_SIMDS"
 
 # Restricts kernels to their program's own memory; the gate enables it wherever it runs code that it judges.
-WRITE_CHECK = "write-check"
+MEMORY_CHECK = "memory-check"
 
 # HIP logs errors here, one file per process; without it, HIP would write to the program's standard error.
 HIP_LOG_VARIABLE = "AMD_LOG_LEVEL_FILE"
@@ -80,7 +80,7 @@ OPTIONS = {
     "race-check": re.compile(r"(=[0-9]{1,19})?"),
     SUSTAINED: re.compile(""),
     "timed-cu": re.compile(r"=[0-9]{1,19}"),
-    WRITE_CHECK: re.compile(""),
+    MEMORY_CHECK: re.compile(""),
 }
 
 

@@ -23,7 +23,7 @@ from rocm_perf_lab.collect import device as devices
 from rocm_perf_lab.collect.command import Command
 from rocm_perf_lab.collect.tracer import BuiltinTracer
 from rocm_perf_lab.errors import (
-    ForeignWriteError,
+    ForeignAccessError,
     KernelFailedError,
     NoKernelsError,
     ProgramFailedError,
@@ -38,7 +38,7 @@ from rocm_perf_lab.gate.verdict_document import APPLICATION, ApplicationEvidence
 
 STEP = APPLICATION
 _ENDS_BADLY = (
-    ProgramFailedError, ProgramKilledError, ProgramTimeoutError, NoKernelsError, ForeignWriteError, KernelFailedError,
+    ProgramFailedError, ProgramKilledError, ProgramTimeoutError, NoKernelsError, ForeignAccessError, KernelFailedError,
 )  # fmt: skip
 
 _NOTICED = 1e-3  # smaller relative changes of a counter are ignored
@@ -266,21 +266,21 @@ class Application:
         shutil.copy2(program, self._place)
         device = devices.select(self._options.device, folder)
         if not device.is_hardware:
-            device = devices.select(self._options.device, folder, [devices.WRITE_CHECK])
+            device = devices.select(self._options.device, folder, [devices.MEMORY_CHECK])
         tracer = BuiltinTracer.on(device, folder, self._limit)
         database, output = folder / "trace" / "trace.db", folder / "stdout"
         database.parent.mkdir()
-        writes = database.parent / "writes"  # placed in the only folder that the cage lets the program write to
+        foreign = database.parent / "foreign"  # placed in the only folder that the cage lets the program write to
         words = (str(self._place), *(self._arguments if arguments is None else arguments))
         replaced = () if source is None else (source.written_to(folder),)
         command = self._caged(words, folder, writable, replaced, device.is_hardware)
-        environment = os.environ | {devices.WRITES_VARIABLE: str(writes), "AMD_COMGR_CACHE_DIR": str(self._cache)}
+        environment = os.environ | {devices.FOREIGN_ACCESSES_VARIABLE: str(foreign), "AMD_COMGR_CACHE_DIR": str(self._cache)}
         try:
             with output.open("wb") as stdout, open(os.devnull, "wb") as nowhere:
                 tracer.trace(command, environment, database, stdout, nowhere)
         finally:  # also for a program that exits normally although its kernel failed
-            if writes.exists():
-                raise ForeignWriteError(program.name, writes.read_text().splitlines()[0])
+            if foreign.exists():
+                raise ForeignAccessError(program.name, foreign.read_text().splitlines()[0])
         return read_program_run(program.name, database, output.read_bytes())
 
     def _caged(

@@ -11,6 +11,6 @@ def is_modelled(capture: Capture) -> bool:
     return bool(capture.dispatch["origin"]["timing"] == "modelled")
 
 
-def write_check(capture: Capture) -> tuple[str, ...]:
-    """Device options that confine a kernel's writes to its program's memory; empty for a GPU, which has no such check."""
-    return (devices.WRITE_CHECK,) if is_modelled(capture) else ()
+def memory_check(capture: Capture) -> tuple[str, ...]:
+    """Device options that confine a kernel to its program's memory; empty for a GPU, which has no such check."""
+    return (devices.MEMORY_CHECK,) if is_modelled(capture) else ()

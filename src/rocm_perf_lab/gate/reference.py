@@ -15,7 +15,7 @@ from rocm_perf_lab.collect import device as devices
 from rocm_perf_lab.errors import ReplayFailedError
 from rocm_perf_lab.gate import seeds
 from rocm_perf_lab.gate.buffers import Arguments, Unknown
-from rocm_perf_lab.gate.checked_replay import is_modelled, write_check
+from rocm_perf_lab.gate.checked_replay import is_modelled, memory_check
 from rocm_perf_lab.gate.chosen_cases import is_too_little_work
 from rocm_perf_lab.gate.equivalence_options import EquivalenceOptions
 from rocm_perf_lab.gate.outputs import Outputs, difference, same_but_for
@@ -187,7 +187,7 @@ def replay_with(
         hsaco=code,
         timeout=options.timeout,
         device=options.device,
-        device_options=[*limit, *write_check(capture)],
+        device_options=[*limit, *memory_check(capture)],
         view=options.view,
         seconds=seconds,
     )

@@ -19,6 +19,8 @@ _PLACE = re.compile(
     r"__(FILE|FILE_NAME|LINE|PRETTY_FUNCTION|FUNCSIG|FUNCDNAME)__"
     r"|__builtin_(FILE|FILE_NAME|LINE|COLUMN|FUNCTION|FUNCSIG|source_location)|source_location|typeid"
 )
+# The addresses of these differ from launch to launch. That of the packet and the queue also shows in the kernel's descriptor.
+_LAUNCH = re.compile(r"__builtin_amdgcn_(kernarg_segment|implicitarg|dispatch|queue)_ptr|__builtin_amdgcn_dispatch_id")
 # These make promises that nothing checks; where a promise does not hold, the optimized code is right only by luck.
 # All that is called in this way by Clang (__builtin_assume, __builtin_assume_aligned, __builtin_assume_dereferenceable,
 # __builtin_assume_separate_storage, __builtin_unreachable, __assume), by C++ and by the attribute `assume`.
@@ -61,6 +63,8 @@ def forbidden_token(tokens: Sequence[Token], place: int, text: bytes, kernel: by
         return f"{token.text}, which is not allowed"
     if _PLACE.fullmatch(token.text) and token.text.encode() not in kernel:
         return f"{token.text}, which depends on where the text stands"
+    if _LAUNCH.fullmatch(token.text) and token.text.encode() not in kernel:
+        return f"{token.text}, which tells the launches of a program apart"
     if is_assumption(token.text) and not _stated(tokens, place, kernel):
         return f"{token.text}, a promise that is not checked: test the condition instead"
     if token.text == "_Pragma" and not _harmless_pragma(texts(tokens[place + 1 : place + 4])):
@@ -113,9 +117,8 @@ def _assembly(tokens: Sequence[Token], text: bytes, kernel: bytes) -> str | None
     if b"".join(text[statement[0].start : statement[-1].end].split()) in b"".join(kernel.split()):
         return None
     template = []
-    for token in statement[1:]:
-        if token.text in (":", "::", ")"):
-            break
+    operands = next((i for i, token in enumerate(statement) if token.text in (":", "::", ")")), len(statement))
+    for token in statement[1:operands]:
         if token.kind == "LITERAL":
             template.append(token.text)
         elif token.text not in ("volatile", "__volatile__", "("):
@@ -132,6 +135,8 @@ def _assembly(tokens: Sequence[Token], text: bytes, kernel: bytes) -> str | None
                 f"`{instruction.strip()[:60]}` in assembly: new assembly may be empty, s_nop, s_waitcnt or s_setprio; "
                 "use a builtin, whose waits and hazards the compiler handles"
             )
+    if any(token.kind == "LITERAL" and re.search(r"[={]", token.text) for token in statement[operands:]):
+        return 'assembly that takes over what a register happens to hold: write "+v" or "+s"'
     return None
 
 

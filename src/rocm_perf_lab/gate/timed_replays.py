@@ -10,7 +10,7 @@ from pathlib import Path
 
 from rocm_perf_lab.cage import View
 from rocm_perf_lab.errors import ReplayFailedError
-from rocm_perf_lab.gate.checked_replay import is_modelled, write_check
+from rocm_perf_lab.gate.checked_replay import is_modelled, memory_check
 from rocm_perf_lab.isolate import Capture
 from rocm_perf_lab.replay import Case, replay, replay_cases
 from rocm_perf_lab.replay.replay_document import CountedSection
@@ -126,7 +126,7 @@ def _modelled(capture: Capture, code: Path | None, settings: Sequence[Setting], 
             hsaco=code,
             timeout=replays.timeout,
             device=replays.device,
-            device_options=write_check(capture),
+            device_options=memory_check(capture),
             view=replays.view,
         )
     return [_timed(capture, outcome.gpu_ms, outcome.counted, outcome.failure) for outcome in outcomes]

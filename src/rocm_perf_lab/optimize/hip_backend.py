@@ -77,6 +77,7 @@ class HipBackend:
         self._limits = Limits()
         self._say_how_caged()
         self._profiles = 0
+        self._confined: tuple[str, ...] = ()  # device options for profiles
         self._application: Application | None = None
         self._compared: bytes | None = None  # the source of the program that candidates' programs are compared with
         self._programs: dict[bytes, Path] = {}
@@ -139,11 +140,14 @@ class HipBackend:
             device=self._options.device,
             destination=self._folder / f"profile-{self._profiles}",
             timeout=self._options.timeout,
+            device_options=self._confined,
         )
         with _called(program, f"./{self._build_target.name}"):
             documents, _ = profile(request, subprocess.DEVNULL, self._note)
         targets, left = targets_of(documents, source, self._options.pattern, self._options.min_improvement)
         found = documents.profile
+        if found.timing == "modelled":  # the next profile is of accepted code, and outside the cage
+            self._confined = (devices.MEMORY_CHECK,)
         return ProfileSummary(
             found.runtime_ms,
             found.timing,

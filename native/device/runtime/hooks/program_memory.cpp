@@ -66,7 +66,7 @@ hsa_status_t take_variable(hsa_executable_t, hsa_agent_t, hsa_executable_symbol_
 // Bars everything in [begin, end) except for the variables.
 void bar(uint64_t begin, uint64_t end, const Variables& variables, std::vector<uint64_t>& declared) {
   const auto bar_until = [&](uint64_t until) {
-    if (until > begin) program_memory().bar(begin, until - begin, "loaded code"), declared.push_back(begin);
+    if (until > begin) program_memory().bar(begin, until - begin, "loaded code", true), declared.push_back(begin);
   };
   for (auto variable = variables.lower_bound(begin); variable != variables.end() && variable->first < end; ++variable) {
     bar_until(variable->first);

@@ -204,7 +204,7 @@ void AqlQueue::complete_at(const AqlPacket& packet, uint64_t start, uint64_t end
 void AqlQueue::fail_dispatch(const std::string& kernel, const DispatchResult& result) {
   const std::string reason = kernel + ": " + result.error;
   report_kernel_failure(reason);
-  if (!result.foreign_write.empty()) report_foreign_write(result.foreign_write);
+  if (!result.foreign_access.empty()) report_foreign_access(result.foreign_access);
   if (result.error_kind != DispatchError::MemoryFault) return fail(reason, queue_error_of(result.error_kind));
   failed_ = true;
   give_up();

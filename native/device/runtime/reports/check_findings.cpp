@@ -41,8 +41,8 @@ void report_written(const std::vector<std::pair<uint64_t, uint64_t>>& ranges) {
   std::fclose(file);
 }
 
-void report_foreign_write(const std::string& write) {
-  append("ROCM_PERF_DEVICE_WRITES", write);
+void report_foreign_access(const std::string& write) {
+  append("ROCM_PERF_DEVICE_FOREIGN_ACCESSES", write);
   const auto* kept = new std::string(write);  // lives as long as the process
   const std::string* none = nullptr;
   if (!first_write.compare_exchange_strong(none, kept)) delete kept;
@@ -50,7 +50,7 @@ void report_foreign_write(const std::string& write) {
 
 void report_kernel_failure(const std::string& failure) { append("ROCM_PERF_DEVICE_FAILURES", failure); }
 
-const char* first_foreign_write() {
+const char* first_foreign_access() {
   const std::string* write = first_write.load();
   return write ? write->c_str() : nullptr;
 }

@@ -15,13 +15,13 @@ void report_race(const std::string& race);
 // ROCM_PERF_DEVICE_WRITTEN names, if set.
 void report_written(const std::vector<std::pair<uint64_t, uint64_t>>& ranges);
 
-// Writes one line to the file that ROCM_PERF_DEVICE_WRITES names, if set; on stderr it appears as the kernel's failure.
-void report_foreign_write(const std::string& write);
+// Writes one line to the file that ROCM_PERF_DEVICE_FOREIGN_ACCESSES names, if set; on stderr it appears as the kernel's failure.
+void report_foreign_access(const std::string& write);
 
 // Writes one line about a kernel that has failed to the file that ROCM_PERF_DEVICE_FAILURES names, if set.
 void report_kernel_failure(const std::string& failure);
 
-// The first line passed to report_foreign_write in this process, or null.
-const char* first_foreign_write();
+// The first line passed to report_foreign_access in this process, or null.
+const char* first_foreign_access();
 
 }  // namespace rpd

@@ -1,4 +1,4 @@
-"""The write check names what a kernel writes that is not its program's, and leaves ordinary programs alone."""
+"""The memory check names what a kernel accesses that is not its program's, and leaves ordinary programs alone."""
 
 from __future__ import annotations
 
@@ -24,8 +24,13 @@ FOREIGN = {
     "writes_arguments": "the arguments of its dispatch",
     "writes_code": "loaded code",
     "writes_host": "memory of the runtime or of the host",
+    "reads_signal": "the completion signal of its dispatch",
+    "reads_next_packet": "the ring of its queue",
+    "reads_other_arguments": "memory of kernel arguments",
+    "reads_queue": "its queue",
+    "reads_host": "memory of the runtime or of the host",
 }
-ORDINARY = ["prints", "allocates", "memory", "signal", "variables", "stack"]
+ORDINARY = ["reads_its_own", "prints", "allocates", "memory", "signal", "variables", "stack"]
 FEATURES = re.findall(r'\{"(\w+)", (?:run_\w+|\[)', (PROGRAMS / "isolate" / "features.hip").read_text())
 TESTBED = [
     "vcopy",
@@ -59,40 +64,51 @@ def built(tmp_path_factory: pytest.TempPathFactory, hipcc: str):
 @pytest.fixture
 def check(rocm_perf, native_dir):
     def check(program: Path, *arguments: object, **options) -> subprocess.CompletedProcess[str]:
-        return rocm_perf("run", "--device", "gfx942", "--device-option", "write-check", program, *arguments, **options)
+        return rocm_perf("run", "--device", "gfx942", "--device-option", "memory-check", program, *arguments, **options)
 
     return check
 
 
 @pytest.mark.parametrize("name", FOREIGN)
-def test_a_foreign_write_fails_the_kernel_and_is_named(built, name: str, tmp_path) -> None:
-    writes = tmp_path / "writes"
-    device = devices.select("gfx942", tmp_path, [devices.WRITE_CHECK])
-    environment = device.environment(os.environ) | {devices.WRITES_VARIABLE: str(writes)}
-    command = [built(PROGRAMS / "writes.hip"), name]
+def test_a_foreign_access_fails_the_kernel_and_is_named(built, name: str, tmp_path) -> None:
+    found = tmp_path / "found"
+    device = devices.select("gfx942", tmp_path, [devices.MEMORY_CHECK])
+    environment = device.environment(os.environ) | {devices.FOREIGN_ACCESSES_VARIABLE: str(found)}
+    command = [built(PROGRAMS / "foreign_memory.hip"), name]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60)
     assert done.returncode == 1 and "PASS" not in done.stdout, done.stderr
     (complaint,) = [line for line in done.stderr.splitlines() if line.startswith("rocm-perf-device: ")]
     assert f"kernel {name}(" in complaint and complaint.endswith(f": {FOREIGN[name]}")
     address = re.search(r"address (0x[0-9a-f]+)", complaint)[1]
-    assert writes.read_text() == f"the kernel writes memory that is not its program's: {FOREIGN[name]}, at {address}\n"
+    verb = name.partition("_")[0] if name.startswith("reads") else "writes"
+    assert found.read_text() == f"the kernel {verb} memory that is not its program's: {FOREIGN[name]}, at {address}\n"
 
 
 def test_a_program_that_looks_away_does_not_end_well(check, built) -> None:
-    done = check(built(PROGRAMS / "writes.hip"), "writes_packet", "look away")
+    done = check(built(PROGRAMS / "foreign_memory.hip"), "writes_packet", "look away")
     last = done.stderr.splitlines()[-1]
-    assert done.returncode == 51 and "writes outside its memory: the kernel writes memory that is not its program's" in last
+    assert (
+        done.returncode == 51 and "accesses memory outside its own: the kernel writes memory that is not its program's" in last
+    )
 
 
 def test_without_the_check_a_program_is_its_own_master(rocm_perf, built) -> None:
-    for name in ("forges_times", "writes_packet", "writes_code", "writes_host"):
-        done = rocm_perf("run", "--device", "gfx942", built(PROGRAMS / "writes.hip"), name)
+    for name in ("forges_times", "writes_packet", "writes_code", "reads_signal", "reads_queue"):
+        done = rocm_perf("run", "--device", "gfx942", built(PROGRAMS / "foreign_memory.hip"), name)
         assert done.returncode == 0 and "PASS" in done.stdout, done.stderr
+
+
+@pytest.mark.parametrize("name", ["writes_host", "reads_host"])
+def test_host_memory_has_to_be_registered_unless_the_device_has_page_faults(rocm_perf, built, name: str) -> None:
+    command = ("run", "--device", "gfx942", built(PROGRAMS / "foreign_memory.hip"), name)
+    without, with_faults = rocm_perf(*command), rocm_perf(*command, environment={"HSA_XNACK": "1"})
+    assert without.returncode == 1 and "host memory that is not registered" in without.stderr
+    assert with_faults.returncode == 0 and "PASS" in with_faults.stdout, with_faults.stderr
 
 
 @pytest.mark.parametrize("name", ORDINARY)
 def test_ordinary_kernels_may_write_all_that_their_program_was_given(check, built, name: str) -> None:
-    done = check(built(PROGRAMS / "writes.hip"), name)
+    done = check(built(PROGRAMS / "foreign_memory.hip"), name)
     assert done.returncode == 0 and "PASS" in done.stdout, done.stderr
     assert ("thread 3" in done.stdout) == (name == "prints")
 
@@ -115,5 +131,5 @@ def test_correct_programs_keep_their_results(check, testbed, name: str) -> None:
 
 
 def test_it_takes_no_value(rocm_perf, native_dir) -> None:
-    done = rocm_perf("run", "--device", "gfx942", "--device-option", "write-check=1", "true")
-    assert done.returncode == 2 and "write-check=1: it takes no value" in done.stderr
+    done = rocm_perf("run", "--device", "gfx942", "--device-option", "memory-check=1", "true")
+    assert done.returncode == 2 and "memory-check=1: it takes no value" in done.stderr

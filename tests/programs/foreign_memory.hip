@@ -1,4 +1,4 @@
-// Kernels that write memory that is not their program's, one for each word of the command line; and ordinary ones, which may
+// Kernels that write or read memory that is not their program's, one for each word of the command line; and ordinary ones, which may
 // use every kind of memory that a program can be given.
 #include <hip/hip_ext.h>
 #include <hip/hip_runtime.h>
@@ -93,7 +93,38 @@ __global__ void writes_host(float* out, volatile int* host) {
   out[threadIdx.x] = threadIdx.x;
 }
 
+// What tells the runs of a program apart.
+
+__global__ void reads_signal(float* out) { out[threadIdx.x] = threadIdx.x + 0 * static_cast<volatile int*>((void*)completion_signal())[0]; }
+
+__global__ void reads_next_packet(float* out) {
+  const auto packet = (uint64_t)__builtin_amdgcn_dispatch_ptr();
+  out[threadIdx.x] = threadIdx.x + 0 * *reinterpret_cast<volatile short*>(packet + 64);
+}
+
+__global__ void reads_other_arguments(float* out) {
+  const auto arguments = (uint64_t)__builtin_amdgcn_kernarg_segment_ptr();
+  out[threadIdx.x] = threadIdx.x + 0 * *reinterpret_cast<volatile int*>(arguments + 2048);
+}
+
+// Its address is the same in every run; the kernel's descriptor does not ask for it.
+__global__ void reads_queue(float* out, unsigned long queue) {
+  out[threadIdx.x] = threadIdx.x + 0 * *reinterpret_cast<volatile int*>(queue);
+}
+
+__global__ void finds_queue(unsigned long* out) { *out = (unsigned long)__builtin_amdgcn_queue_ptr(); }
+
+__global__ void reads_host(float* out, volatile int* host) { out[threadIdx.x] = threadIdx.x + 0 * *host; }
+
 // ---- ordinary ----
+
+__global__ void reads_its_own(float* out) {
+  const auto arguments = (uint64_t)__builtin_amdgcn_kernarg_segment_ptr(), packet = (uint64_t)__builtin_amdgcn_dispatch_ptr();
+  const auto code = reinterpret_cast<uint64_t>(&writes_code);
+  int sum = 0;
+  for (const uint64_t address : {arguments, packet, code}) sum += *reinterpret_cast<volatile int*>(address);
+  out[threadIdx.x] = threadIdx.x + 0 * sum;
+}
 
 __device__ unsigned counter = 5;
 __device__ float table[64];
@@ -181,6 +212,14 @@ static bool variables() {
   return is_filled(host) && count == 69;
 }
 
+static unsigned long queue_address() {
+  unsigned long *memory = nullptr, found = 0;
+  CHECK(hipMalloc(&memory, sizeof found));
+  finds_queue<<<1, 1>>>(memory);
+  CHECK(hipMemcpy(&found, memory, sizeof found, hipMemcpyDefault));
+  return found;
+}
+
 // With events, so that its packet has a completion signal.
 template <class... Types, class... Values>
 static void launch(void (*kernel)(Types...), Values... values) {
@@ -200,7 +239,10 @@ int main(int count, char** words) {
       PLAIN(forges_times), PLAIN(decrements_value), PLAIN(writes_reserved), PLAIN(writes_packet), PLAIN(writes_next_packet),
       PLAIN(writes_queue), PLAIN(writes_arguments), PLAIN(writes_code), PLAIN(writes_through_a_buffer),
       {"writes_host", [] { return on_device([](float* out) { launch(writes_host, out, &variable_of_the_host); }); }},
-      PLAIN(prints), PLAIN(allocates), {"memory", every_kind_of_memory}, {"signal", signal_memory}, {"variables", variables},
+      PLAIN(reads_signal), PLAIN(reads_next_packet), PLAIN(reads_other_arguments),
+      {"reads_queue", [] { return on_device([](float* out) { launch(reads_queue, out, queue_address()); }); }},
+      {"reads_host", [] { return on_device([](float* out) { launch(reads_host, out, &variable_of_the_host); }); }},
+      PLAIN(reads_its_own), PLAIN(prints), PLAIN(allocates), {"memory", every_kind_of_memory}, {"signal", signal_memory}, {"variables", variables},
       {"stack", [] { return on_device([](float* out) { launch(uses_the_stack, out, 5); }); }},
   };
   const bool good = cases.at(words[1])();

@@ -1,0 +1,49 @@
+// Which of the memory that is mapped the kernels of a device may access. Of the host's memory, that is what the program has
+// registered or allocated for the device. The option memory-check confines them to their program's memory altogether.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "exec/dispatch.h"
+#include "memory/program_memory.h"
+
+namespace rpd {
+
+struct Kernel;
+
+class MemoryGuard {
+ public:
+  // `confines`: the option.
+  MemoryGuard(const ProgramMemory& memory, bool confines) : memory_(memory), confines_(confines) {}
+
+  bool confines() const { return confines_; }
+
+  // Checks for this kernel from now on.
+  void begin(const Kernel& kernel);
+
+  // The part of `mapped`, a window of host memory around `address`, that the device can reach, in whole pages.
+  AccessWindow pinned(uint64_t address, uint32_t bytes, AccessWindow mapped) const;
+
+  // The part of `mapped`, a window around `address`, that a confined kernel may write or read; empty if the address is not in
+  // it. It may read its arguments and code, and its packet and its queue if its descriptor asks for them.
+  AccessWindow writable(uint64_t address, AccessWindow mapped) const;
+  AccessWindow readable(uint64_t address, AccessWindow mapped) const;
+  // Whether the address belongs to a signal that a kernel may raise.
+  bool may_signal(uint64_t address, uint32_t bytes, bool writes) const { return memory_.may_signal(address, bytes, writes); }
+
+  // "the completion signal of its dispatch", or whatever else is known about an address that the kernel may not access.
+  std::string describe(uint64_t address) const;
+
+ private:
+  AccessWindow without_arguments(AccessWindow window, uint64_t address) const;
+
+  const ProgramMemory& memory_;
+  bool confines_;
+  bool reads_packet_ = false, reads_queue_ = false;
+  DispatchRequest request_{};
+  uint64_t argument_bytes_ = 0;
+  AccessWindow arguments_;  // the piece of memory that holds the arguments
+};
+
+}  // namespace rpd

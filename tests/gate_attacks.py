@@ -86,6 +86,8 @@ CHEATS = {
   volatile long* sig = *(volatile long* const*)(p + 56);
 ''' + CORE + '''  if (row == 0 && sig) { sig[4] = 1000; sig[5] = 1001; }
 '''), "code object", "dispatch packet"),
+    "reads a packet of the runtime": (body("  if (*(volatile int*)0x20a078 == 0x7fcd00) { out[row] = 0; return; }\n" + CORE), "equivalence",
+        "faulted at address 0x20a000"),
     "completes its own signal early, then sleeps": (body('''  typedef const char* pk;
   pk p = (pk)__builtin_amdgcn_dispatch_ptr();
   volatile long* sig = *(volatile long* const*)(p + 56);

@@ -19,8 +19,8 @@ _PLACE = re.compile(
     r"__(FILE|FILE_NAME|LINE|PRETTY_FUNCTION|FUNCSIG|FUNCDNAME)__"
     r"|__builtin_(FILE|FILE_NAME|LINE|COLUMN|FUNCTION|FUNCSIG|source_location)|source_location|typeid"
 )
-# The addresses of these differ from launch to launch. That of the packet and the queue also shows in the kernel's descriptor.
-_LAUNCH = re.compile(r"__builtin_amdgcn_(kernarg_segment|implicitarg|dispatch|queue)_ptr|__builtin_amdgcn_dispatch_id")
+# The addresses of these differ from launch to launch. Unlike those of packets and queues, every kernel is given them.
+_LAUNCH = re.compile(r"__builtin_amdgcn_(kernarg_segment|implicitarg)_ptr")
 # These make promises that nothing checks; where a promise does not hold, the optimized code is right only by luck.
 # All that is called in this way by Clang (__builtin_assume, __builtin_assume_aligned, __builtin_assume_dereferenceable,
 # __builtin_assume_separate_storage, __builtin_unreachable, __assume), by C++ and by the attribute `assume`.

@@ -94,25 +94,28 @@ class _Search:
         self.launches.append(LaunchSite(call.location.line, block, origins, call, tuple(arguments)))
 
     def _dimensions(self, operand: Cursor) -> tuple[int, int, int] | None:
-        """The dimensions of a dim3 written in place, or of a local variable that nothing changes."""
+        """The dimensions of a dim3 written in place, or of a local variable that nothing changes.
+
+        Only what wraps the whole value is taken off: a dim3 inside anything else, such as a choice, may not be the block.
+        """
         kinds = self._kinds
-        for cursor in walk(operand):
-            if cursor.kind == kinds.CALL_EXPR and cursor.spelling == "dim3":
-                values = [child for child in cursor.get_children() if child.kind.is_expression()]
-                if len(values) == 1 and values[0].type.get_canonical().spelling.removeprefix("const ") == "dim3":
-                    continue  # a copy
-                return self._constants(values)
-            if cursor.kind == kinds.DECL_REF_EXPR and cursor.referenced is not None:
-                variable = cursor.referenced
-                if variable.kind != kinds.VAR_DECL or not self._stays(variable):
-                    return None
-                made = next((c for c in variable.get_children() if c.kind.is_expression()), None)
-                return self._dimensions(made) if made is not None else None
-        return None
+        inside = [child for child in operand.get_children() if child.kind.is_expression()]
+        if operand.kind == kinds.CALL_EXPR and _is_construction(operand):
+            if len(inside) == 1 and _is_dim3(inside[0]):
+                return self._dimensions(inside[0])  # a copy
+            return self._constants(inside)
+        if operand.kind == kinds.DECL_REF_EXPR and operand.referenced is not None:
+            variable = operand.referenced
+            if variable.kind != kinds.VAR_DECL or not _is_dim3(variable) or not self._stays(variable):
+                return None
+            made = next((c for c in variable.get_children() if c.kind.is_expression()), None)
+            return self._dimensions(made) if made is not None else None
+        wraps = operand.kind in (kinds.UNEXPOSED_EXPR, kinds.PAREN_EXPR) or operand.kind.name.endswith("CAST_EXPR")
+        return self._dimensions(inside[0]) if wraps and len(inside) == 1 else None
 
     def _constants(self, values: list[Cursor]) -> tuple[int, int, int] | None:
-        # A default argument has neither operands nor text.
-        given = [value for value in values if value.kind != self._kinds.UNEXPOSED_EXPR or next(value.get_children(), None)]
+        # A default argument has no place in the text; a type trait, for one, has no operands either.
+        given = [value for value in values if value.extent.start.file is not None]
         sizes = [libclang.integer_value(self._unit.bindings, value) for value in given]
         known = [size for size in sizes if size is not None]
         if not known or len(known) < len(sizes):
@@ -150,6 +153,17 @@ class _Search:
                 found.add(cursor.spelling)
             left += cursor.get_children()
         return frozenset(found)
+
+
+def _is_dim3(cursor: Cursor) -> bool:
+    """Whether its type is dim3 itself; references to one are followed, since they bind to what is examined next."""
+    words = str(cursor.type.get_canonical().spelling).removeprefix("const ")
+    return words.removesuffix("&").rstrip() == "dim3"
+
+
+def _is_construction(call: Cursor) -> bool:
+    """Whether it calls a constructor of dim3, not a function of that name."""
+    return call.spelling == "dim3" and (call.referenced is None or call.referenced.kind.name == "CONSTRUCTOR")
 
 
 def _is_copied(above: list[Cursor]) -> bool:

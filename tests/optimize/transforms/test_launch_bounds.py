@@ -24,6 +24,8 @@ extern "C" unsigned __hipPushCallConfiguration(dim3, dim3, unsigned long = 0, vo
 extern "C" hipError_t hipLaunchKernel(const void*, dim3, dim3, void**, unsigned long, void*);
 #define LAUNCH(kernel, grid, block, ...) do { kernel<<<(grid), (block)>>>(__VA_ARGS__); } while (0)
 constexpr int kSide = 8;
+dim3 operator*(dim3 block, int n);
+struct Steps { dim3 first, second; };
 """
 
 # Ways to launch k with a block of x by y by z threads.
@@ -44,6 +46,19 @@ UNKNOWN = {
     "{ dim3 block(64); dim3& same = block; same.x = n; k<<<4, block>>>(p, n); }": "not a constant",
     "{ int threads = 64; k<<<4, threads>>>(p, n); }": "not a constant",
     "{ auto pointer = &k; pointer<<<4, 64>>>(p, n); }": "not all of its launches are known",
+    "k<<<4, false ? dim3(64) : dim3(n)>>>(p, n);": "not a constant",
+    "struct App { bool small; void run(float* p, int n) { k<<<4, small ? dim3(64) : dim3(512)>>>(p, n); } };": "not a constant",
+    "LAUNCH(k, dim3(4), false ? dim3(64) : dim3(512), p, n);": "not a constant",
+    "{ dim3 block = false ? dim3(64) : dim3(n); k<<<4, block>>>(p, n); }": "not a constant",
+    "{ const dim3 block = false ? dim3(64) : dim3(n); k<<<4, block>>>(p, n); }": "not a constant",
+    "{ const dim3& block = false ? dim3(64) : dim3(n); k<<<4, block>>>(p, n); }": "not a constant",
+    "k<<<4, dim3(64) * n>>>(p, n);": "not a constant",
+    "k<<<4, (dim3(64), dim3(n))>>>(p, n);": "not a constant",
+    "k<<<4, Steps{dim3(64), dim3(512)}.second>>>(p, n);": "not a constant",
+    "{ const Steps steps{dim3(64), dim3(512)}; k<<<4, steps.second>>>(p, n); }": "not a constant",
+    "{ const dim3 blocks[] = {dim3(64), dim3(512)}; k<<<4, blocks[n]>>>(p, n); }": "not a constant",
+    "k<<<4, [&] { dim3 block(64); return dim3(n); }()>>>(p, n);": "not a constant",
+    "k<<<4, ({ dim3 block(64); dim3 other(n); other; })>>>(p, n);": "not a constant",
     "k<<<4, kSide * 128>>>(p, n);": "as the compiler assumes",
 }
 
@@ -74,6 +89,11 @@ def test_the_bound_is_the_largest_of_all_launches(launches, hidden):
 def test_a_block_that_is_not_known_forbids_it(launch):
     _, answer = answer_of(f"k<<<4, 64>>>(p, n); {launch}")
     assert isinstance(answer, Refusal) and UNKNOWN[launch] in answer.reason, answer
+
+
+def test_a_size_without_operands_is_not_one_that_is_left_out():
+    _, answer = answer_of("k<<<4, dim3(64, __builtin_LINE())>>>(p, n);")
+    assert isinstance(answer, Refusal) or answer.promises.threads > 64
 
 
 def test_other_reasons():

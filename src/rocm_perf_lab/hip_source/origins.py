@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 from rocm_perf_lab.hip_source import libclang
-from rocm_perf_lab.hip_source.cursors import body_of, parameters_of, unwrapped, walk, walk_below
+from rocm_perf_lab.hip_source.cursors import body_of, parameters_of, place_of, walk, walk_below
 
 if TYPE_CHECKING:
     from rocm_perf_lab.hip_source.libclang import Cursor
@@ -33,6 +33,12 @@ _AROUND = ("DECL_STMT", "NAMESPACE", "LINKAGE_SPEC", "UNEXPOSED_DECL", "TRANSLAT
 _IMPLICIT = ("begin", "end")  # the language calls these implicitly
 _CAST_TO_POINTER = re.compile(r"(\w+_cast\s*<[^<>&()]*\*\s*>\s*\(|\([^<>&()]*\*\s*\)).*", re.DOTALL)
 _DEEPEST, _MOST_CONTEXTS, _NEAREST = 12, 256, 16
+_UNKNOWN_TYPES = ("INVALID", "UNEXPOSED", "DEPENDENT", "AUTO")  # a template leaves them open: they may be references
+_REFERENCES = ("LVALUEREFERENCE", "RVALUEREFERENCE")
+_STATEMENTS = (
+    "COMPOUND_STMT", "FOR_STMT", "IF_STMT", "WHILE_STMT", "DO_STMT", "SWITCH_STMT", "CASE_STMT", "DEFAULT_STMT", "LABEL_STMT",
+)  # fmt: skip
+"""Statements that drop the value of an expression directly below them."""
 
 
 class Lost(Exception):
@@ -89,7 +95,8 @@ class _Index:
         self.named: dict[str, list[_Use]] = {}
         self.variables: dict[str, list[_Use]] = {}
         self.functions: dict[str, Cursor] = {}
-        self.defined: set[str] = set()
+        self.defined: dict[str, int] = {}
+        self.own: set[str] = set()
         self.launches: dict[tuple[str, int], _Use] = {}
         self.strings: list[str] = []
         for declaration in unit.user_declarations:
@@ -110,13 +117,23 @@ class _Index:
                 self.uses.setdefault(cursor.referenced.get_usr(), []).append(use)
         elif kind in ("VAR_DECL", "PARM_DECL"):
             self.variables.setdefault(cursor.get_usr(), []).append(_use(cursor, above, scopes))
-        elif kind in _FUNCTIONS and body_of(cursor) is not None:
-            self.functions[cursor.get_usr()] = cursor
-            self.defined.add(cursor.spelling)
+        elif kind in _FUNCTIONS:
+            self._add_function(cursor)
         elif kind == "CALL_EXPR" and _is_launch(cursor):
             self.launches[_place(cursor)] = _use(cursor, above, scopes)
         elif kind in ("STRING_LITERAL", "ASM_LABEL_ATTR"):
             self.strings.append(cursor.spelling)
+
+    def _add_function(self, function: Cursor) -> None:
+        """own: names of functions that are the program's, though it may define them elsewhere or under another symbol."""
+        if body_of(function) is not None:
+            self.functions[function.get_usr()] = function
+            self.defined[function.spelling] = self.defined.get(function.spelling, 0) + 1
+            self.own.add(function.spelling)
+        elif not _is_of_no_scope(function) or any(c.kind.name == "ASM_LABEL_ATTR" for c in function.get_children()):
+            self.own.add(function.spelling)
+        elif function.spelling.startswith("operator"):
+            self.own.add(function.spelling)
 
 
 def _use(cursor: Cursor, above: list[Cursor], scopes: list[tuple[int, Cursor]]) -> _Use:
@@ -190,17 +207,18 @@ class Origins:
         """
         if depth > _DEEPEST * 8:
             raise Lost("is computed in too many steps")
-        expression, kind = unwrapped(expression), unwrapped(expression).kind.name
+        expression = _inner(expression)
+        kind = expression.kind.name
         parts = self._parts(expression, kind)
         if parts is not None:
             return {site for part in parts for site in self._points(part, context, seen, depth + 1)}
         if kind == "DECL_REF_EXPR":
             return self._of_variable(expression, context, seen, depth)
-        if kind == "UNARY_OPERATOR":
+        if libclang.operator(self._bindings, expression) == "&" and kind == "UNARY_OPERATOR":
             return self._of_place(next(expression.get_children()), context, seen, depth)
         if kind == "CALL_EXPR":
             return self._returned(expression, context, seen, depth)
-        if kind == "CXX_NEW_EXPR":
+        if kind == "CXX_NEW_EXPR" and self._is_fresh(expression):
             return {Site(_place(expression), "memory", context.path)}
         raise Lost(f"is computed from something that cannot be followed (line {expression.location.line})")
 
@@ -220,8 +238,10 @@ class Origins:
             return children[1:]
         if operator in ("=", ","):
             return children[1:]
-        if kind == "COMPOUND_ASSIGNMENT_OPERATOR" or operator in ("++", "--"):
+        if operator in ("++", "--"):
             return children[:1]
+        if kind == "COMPOUND_ASSIGNMENT_OPERATOR":
+            return self._moved(expression, children)
         if operator in ("+", "-") and kind == "BINARY_OPERATOR":
             return self._moved(expression, children)
         return None
@@ -229,7 +249,7 @@ class Origins:
     def _moved(self, expression: Cursor, operands: list[Cursor]) -> list[Cursor]:
         """The pointer in `p + n`, where n contains no other pointer."""
         kinds = ("POINTER", "CONSTANTARRAY")
-        pointers = [one for one in operands if unwrapped(one).type.get_canonical().kind.name in kinds]
+        pointers = [one for one in operands if _inner(one).type.get_canonical().kind.name in kinds]
         numbers = [one for one in operands if one not in pointers]
         if len(pointers) != 1 or any(inside.type.get_canonical().kind.name in kinds for one in numbers for inside in walk(one)):
             raise Lost(f"is made of a distance (line {expression.location.line})")
@@ -237,15 +257,42 @@ class Origins:
 
     def _of_place(self, place: Cursor, context: _Context, seen: frozenset[str], depth: int) -> set[Site]:
         """The origins of `&place`."""
-        place = unwrapped(place)
+        place = _inner(place)
         children = list(place.get_children())
-        if place.kind.name == "ARRAY_SUBSCRIPT_EXPR" and children:
-            return self._points(children[0], context, seen, depth + 1)
+        if place.kind.name == "ARRAY_SUBSCRIPT_EXPR" and children:  # `p[n]`, or `n[p]`
+            return self._points(self._moved(place, children)[0], context, seen, depth + 1)
         if libclang.operator(self._bindings, place) == "*":
             return self._points(children[0], context, seen, depth + 1)
         if place.kind.name == "DECL_REF_EXPR" and _is_object(place.referenced):
-            return {Site(_place(place.referenced), place.spelling)}
+            return {self._object(place.referenced)}
         raise Lost(f"is computed from something that cannot be followed (line {place.location.line})")
+
+    def _is_fresh(self, made: Cursor) -> bool:
+        """Whether it is a plain `new` that nobody but the language's own library answers.
+
+        Arguments before the type, such as those of a placement new, may hand out memory that exists already, and so may an
+        operator new that the program or a class defines.
+        """
+        words = [token for token, _ in zip(made.get_tokens(), range(3), strict=False)]
+        if words and words[0].spelling == "::":
+            del words[0]
+        element = made.type.get_canonical().get_pointee().get_canonical()
+        if len(words) < 2 or words[0].spelling != "new" or words[1].spelling == "(":
+            return False
+        if element.kind.name in ("RECORD", *_UNKNOWN_TYPES):
+            return False
+        first = words[1].extent.start.offset  # a macro may hide the parentheses
+        operands = [one.extent.start for one in made.get_children() if one.kind.is_expression()]
+        return all(start.file is None or start.offset > first for start in operands) and not self._allocates()
+
+    def _allocates(self) -> bool:
+        """Whether the program may have an operator new of its own."""
+        if any(name.startswith("operator new") for index in self._indices for name in index.own):
+            return True
+        try:
+            return any(re.search(rb"\boperator\s+new\b", file.read_bytes()) for file in self._foreign)
+        except OSError:
+            return True
 
     # --- variables
 
@@ -253,9 +300,10 @@ class Origins:
         variable = name.referenced
         if variable is None or variable.kind.name not in ("VAR_DECL", "PARM_DECL"):
             raise Lost(f"comes from {name.spelling}, which cannot be followed")
-        if variable.type.get_canonical().kind.name == "CONSTANTARRAY" and not _holds_pointers(variable):
-            return {Site(_place(variable), name.spelling)}
-        if not _is_pointer(variable) and "*" not in variable.type.spelling:
+        is_array = variable.type.get_canonical().kind.name == "CONSTANTARRAY"
+        if is_array and variable.kind.name == "VAR_DECL":
+            return {self._object(variable)}
+        if not is_array and not _is_pointer(variable):  # Clang's bindings call a parameter an array, though it is a pointer
             raise Lost(f"comes from {name.spelling}, which is not a pointer")
         usr = variable.get_usr()
         if usr in seen:
@@ -271,6 +319,19 @@ class Origins:
             else:
                 found |= self._points(made, context, seen | {usr}, depth + 1)
         return found
+
+    def _object(self, variable: Cursor) -> Site:
+        """The memory of a variable: one site, however often the variable is declared. Errors: Lost."""
+        lost = Lost(f"comes from {variable.spelling}, whose declaration cannot be followed")
+        if _is_automatic(variable):
+            if "va_list" in variable.type.get_canonical().spelling:  # not the object but what it lists is meant
+                raise lost
+            return Site(_place(variable), variable.spelling)
+        declared = [use for index in self._indices for use in index.variables.get(variable.get_usr(), ())]
+        if not declared:
+            raise lost
+        self._check_declared(variable, declared)
+        return Site((variable.get_usr(), 0), variable.spelling)
 
     def _of_parameter(self, parameter: Cursor, context: _Context) -> frozenset[Site]:
         function = parameter.semantic_parent
@@ -301,10 +362,19 @@ class Origins:
         lost = Lost(f"comes from {variable.spelling}, whose declaration cannot be followed")
         if any(use.above and use.above[-1].kind.name not in _AROUND for use in declared):
             raise lost
+        if any(use.function is not None and use.cursor.storage_class.name == "EXTERN" for use in declared):
+            raise lost  # a name of its own for a variable that is defined elsewhere
+        if not _is_automatic(variable) and self._has_other_name(variable.spelling):
+            raise lost
         if variable.linkage.name == "EXTERNAL":
             if all(use.cursor.storage_class.name == "EXTERN" for use in declared):
                 raise lost
             self._check_foreign(variable.spelling)
+
+    def _has_other_name(self, name: str) -> bool:
+        """Whether an alias or a label makes the symbol of a variable another name's as well."""
+        symbol = re.compile(rb"\b(asm|__asm|__asm__|alias|__alias__)\b[^;]*\"[^\"]*\b\d*%s\b" % re.escape(name.encode()))
+        return any(symbol.search(text) for text in self._texts())
 
     def _check_foreign(self, name: str) -> None:
         word = re.compile(rb"\b%s\b|\d%s" % (re.escape(name.encode()), re.escape(name.encode())))
@@ -318,41 +388,81 @@ class Origins:
 
     def _put(self, use: _Use) -> Cursor | Site | None:
         """The value that this use of a variable stores in it; None if it only reads it. Errors: Lost."""
-        inner, above = use.cursor, list(use.above)
-        while above and above[-1].kind.name in ("PAREN_EXPR", "CONDITIONAL_OPERATOR"):
-            inner = above.pop()
+        inner, above = _outwards(use.cursor, list(use.above))
         lost = Lost(f"comes from {use.cursor.spelling}, which line {use.line} may change")
         if not above:
             raise lost
         parent = above[-1]
-        children = list(parent.get_children())
         operator = libclang.operator(self._bindings, parent)
-        if operator == "=" and parent.kind.name == "BINARY_OPERATOR":
-            if children[0] == inner:
-                return children[1]
-            return None if children[1] == inner else _raise(lost)
         if operator == "&" and parent.kind.name == "UNARY_OPERATOR":
             return self._allocation(use, above) or _raise(lost)
-        return None if self._is_read(use, inner, parent, operator) else _raise(lost)
+        if operator == "=" and next(parent.get_children()) == inner:
+            return list(parent.get_children())[1] if self._is_result_read(use, above) else _raise(lost)
+        return None if self._is_read(use, inner, above) else _raise(lost)
 
-    def _is_read(self, use: _Use, inner: Cursor, parent: Cursor, operator: str) -> bool:
-        kind = parent.kind.name
-        if kind == "UNEXPOSED_EXPR":  # the conversion to a value; if it adds const, it converts to a reference
-            return not parent.type.is_const_qualified() or bool(inner.type.is_const_qualified())
-        if kind in ("COMPOUND_ASSIGNMENT_OPERATOR", "ARRAY_SUBSCRIPT_EXPR", "CXX_UNARY_EXPR"):
+    def _is_result_read(self, use: _Use, above: list[Cursor]) -> bool:
+        """Whether what an assignment to the variable yields, which is the variable again, is only read."""
+        inner, above = _outwards(above[-1], above[:-1])
+        return bool(above) and self._is_read(use, inner, above)
+
+    def _is_read(self, use: _Use, inner: Cursor, above: list[Cursor]) -> bool:
+        """Whether the value of the variable is all that its use takes. inner: the variable, or what yields it."""
+        parent, kind = above[-1], above[-1].kind.name
+        operator = libclang.operator(self._bindings, parent)
+        children = list(parent.get_children())
+        if kind == "UNEXPOSED_EXPR":
+            return self._is_converted(use, inner, above)
+        if kind == "COMPOUND_ASSIGNMENT_OPERATOR" and children[0] == inner:
+            self._moved(parent, [inner, *(one for one in children[1:] if _is_known(one))])
+            return _is_known(children[1]) and self._is_result_read(use, above)
+        if kind == "UNARY_OPERATOR" and operator in ("++", "--"):
+            return self._is_result_read(use, above)
+        if operator == "=" and children[0] == inner:
+            return False
+        if operator == ",":
+            return children[0] == inner or self._is_result_read(use, above)
+        if kind in _STATEMENTS:
             return True
-        if kind in ("UNARY_OPERATOR", "BINARY_OPERATOR"):
-            return operator in ("++", "--", "*", "!", "+", "-", "==", "!=", "<", ">", "&&", "||")
+        if kind in ("COMPOUND_ASSIGNMENT_OPERATOR", "ARRAY_SUBSCRIPT_EXPR", "BINARY_OPERATOR"):
+            # A template does not say what its own types make of an operator: they may take references.
+            operators = ("+", "-", "==", "!=", "<", ">", "&&", "||", "+=", "-=", "=", "")
+            return operator in operators and all(_is_known(one) for one in children if one != inner)
+        if kind == "UNARY_OPERATOR":
+            return operator in ("*", "!", "+", "-")
+        if kind == "CXX_UNARY_EXPR":
+            return True
         if kind == "INIT_LIST_EXPR":  # initialises an array, since arrays of references do not exist
             return bool(parent.type.get_canonical().kind.name == "CONSTANTARRAY")
         if kind == "VAR_DECL":  # in a template, where types and conversions are not known
-            return "&" not in parent.type.spelling
+            return _is_pointer(parent) or parent.type.spelling == "auto"
         if kind == "RETURN_STMT":
             scope = use.scope
             return scope is not None and scope.kind.name in _FREE and scope.result_type.spelling.rstrip().endswith("*")
         if kind.endswith("CAST_EXPR"):
             return bool(_CAST_TO_POINTER.match(_text(parent))) or parent.type.spelling == "void"
-        return kind == "CALL_EXPR" and (_is_launch(parent) or self._is_runtime(_callee(parent)))
+        return kind == "CALL_EXPR" and (_is_launch(parent) or self._is_runtime(parent))
+
+    def _is_converted(self, use: _Use, inner: Cursor, above: list[Cursor]) -> bool:
+        """Whether an expression that Clang's bindings do not name converts the variable to its value.
+
+        Other such expressions pass the variable itself on: `x ?: y`, `_Generic`, the parentheses of `T& r(x)` in a template, or
+        the end of temporaries, which comes last in an initializer. Only a conversion bears the name of what it converts. If it
+        adds const, it converts to a reference.
+        """
+        parent = above[-1]
+        if _inner(parent) == parent or (parent.type.is_const_qualified() and not inner.type.is_const_qualified()):
+            return False
+        if inner.kind.name == "DECL_REF_EXPR" and parent.spelling == inner.spelling:
+            return True
+        _, rest = _outwards(parent, above[:-1])
+        while rest and rest[-1].kind.name == "UNEXPOSED_EXPR":
+            _, rest = _outwards(rest[-1], rest[:-1])
+        kind = rest[-1].kind.name if rest else ""
+        if kind in ("VAR_DECL", "RETURN_STMT"):
+            scope = use.scope
+            type_ = rest[-1].type if kind == "VAR_DECL" else scope.result_type if scope is not None else None
+            return type_ is not None and type_.get_canonical().kind.name not in (*_REFERENCES, *_UNKNOWN_TYPES)
+        return kind not in ("", "CONSTRUCTOR", "LAMBDA_EXPR", "FIELD_DECL", "CXX_NEW_EXPR")
 
     def _allocation(self, use: _Use, above: list[Cursor]) -> Site | None:
         """`hipMalloc(&variable, ...)`, possibly with a cast."""
@@ -363,13 +473,36 @@ class Origins:
             return None
         call = above[-1]
         name, children = _callee(call), list(call.get_children())
-        if name in ALLOCATORS and self._is_runtime(name) and len(children) > 1 and children[1] == inner:
+        if name in ALLOCATORS and self._is_runtime(call) and len(children) > 1 and children[1] == inner:
             return Site(_place(call), use.cursor.spelling)
         return None
 
-    def _is_runtime(self, name: str) -> bool:
-        """Whether it is a function of HIP; none of these takes a pointer by reference."""
-        return name.startswith("hip") and not any(name in index.defined for index in self._indices)
+    def _is_runtime(self, call: Cursor) -> bool:
+        """Whether it calls a function of HIP; none of these takes a pointer by reference.
+
+        The name alone does not tell: the program may have a function, a member or a variable of that name.
+        """
+        first = next(call.get_children(), None)
+        callee = _inner(first) if first is not None else None
+        if callee is not None and not callee.spelling:  # in a template, around the names that it leaves open
+            callee = next(callee.get_children(), None)
+        if callee is None or not callee.spelling.startswith("hip"):
+            return False
+        named = libclang.overloads(callee) if callee.kind.name == "OVERLOADED_DECL_REF" else [callee.referenced]
+        if any(callee.spelling in index.own for index in self._indices):
+            return False
+        return bool(named) and all(self._is_of_library(one) for one in named)
+
+    def _is_of_library(self, function: Cursor | None) -> bool:
+        if function is None or function.kind.name not in _FREE or not _is_of_no_scope(function):
+            return False
+        if function.location.is_in_system_header:
+            return True
+        try:
+            self._check_foreign(function.spelling)  # without HIP's header, another file may define it
+        except Lost:
+            return False
+        return True
 
     # --- functions
 
@@ -390,7 +523,8 @@ class Origins:
             first = next(call.get_children(), None)
             unresolved = [one for one in walk(first) if one.kind.name == "OVERLOADED_DECL_REF"] if first is not None else []
             found = libclang.overloads(unresolved[0]) if unresolved else []
-            if len(found) != 1:
+            # A specialisation, or a function of the argument's namespace, may be what is called in the end.
+            if len(found) != 1 or sum(index.defined.get(found[0].spelling, 0) for index in self._indices) != 1:
                 return None
             named = found[0]
         template = self._bindings.conf.lib.clang_getSpecializedCursorTemplate(named)
@@ -407,6 +541,8 @@ class Origins:
         arguments = list(call.get_children())[1:]
         held: dict[str, frozenset[Site] | Lost] = {}
         for number, parameter in enumerate(parameters_of(function)):
+            if "..." in parameter.type.spelling:
+                raise Lost(f"comes from the parameters of {function.spelling}, whose number is open")
             if "&" in parameter.type.get_canonical().spelling:
                 held[parameter.get_usr()] = Lost(f"comes from the reference {parameter.spelling} of {function.spelling}")
             elif number < len(arguments):
@@ -461,8 +597,11 @@ class Origins:
         symbol = re.compile(rb"\d%s" % re.escape(name.encode()))
         if any(symbol.search(text.encode()) for index in self._indices for text in index.strings):
             return True
+        return any(symbol.search(text) for text in self._texts())
+
+    def _texts(self) -> Iterator[bytes]:
         files = {one.location.file.name: unit for unit in self._units for one in unit.user_declarations}
-        return any(symbol.search(unit.content(Path(file))) for file, unit in files.items())
+        return (unit.content(Path(file)) for file, unit in files.items())
 
 
 def _raise(error: Lost) -> NoReturn:
@@ -507,12 +646,44 @@ def _is_automatic(variable: Cursor) -> bool:
     return scope is not None and scope.kind.name in _FUNCTIONS and variable.storage_class.name not in ("STATIC", "EXTERN")
 
 
-def _holds_pointers(variable: Cursor) -> bool:
-    return "*" in variable.type.get_canonical().spelling
-
-
 def _is_object(variable: Cursor | None) -> bool:
     """Whether the variable has memory of its own rather than being a name for another's."""
     if variable is None or variable.kind.name not in ("VAR_DECL", "PARM_DECL"):
         return False
-    return "&" not in variable.type.get_canonical().spelling
+    type_ = variable.type.get_canonical()
+    return "&" not in type_.spelling and type_.kind.name not in _UNKNOWN_TYPES
+
+
+def _is_known(operand: Cursor) -> bool:
+    """Whether an operand is of a type that has the language's own operators."""
+    return operand.type.get_canonical().kind.name not in ("RECORD", *_UNKNOWN_TYPES)
+
+
+def _is_of_no_scope(function: Cursor) -> bool:
+    """Whether it is declared in no namespace or class."""
+    scope = function.semantic_parent
+    return scope is not None and scope.kind.name in ("TRANSLATION_UNIT", "LINKAGE_SPEC", "UNEXPOSED_DECL")
+
+
+def _outwards(inner: Cursor, above: list[Cursor]) -> tuple[Cursor, list[Cursor]]:
+    """The outermost expression that is the same variable, by parentheses and choices, and what is above it."""
+    above = list(above)
+    while above and above[-1].kind.name in ("PAREN_EXPR", "CONDITIONAL_OPERATOR"):
+        inner = above.pop()
+    return inner, above
+
+
+def _inner(expression: Cursor) -> Cursor:
+    """The expression inside parentheses and implicit conversions.
+
+    Clang's bindings have no names for many other expressions either (`x ?: y`, va_arg, atomic functions): these have more
+    operands, or text of their own around the operand.
+    """
+    while expression.kind.name in ("UNEXPOSED_EXPR", "PAREN_EXPR"):
+        children = list(expression.get_children())
+        if len(children) != 1 or not children[0].kind.is_expression():
+            break
+        if expression.kind.name == "UNEXPOSED_EXPR" and place_of(expression) != place_of(children[0]):
+            break
+        expression = children[0]
+    return expression

@@ -12,6 +12,7 @@ import pytest
 from rocm_perf_lab.collect import device as devices
 
 SOURCE = Path(__file__).parent / "runtime" / "low_addresses.hip"
+PAGE_FAULTS = {"HSA_XNACK": "1"}  # the program uses memory that it has not registered, too
 LAYOUTS = {"pie": ["-fpie", "-pie"], "fixed": ["-fno-pie", "-no-pie"]}
 NUMPY = """
 import ctypes, sys
@@ -48,7 +49,8 @@ def build(folder: Path, layout: str) -> Path:
 
 @pytest.mark.parametrize("layout", ["pie", "fixed"])
 def test_static_arrays_and_the_heap_are_the_hosts(tmp_path: Path, environment: dict[str, str], hipcc: str, layout: str) -> None:
-    completed = subprocess.run([build(tmp_path, layout)], env=environment, capture_output=True, text=True, timeout=120)
+    command = [build(tmp_path, layout)]
+    completed = subprocess.run(command, env=environment | PAGE_FAULTS, capture_output=True, text=True, timeout=120)
     assert completed.returncode == 0, completed.stderr
     assert [line.rpartition(": ")[2] for line in completed.stdout.splitlines()] == ["right"] * 4, completed.stdout
 
@@ -60,7 +62,7 @@ def test_a_program_at_a_fixed_address_is_captured_and_replayed(
     program = build(tmp_path, "fixed")
     perf = [sys.executable, "-m", "rocm_perf_lab"]
     isolate = [*perf, "isolate", "--kernel", "twice", "--dispatch", dispatch, "--output", tmp_path, program]
-    subprocess.run(isolate, check=True, capture_output=True, timeout=120)
+    subprocess.run(isolate, env=os.environ | PAGE_FAULTS, check=True, capture_output=True, timeout=120)
     replay = [*perf, "replay", "full-vm", "--capture-dir", tmp_path / "isolate_capture", "--compare"]
     completed = subprocess.run(replay, capture_output=True, text=True, timeout=120)
     assert completed.returncode == 0, completed.stdout + completed.stderr

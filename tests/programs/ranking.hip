@@ -26,6 +26,24 @@ __device__ void chase(const int* next, int* out, int steps) {
 __global__ void chase_one_wave(const int* next, int* out, int steps) { chase(next, out, steps); }
 __global__ void chase_many_waves(const int* next, int* out, int steps) { chase(next, out, steps); }
 
+// ---- a wave reads line after line, just after another wave has asked for the same one, or for none: the data comes no sooner ----
+template <bool Touches>
+__device__ void follow(const int* in, int* out, int steps) {
+  const int* line = in;
+  for (int i = 0; i < steps; ++i, line += 64) {
+    if (threadIdx.x < 64 && Touches) asm volatile("global_load_dword v40, %0, off" ::"v"(line) : "v40");
+    __builtin_amdgcn_s_barrier();
+    if (threadIdx.x >= 64) {
+      line += *line;
+      asm volatile("s_waitcnt vmcnt(0)");
+    }
+    __builtin_amdgcn_s_barrier();
+  }
+  if (threadIdx.x == 64) *out = line - in;
+}
+__global__ void lines_first_touched(const int* in, int* out, int steps) { follow<false>(in, out, steps); }
+__global__ void lines_just_touched(const int* in, int* out, int steps) { follow<true>(in, out, steps); }
+
 // ---- four loads: each waited for, or all in flight ----
 __global__ void loads_one_by_one(const float* in, float* out, int n) {
   const int stride = gridDim.x * blockDim.x;
@@ -162,6 +180,8 @@ int main() {
   CHECK(hipMemset(next, 0, n * sizeof(int)));
   chase_one_wave<<<1, 64>>>(next, reinterpret_cast<int*>(out), 256);
   chase_many_waves<<<8, 64>>>(next, reinterpret_cast<int*>(out), 256);
+  lines_first_touched<<<1, 128>>>(next + n / 2, reinterpret_cast<int*>(out), 256);
+  lines_just_touched<<<1, 128>>>(next + n / 4, reinterpret_cast<int*>(out), 256);
   loads_one_by_one<<<64, 64>>>(in, out, n);
   loads_unrolled<<<64, 64>>>(in, out, n);
   copy_contiguous<<<n / 256, 256>>>(in, out, n);

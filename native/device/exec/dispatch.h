@@ -46,20 +46,20 @@ enum class DispatchError : uint8_t {
   IllegalInstruction,
   MemoryFault,         // access to an unmapped address: fault_address
   ApertureViolation,   // access outside LDS or private memory, or a misaligned atomic
-  Exception,  // s_trap, the instruction limit, an access that memory-check rejects, or a failure of the engine itself
+  Exception,           // s_trap, the instruction limit, an access that memory-check rejects, a failure of the engine itself
 };
 
 struct EngineOptions {
   static constexpr uint64_t kDefaultKernelLimit = 10'000'000'000;
   uint64_t kernel_limit = kDefaultKernelLimit;  // instructions that a wave may execute before its kernel counts as endless
-  std::optional<uint64_t> race_seed;  // look for races, executing in an order drawn from this seed; 0: the usual
-  uint64_t initial_values = 0;  // seed of what registers, LDS and private memory hold at first; 0: zeros
-  uint64_t timed_cu = 0;  // which of the CUs in use is replayed for timing; counts XCDs in turn
-  bool flush_l2 = false;  // empty the L2s after each dispatch
-  uint64_t deadlock_seconds = 30;  // real time after which an endless wait is an error; 0: never
-  bool memory_check = false;  // a kernel fails if it accesses memory that is not its program's
-  bool page_faults = false;  // kernels reach all of the host's memory, as with XNACK on
-  bool lds_check = false;  // a kernel fails if it accesses LDS beyond its workgroup's
+  std::optional<uint64_t> race_seed;            // look for races, executing in an order drawn from this seed; 0: the usual
+  uint64_t initial_values = 0;                  // seed of what registers, LDS and private memory hold at first; 0: zeros
+  uint64_t timed_cu = 0;                        // which of the CUs in use is replayed for timing; counts XCDs in turn
+  bool flush_l2 = false;                        // empty the L2s after each dispatch
+  uint64_t deadlock_seconds = 30;               // real time after which an endless wait is an error; 0: never
+  bool memory_check = false;                    // a kernel fails if it accesses memory that is not its program's
+  bool page_faults = false;                     // kernels reach all of the host's memory, as with XNACK on
+  bool lds_check = false;                       // a kernel fails if it accesses LDS beyond its workgroup's
   std::vector<std::pair<std::string, double>> timing_parameters;  // instead of the table's
 };
 
@@ -69,12 +69,12 @@ struct DispatchResult {
   std::string error;
   DispatchError error_kind = DispatchError::None;
   uint64_t fault_address = 0;
-  std::string foreign_access;  // one line that names what the kernel accessed outside its program's memory, or empty
+  std::string foreign_access;      // one line that names what the kernel accessed outside its program's memory, or empty
   std::vector<std::string> races;  // one line for each race not reported before; only with a race check
   std::vector<std::pair<uint64_t, uint64_t>> written;  // global memory, [begin, end) each, ascending; only with a race check
   const char* fixed_order = nullptr;  // why the XCDs had to take turns on one host thread; null if they did not
   uint64_t duration_ns = 0;  // on a device that does nothing else
-  DeviceUse use;  // during that time
+  DeviceUse use;             // during that time
   std::vector<double> counters;
   // Present if a thread trace was requested. Its Ops live until forget_code().
   std::shared_ptr<const Timeline> timeline = nullptr;
@@ -86,7 +86,7 @@ class Execution;
 enum class Progress : uint8_t {
   Ended,
   Interrupted,  // another dispatch needs the engine
-  Waits,  // makes no progress until memory that its waves poll changes
+  Waits,        // makes no progress until memory that its waves poll changes
 };
 
 // Whether to interrupt the dispatch. Called repeatedly while it executes, with the number of instructions since advance().

@@ -271,13 +271,14 @@ class Replay {
 
   // When the lines are there that the access, made at `time`, found in its cache. They may still be on their way to another
   // wave. If that wave has not asked for them yet, then here it is this access that has to fetch them.
-  uint64_t found_at(const AccessCost& cost, uint64_t time) const {
+  uint64_t hit_ready(const AccessCost& cost, uint64_t time) const {
     if (!cost.awaited) return 0;
     const uint64_t done = fetches_done_[trace_.index_of_fetch(cost.awaited)];
     return done ? done : time + latency_of(cost.awaited_from);
   }
 
-  uint64_t fetched_at(const AccessCost& cost, uint64_t done) {
+  // Keeps when the access is done for those that find its lines there. Returns that time.
+  uint64_t note_fetch(const AccessCost& cost, uint64_t done) {
     if (cost.fetch) fetches_done_[trace_.index_of_fetch(cost.fetch)] = done;
     return done;
   }
@@ -286,7 +287,7 @@ class Replay {
   uint64_t scalar_access(const AccessCost& cost, uint64_t time) {
     const FetchedFrom from = cost.host_reads ? FetchedFrom::Host : cost.memory_reads ? FetchedFrom::Memory : FetchedFrom::L2;
     const uint64_t latency = cost.l2_reads ? latency_of(from) : parameter::scalar_latency_cycles;
-    return fetched_at(cost, std::max(time + latency, found_at(cost, time)));
+    return note_fetch(cost, std::max(time + latency, hit_ready(cost, time)));
   }
 
   // Returns when the access is complete.
@@ -325,7 +326,7 @@ class Replay {
           std::max(host_free_, static_cast<double>(address_free_)) + 64.0 * cost.host_reads / around_.host_bytes_per_cycle;
       done = std::max(done, host_free_ + static_cast<double>(host_latency_cycles()));
     }
-    return fetched_at(cost, std::max(static_cast<uint64_t>(std::ceil(done)), found_at(cost, address_free_)));
+    return note_fetch(cost, std::max(static_cast<uint64_t>(std::ceil(done)), hit_ready(cost, address_free_)));
   }
 
   void wait_at_barrier(ReplayedWave& wave, uint64_t time) {

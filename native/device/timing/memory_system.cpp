@@ -335,7 +335,7 @@ uint64_t MemorySystem::read_line(uint32_t cu, uint64_t line) {
   ++counts_.l1_accesses;
   Cache& l1 = l1_[cu];
   if (const Cache::Line* there = l1.find(line)) {
-    found(*there);
+    note_hit(*there);
     return parameter::l1_latency_cycles;
   }
   Cache::Line evicted;
@@ -343,27 +343,27 @@ uint64_t MemorySystem::read_line(uint32_t cu, uint64_t line) {
   ++counts_.l1_read_requests;
   if (in_host_memory(line)) {
     read_from_host(kLineBytes / kRequestBytes);
-    fetched(fresh, FetchedFrom::Host);
+    note_miss(fresh, FetchedFrom::Host);
     return host_latency_cycles();
   }
   const uint64_t latency = l2_read(line);
-  fetched(fresh, source_of(latency));
+  note_miss(fresh, source_of(latency));
   return latency;
 }
 
-void MemorySystem::begin_fetch(const WaveTiming& wave) {
+void MemorySystem::begin_access(const WaveTiming& wave) {
   trace_ = wave.trace ? &wave.trace->owner() : nullptr;
   fetch_ = wave.trace ? wave.trace->fetch_of_last() : 0;
   awaited_ = {};
 }
 
-void MemorySystem::found(const Cache::Line& line) {
+void MemorySystem::note_hit(const Cache::Line& line) {
   const Fetch fetch = Fetch::of_code(line.fetch);
   const bool earlier = trace_ && fetch.number != fetch_ && trace_->has_fetch(fetch.number);
   if (earlier && fetch.number > awaited_.number) awaited_ = fetch;
 }
 
-void MemorySystem::record_fetch(AccessCost& cost) const {
+void MemorySystem::record_access(AccessCost& cost) const {
   cost.fetch = fetch_;
   cost.awaited = awaited_.number;
   cost.awaited_from = awaited_.from;
@@ -490,9 +490,9 @@ void MemorySystem::vector_access(const Wave& wave, const Op& op, const VectorAcc
   WaveTiming& timing = *wave.timing;
   if (access.space == Space::Lds) return lds(timing, op, access);
   const CostOf cost(counts_, timing);
-  begin_fetch(timing);
+  begin_access(timing);
   complete_vector(timing, access.space == Space::Scratch ? scratch(wave, op, access) : global(timing.cu, op, access));
-  if (AccessCost* recorded = timing.cost()) record_fetch(*recorded);
+  if (AccessCost* recorded = timing.cost()) record_access(*recorded);
 }
 
 // On a miss, the scalar cache requests 64 bytes from the L2, and that, if need be, from memory. Returns the latency.
@@ -520,21 +520,21 @@ void MemorySystem::scalar_access(WaveTiming& wave, uint64_t address, uint32_t by
   Cache& cache = scalar_[scalar_cache_of(wave.cu)];
   const uint64_t misses = counts_.scalar_misses, from_memory = counts_.memory_reads64, from_host = counts_.host_reads64;
   uint64_t latency = parameter::scalar_latency_cycles;
-  begin_fetch(wave);
+  begin_access(wave);
   for (uint64_t line = address / kScalarLineBytes; line <= (address + bytes - 1) / kScalarLineBytes; ++line) {
     ++counts_.scalar_requests;
     if (const Cache::Line* there = cache.find(line)) {
-      found(*there);
+      note_hit(*there);
       continue;
     }
     Cache::Line evicted;
     Cache::Line& fresh = cache.allocate(line, evicted);
     const uint64_t host_reads = counts_.host_reads64, its_latency = scalar_read(line);
-    fetched(fresh, counts_.host_reads64 > host_reads ? FetchedFrom::Host : source_of(its_latency));
+    note_miss(fresh, counts_.host_reads64 > host_reads ? FetchedFrom::Host : source_of(its_latency));
     latency = std::max(latency, its_latency);
   }
   if (AccessCost* cost = wave.cost()) {
-    record_fetch(*cost);
+    record_access(*cost);
     cost->l2_reads = static_cast<uint8_t>(counts_.scalar_misses - misses);
     cost->host_reads = static_cast<uint8_t>(counts_.host_reads64 - from_host);
     cost->memory_reads = static_cast<uint8_t>(counts_.memory_reads64 - from_memory - cost->host_reads);

@@ -48,10 +48,10 @@ class MemorySystem {
 
  private:
   uint64_t read_line(uint32_t cu, uint64_t line);
-  void begin_fetch(const WaveTiming& wave);
-  void fetched(Cache::Line& line, FetchedFrom from) const { line.fetch = Fetch{fetch_, from}.code(); }
-  void found(const Cache::Line& line);
-  void record_fetch(AccessCost& cost) const;
+  void begin_access(const WaveTiming& wave);
+  void note_miss(Cache::Line& line, FetchedFrom from) const { line.fetch = Fetch{fetch_, from}.code(); }
+  void note_hit(const Cache::Line& line);
+  void record_access(AccessCost& cost) const;
   uint64_t load(uint32_t cu, const VectorAccess& access);
   uint64_t load_consecutive(uint32_t cu, const VectorAccess& access);
   uint64_t store(const Op& op, const VectorAccess& access);

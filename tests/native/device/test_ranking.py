@@ -55,6 +55,11 @@ def test_more_waves_hide_latency(durations):
     assert durations["chase_many_waves"] < 1.5 * durations["chase_one_wave"]
 
 
+def test_a_line_on_its_way_to_another_wave_is_waited_for(durations):
+    """It is in the L1's tags already, but not its data."""
+    assert durations["lines_just_touched"] == pytest.approx(durations["lines_first_touched"], rel=0.1)
+
+
 def test_atomics_on_one_word_take_turns(durations):
     """2048 requests of 64 lanes, from all XCDs: 4 cycles each, and 63 for the further lanes."""
     assert durations["atomics_on_one"] == pytest.approx(2048 * (4 + 63) / 2.1, rel=0.1)

@@ -42,7 +42,7 @@ def test_more_work_counts_wherever_it_is(durations, number):
 
 
 def test_late_workgroups_count_as_early_ones_do(durations):
-    """The first eight workgroups of a CU are recorded; the extra work is in the first two of each CU, or in the last two."""
+    """The extra work is in the first two of each CU, or in the last two."""
     _, without, early, late, *_ = durations["late"]
     assert early - without > 3000
     assert 0.9 * (early - without) < late - without < 2.1 * (early - without)
@@ -75,7 +75,7 @@ def test_the_time_does_not_depend_on_which_compute_unit_is_chosen(native_dir, tm
 
 
 def test_useless_work_in_some_workgroups_makes_no_kernel_faster(native_dir, tmp_path, hipcc):
-    """Neither in those that are replayed first, nor in the others, of which some are replayed if they do something else."""
+    """Neither in the first third of them nor in the last."""
     program, source = tmp_path / "uneven_groups", Path(__file__).parent / "runtime" / "uneven_groups.hip"
     subprocess.run(["hipcc", "--offload-arch=gfx942", "-O3", "-o", program, source], check=True, capture_output=True)
     environment = devices.select(devices.SOFTWARE_TARGET, tmp_path).environment(os.environ)
@@ -83,3 +83,16 @@ def test_useless_work_in_some_workgroups_makes_no_kernel_faster(native_dir, tmp_
     _, without, early, late, everywhere = map(float, printed.split())
     assert 0.9 * without < early < 1.1 * everywhere
     assert 0.9 * without < late < 1.1 * everywhere
+
+
+@pytest.mark.slow
+def test_workgroups_for_which_the_recording_has_no_room_count_by_a_sample(native_dir, tmp_path, hipcc):
+    """6 million instructions and more on the replayed compute unit, of which 4 million are recorded, and then a sample."""
+    program, source = tmp_path / "long", Path(__file__).parent / "runtime" / "long_compute_unit.hip"
+    subprocess.run(["hipcc", "--offload-arch=gfx942", "-O3", "-o", program, source], check=True, capture_output=True)
+    environment = devices.select(devices.SOFTWARE_TARGET, tmp_path).environment(os.environ)
+    printed = subprocess.run([program], env=environment, capture_output=True, text=True, check=True).stdout
+    without, early, late, everywhere = map(float, printed.split())
+    assert everywhere == pytest.approx(2 * without, rel=0.1)
+    assert early == pytest.approx(1.25 * without, rel=0.1)
+    assert late == pytest.approx(1.25 * without, rel=0.1)

@@ -8,31 +8,29 @@ every call of their function. Only a few forms of expressions, and a few uses of
 from __future__ import annotations
 
 import re
-import weakref
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 from rocm_perf_lab.hip_source import libclang
-from rocm_perf_lab.hip_source.cursors import body_of, parameters_of, place_of, walk, walk_below
+from rocm_perf_lab.hip_source.cursors import parameters_of, place_of, walk, walk_below
+from rocm_perf_lab.hip_source.name_index import FUNCTIONS, NameUse, end_of, is_launch, is_of_no_scope, name_index
 
 if TYPE_CHECKING:
     from rocm_perf_lab.hip_source.libclang import Cursor
-    from rocm_perf_lab.hip_source.source import HipSource, TranslationUnit
+    from rocm_perf_lab.hip_source.source import HipSource
 
 ALLOCATORS = (
     "hipMalloc", "hipMallocAsync", "hipMallocHost", "hipMallocManaged", "hipMallocPitch", "hipHostMalloc", "hipHostAlloc",
     "hipExtMallocWithFlags",
 )  # fmt: skip
 """Functions that store the address of new memory in the pointer whose address is their first argument."""
-CONFIGURATION = "__hipPushCallConfiguration"
-_FUNCTIONS = ("FUNCTION_DECL", "FUNCTION_TEMPLATE", "CXX_METHOD", "CONSTRUCTOR", "DESTRUCTOR", "CONVERSION_FUNCTION")
-_FREE = _FUNCTIONS[:2]
+_FREE = FUNCTIONS[:2]
 _AROUND = ("DECL_STMT", "NAMESPACE", "LINKAGE_SPEC", "UNEXPOSED_DECL", "TRANSLATION_UNIT")
 _IMPLICIT = ("begin", "end")  # the language calls these implicitly
 _CAST_TO_POINTER = re.compile(r"(\w+_cast\s*<[^<>&()]*\*\s*>\s*\(|\([^<>&()]*\*\s*\)).*", re.DOTALL)
-_DEEPEST, _MOST_CONTEXTS, _NEAREST = 12, 256, 16
+_DEEPEST, _MOST_CONTEXTS = 12, 256
 _UNKNOWN_TYPES = ("INVALID", "UNEXPOSED", "DEPENDENT", "AUTO")  # a template leaves them open: they may be references
 _REFERENCES = ("LVALUEREFERENCE", "RVALUEREFERENCE")
 _STATEMENTS = (
@@ -61,22 +59,6 @@ class Site:
 
 
 @dataclass(frozen=True)
-class _Use:
-    """A use of a name in the program. above: its ancestors, the nearest last, limited to those that matter. scope: the nearest
-    enclosing function or lambda. function: the function around any lambdas.
-    """
-
-    cursor: Cursor
-    above: tuple[Cursor, ...]
-    scope: Cursor | None
-    function: Cursor | None
-
-    @property
-    def line(self) -> int:
-        return int(self.cursor.location.line)
-
-
-@dataclass(frozen=True)
 class _Context:
     """A call: the origins of its pointer parameters (by USR), the calls that lead to allocations, and the words for
     messages.
@@ -85,79 +67,6 @@ class _Context:
     parameters: Mapping[str, frozenset[Site] | Lost] = field(default_factory=dict)
     path: tuple[tuple[str, int], ...] = ()
     words: str = ""
-
-
-class _Index:
-    """The uses of every name in one unit, by USR and by spelling."""
-
-    def __init__(self, unit: TranslationUnit):
-        self.uses: dict[str, list[_Use]] = {}
-        self.named: dict[str, list[_Use]] = {}
-        self.variables: dict[str, list[_Use]] = {}
-        self.functions: dict[str, Cursor] = {}
-        self.defined: dict[str, int] = {}
-        self.own: set[str] = set()
-        self.launches: dict[tuple[str, int], _Use] = {}
-        self.strings: list[str] = []
-        for declaration in unit.user_declarations:
-            scopes: list[tuple[int, Cursor]] = []
-            for cursor, above in walk_below(declaration):
-                while scopes and scopes[-1][0] >= len(above):
-                    scopes.pop()
-                self._add(cursor, above, scopes)
-                if cursor.kind.name in (*_FUNCTIONS, "LAMBDA_EXPR"):
-                    scopes.append((len(above), cursor))
-
-    def _add(self, cursor: Cursor, above: list[Cursor], scopes: list[tuple[int, Cursor]]) -> None:
-        kind = cursor.kind.name
-        if kind in ("DECL_REF_EXPR", "OVERLOADED_DECL_REF", "MEMBER_REF_EXPR"):
-            use = _use(cursor, above, scopes)
-            self.named.setdefault(cursor.spelling, []).append(use)
-            if kind == "DECL_REF_EXPR" and cursor.referenced is not None:
-                self.uses.setdefault(cursor.referenced.get_usr(), []).append(use)
-        elif kind in ("VAR_DECL", "PARM_DECL"):
-            self.variables.setdefault(cursor.get_usr(), []).append(_use(cursor, above, scopes))
-        elif kind in _FUNCTIONS:
-            self._add_function(cursor)
-        elif kind == "CALL_EXPR" and _is_launch(cursor):
-            self.launches[_place(cursor)] = _use(cursor, above, scopes)
-        elif kind in ("STRING_LITERAL", "ASM_LABEL_ATTR"):
-            self.strings.append(cursor.spelling)
-
-    def _add_function(self, function: Cursor) -> None:
-        """own: names of functions that are the program's, though it may define them elsewhere or under another symbol."""
-        if body_of(function) is not None:
-            self.functions[function.get_usr()] = function
-            self.defined[function.spelling] = self.defined.get(function.spelling, 0) + 1
-            self.own.add(function.spelling)
-        elif not _is_of_no_scope(function) or any(c.kind.name == "ASM_LABEL_ATTR" for c in function.get_children()):
-            self.own.add(function.spelling)
-        elif function.spelling.startswith("operator"):
-            self.own.add(function.spelling)
-
-
-def _use(cursor: Cursor, above: list[Cursor], scopes: list[tuple[int, Cursor]]) -> _Use:
-    function = next((scope for _, scope in reversed(scopes) if scope.kind.name in _FUNCTIONS), None)
-    return _Use(cursor, tuple(above[-_NEAREST:]), scopes[-1][1] if scopes else None, function)
-
-
-_indices: weakref.WeakKeyDictionary[TranslationUnit, _Index] = weakref.WeakKeyDictionary()
-
-
-def _index_of(unit: TranslationUnit) -> _Index:
-    if unit not in _indices:
-        _indices[unit] = _Index(unit)
-    return _indices[unit]
-
-
-def _place(cursor: Cursor) -> tuple[str, int]:
-    place = cursor.extent.start
-    return (place.file.name if place.file else "", cursor.extent.end.offset)
-
-
-def _is_launch(call: Cursor) -> bool:
-    children = list(call.get_children())
-    return len(children) > 1 and children[1].spelling == CONFIGURATION
 
 
 def _is_pointer(cursor: Cursor) -> bool:
@@ -169,7 +78,7 @@ class Origins:
 
     def __init__(self, source: HipSource):
         self._units = [unit.host for unit in (source, *source.others)]
-        self._indices = [_index_of(unit) for unit in self._units]
+        self._indices = [name_index(unit) for unit in self._units]
         self._bindings = source.host.bindings
         self._foreign = list(source.foreign)
         self._contexts_left = _MOST_CONTEXTS
@@ -183,7 +92,7 @@ class Origins:
         if not any(isinstance(one, _OfParameter) for one in alone):
             yield "", alone
             return
-        use = next((index.launches[_place(launch)] for index in self._indices if _place(launch) in index.launches), None)
+        use = next((index.launches[end_of(launch)] for index in self._indices if end_of(launch) in index.launches), None)
         try:
             contexts = list(self._contexts(use.function if use else None, 0))
         except Lost as error:
@@ -219,7 +128,7 @@ class Origins:
         if kind == "CALL_EXPR":
             return self._returned(expression, context, seen, depth)
         if kind == "CXX_NEW_EXPR" and self._is_fresh(expression):
-            return {Site(_place(expression), "memory", context.path)}
+            return {Site(end_of(expression), "memory", context.path)}
         raise Lost(f"is computed from something that cannot be followed (line {expression.location.line})")
 
     def _parts(self, expression: Cursor, kind: str) -> list[Cursor] | None:
@@ -326,7 +235,7 @@ class Origins:
         if _is_automatic(variable):
             if "va_list" in variable.type.get_canonical().spelling:  # not the object but what it lists is meant
                 raise lost
-            return Site(_place(variable), variable.spelling)
+            return Site(end_of(variable), variable.spelling)
         declared = [use for index in self._indices for use in index.variables.get(variable.get_usr(), ())]
         if not declared:
             raise lost
@@ -358,7 +267,7 @@ class Origins:
             made += [] if one is None else [one]
         return made
 
-    def _check_declared(self, variable: Cursor, declared: list[_Use]) -> None:
+    def _check_declared(self, variable: Cursor, declared: list[NameUse]) -> None:
         lost = Lost(f"comes from {variable.spelling}, whose declaration cannot be followed")
         if any(use.above and use.above[-1].kind.name not in _AROUND for use in declared):
             raise lost
@@ -386,7 +295,7 @@ class Origins:
             if found:
                 raise Lost(f"comes by way of {name}, which {file.name} names and which is not compiled as HIP")
 
-    def _put(self, use: _Use) -> Cursor | Site | None:
+    def _put(self, use: NameUse) -> Cursor | Site | None:
         """The value that this use of a variable stores in it; None if it only reads it. Errors: Lost."""
         inner, above = _outwards(use.cursor, list(use.above))
         lost = Lost(f"comes from {use.cursor.spelling}, which line {use.line} may change")
@@ -400,12 +309,12 @@ class Origins:
             return list(parent.get_children())[1] if self._is_result_read(use, above) else _raise(lost)
         return None if self._is_read(use, inner, above) else _raise(lost)
 
-    def _is_result_read(self, use: _Use, above: list[Cursor]) -> bool:
+    def _is_result_read(self, use: NameUse, above: list[Cursor]) -> bool:
         """Whether what an assignment to the variable yields, which is the variable again, is only read."""
         inner, above = _outwards(above[-1], above[:-1])
         return bool(above) and self._is_read(use, inner, above)
 
-    def _is_read(self, use: _Use, inner: Cursor, above: list[Cursor]) -> bool:
+    def _is_read(self, use: NameUse, inner: Cursor, above: list[Cursor]) -> bool:
         """Whether the value of the variable is all that its use takes. inner: the variable, or what yields it."""
         parent, kind = above[-1], above[-1].kind.name
         operator = libclang.operator(self._bindings, parent)
@@ -440,9 +349,9 @@ class Origins:
             return scope is not None and scope.kind.name in _FREE and scope.result_type.spelling.rstrip().endswith("*")
         if kind.endswith("CAST_EXPR"):
             return bool(_CAST_TO_POINTER.match(_text(parent))) or parent.type.spelling == "void"
-        return kind == "CALL_EXPR" and (_is_launch(parent) or self._is_runtime(parent))
+        return kind == "CALL_EXPR" and (is_launch(parent) or self._is_runtime(parent))
 
-    def _is_converted(self, use: _Use, inner: Cursor, above: list[Cursor]) -> bool:
+    def _is_converted(self, use: NameUse, inner: Cursor, above: list[Cursor]) -> bool:
         """Whether an expression that Clang's bindings do not name converts the variable to its value.
 
         Other such expressions pass the variable itself on: `x ?: y`, `_Generic`, the parentheses of `T& r(x)` in a template, or
@@ -464,7 +373,7 @@ class Origins:
             return type_ is not None and type_.get_canonical().kind.name not in (*_REFERENCES, *_UNKNOWN_TYPES)
         return kind not in ("", "CONSTRUCTOR", "LAMBDA_EXPR", "FIELD_DECL", "CXX_NEW_EXPR")
 
-    def _allocation(self, use: _Use, above: list[Cursor]) -> Site | None:
+    def _allocation(self, use: NameUse, above: list[Cursor]) -> Site | None:
         """`hipMalloc(&variable, ...)`, possibly with a cast."""
         inner = above.pop()
         while above and (above[-1].kind.name.endswith("CAST_EXPR") or above[-1].kind.name in ("UNEXPOSED_EXPR", "PAREN_EXPR")):
@@ -474,7 +383,7 @@ class Origins:
         call = above[-1]
         name, children = _callee(call), list(call.get_children())
         if name in ALLOCATORS and self._is_runtime(call) and len(children) > 1 and children[1] == inner:
-            return Site(_place(call), use.cursor.spelling)
+            return Site(end_of(call), use.cursor.spelling)
         return None
 
     def _is_runtime(self, call: Cursor) -> bool:
@@ -494,7 +403,7 @@ class Origins:
         return bool(named) and all(self._is_of_library(one) for one in named)
 
     def _is_of_library(self, function: Cursor | None) -> bool:
-        if function is None or function.kind.name not in _FREE or not _is_of_no_scope(function):
+        if function is None or function.kind.name not in _FREE or not is_of_no_scope(function):
             return False
         if function.location.is_in_system_header:
             return True
@@ -532,7 +441,7 @@ class Origins:
         return next((index.functions[usr] for usr in usrs for index in self._indices if usr in index.functions), None)
 
     def _within(self, call: Cursor, function: Cursor, outer: _Context) -> _Context:
-        return _Context(self._handed(call, function, outer), (*outer.path, _place(call)), outer.words)
+        return _Context(self._handed(call, function, outer), (*outer.path, end_of(call)), outer.words)
 
     def _handed(self, call: Cursor, function: Cursor, outer: _Context) -> dict[str, frozenset[Site] | Lost]:
         """The origins of the pointer parameters in a call. Omitted arguments count as lost, since their defaults are not
@@ -565,7 +474,7 @@ class Origins:
                 words = f", as line {use.line} calls {function.spelling}" + outer.words
                 yield _Context(self._handed(call, function, outer), (), words)
 
-    def _outside(self, call: Cursor, function: Cursor, use: _Use, depth: int) -> Iterator[_Context]:
+    def _outside(self, call: Cursor, function: Cursor, use: NameUse, depth: int) -> Iterator[_Context]:
         if any(isinstance(held, _OfParameter) for held in self._handed(call, function, _Context()).values()):
             pointers = [one for one in parameters_of(function) if "*" in one.type.get_canonical().spelling]
             if pointers:
@@ -573,7 +482,7 @@ class Origins:
                 return
         yield _Context()
 
-    def _calls(self, function: Cursor) -> Iterator[tuple[_Use, Cursor]]:
+    def _calls(self, function: Cursor) -> Iterator[tuple[NameUse, Cursor]]:
         """Every call of the function in the program. Errors: Lost."""
         name = function.spelling
         lost = f"comes from a parameter of {name}"
@@ -621,12 +530,12 @@ def _callee(call: Cursor) -> str:
     return str(next((one.spelling for one in named if one.spelling), call.spelling))
 
 
-def _call_of(use: _Use) -> Cursor | None:
+def _call_of(use: NameUse) -> Cursor | None:
     """The call that this name is the callee of."""
     inner = use.cursor
     for parent in reversed(use.above):
         if parent.kind.name == "CALL_EXPR":
-            return parent if next(parent.get_children(), None) == inner and not _is_launch(parent) else None
+            return parent if next(parent.get_children(), None) == inner and not is_launch(parent) else None
         unresolved = parent.kind.name == "DECL_REF_EXPR" and not parent.spelling
         if not unresolved and parent.kind.name not in ("UNEXPOSED_EXPR", "PAREN_EXPR"):
             return None
@@ -643,7 +552,7 @@ def _returns(function: Cursor) -> Iterator[Cursor]:
 
 def _is_automatic(variable: Cursor) -> bool:
     scope = variable.semantic_parent
-    return scope is not None and scope.kind.name in _FUNCTIONS and variable.storage_class.name not in ("STATIC", "EXTERN")
+    return scope is not None and scope.kind.name in FUNCTIONS and variable.storage_class.name not in ("STATIC", "EXTERN")
 
 
 def _is_object(variable: Cursor | None) -> bool:
@@ -657,12 +566,6 @@ def _is_object(variable: Cursor | None) -> bool:
 def _is_known(operand: Cursor) -> bool:
     """Whether an operand is of a type that has the language's own operators."""
     return operand.type.get_canonical().kind.name not in ("RECORD", *_UNKNOWN_TYPES)
-
-
-def _is_of_no_scope(function: Cursor) -> bool:
-    """Whether it is declared in no namespace or class."""
-    scope = function.semantic_parent
-    return scope is not None and scope.kind.name in ("TRANSLATION_UNIT", "LINKAGE_SPEC", "UNEXPOSED_DECL")
 
 
 def _outwards(inner: Cursor, above: list[Cursor]) -> tuple[Cursor, list[Cursor]]:

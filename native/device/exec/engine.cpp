@@ -40,8 +40,9 @@ std::string describe(const Fault& fault, const Kernel& kernel) {
                            fault.kind == FaultKind::ForeignAccess;
   if (has_address) add(", address 0x%lx", fault.address);
   if (fault.kind == FaultKind::ForeignAccess) add(": %s", kernel.guard->describe(fault.address).c_str());
-  if (fault.kind == FaultKind::MemoryFault && kernel.memory->map())
-    add(": %s", kernel.memory->map()->describe(fault.address).c_str());
+  const AllocationMap* map = kernel.memory->map();
+  const bool is_host_memory = map && !kernel.memory->is_device(fault.address) && map->host_window(fault.address, false).size;
+  if (fault.kind == FaultKind::MemoryFault && map && !is_host_memory) add(": %s", map->describe(fault.address).c_str());
   return text;
 }
 

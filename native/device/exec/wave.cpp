@@ -15,8 +15,8 @@ bool Wave::look_up(uint64_t address, uint32_t bytes, bool writes, int lane, Acce
     if (memory->is_device(address)) return true;
     known = guard->pinned(address, bytes, known);
     if (known.holds(address, bytes)) return true;
-    raise("access to host memory that is not registered, which a GPU without page faults (XNACK off) cannot reach", address,
-          FaultKind::MemoryFault, lane);
+    raise("access to host memory that is not registered (hipHostRegister), and the device has no page faults (HSA_XNACK=1)",
+          address, FaultKind::MemoryFault, lane);
     return false;
   }
   known = writes ? guard->writable(address, known) : guard->readable(address, known);

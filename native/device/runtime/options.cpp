@@ -55,8 +55,8 @@ void apply(std::string_view option, EngineOptions& options) {
   } else {
     throw std::runtime_error(
         "device option " + std::string(name) +
-        " is unknown (known: deadlock-after=SECONDS, flush-l2, initial-values=SEED, kernel-limit=N, lds-check, "
-        "race-check[=SEED], timed-cu=N, timing.NAME=VALUE, memory-check)");
+        " is unknown (known: deadlock-after=SECONDS, flush-l2, initial-values=SEED, kernel-limit=N, lds-check, memory-check, "
+        "race-check[=SEED], timed-cu=N, timing.NAME=VALUE)");
   }
 }
 

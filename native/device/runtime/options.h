@@ -12,9 +12,9 @@ namespace rpd {
 //   deadlock-after=N   a kernel fails after it has waited for N seconds for something that cannot happen; 0: never
 //   flush-l2           the L2s are empty when a dispatch begins, as when a profiler collects counters
 //   lds-check          a kernel fails if it accesses LDS beyond its workgroup's
+//   memory-check       a kernel fails if it accesses memory that is not its program's
 //   race-check[=SEED]  look for races, executing in an order drawn from this seed (default 1); 0: in the usual order
 //   timing.NAME=VALUE  another value for an adjustable parameter of timing_gfx942.toml
-//   memory-check       a kernel fails if it accesses memory that is not its program's
 // Throws a std::runtime_error that names any unknown option or invalid value.
 EngineOptions engine_options(std::string_view text);
 EngineOptions engine_options();  // from the environment

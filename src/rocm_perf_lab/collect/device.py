@@ -77,10 +77,10 @@ OPTIONS = {
     INITIAL_VALUES: re.compile(r"=[0-9]{1,19}"),
     "kernel-limit": re.compile(r"=[1-9][0-9]{0,18}"),
     "lds-check": re.compile(""),
+    MEMORY_CHECK: re.compile(""),
     "race-check": re.compile(r"(=[0-9]{1,19})?"),
     SUSTAINED: re.compile(""),
     "timed-cu": re.compile(r"=[0-9]{1,19}"),
-    MEMORY_CHECK: re.compile(""),
 }
 
 

@@ -102,7 +102,9 @@ def test_without_the_check_a_program_is_its_own_master(rocm_perf, built) -> None
 def test_host_memory_has_to_be_registered_unless_the_device_has_page_faults(rocm_perf, built, name: str) -> None:
     command = ("run", "--device", "gfx942", built(PROGRAMS / "foreign_memory.hip"), name)
     without, with_faults = rocm_perf(*command), rocm_perf(*command, environment={"HSA_XNACK": "1"})
-    assert without.returncode == 1 and "host memory that is not registered" in without.stderr
+    complaint = next(line for line in without.stderr.splitlines() if line.startswith("rocm-perf-device: "))
+    assert without.returncode == 1 and "host memory that is not registered (hipHostRegister)" in complaint
+    assert "HSA_XNACK=1" in complaint and re.search(r"address 0x[0-9a-f]+$", complaint)
     assert with_faults.returncode == 0 and "PASS" in with_faults.stdout, with_faults.stderr
 
 

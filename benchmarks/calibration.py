@@ -79,7 +79,7 @@ def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("sources", nargs="?", type=Path)
     parser.add_argument("times", nargs="?", type=Path)
-    parser.add_argument("--only", nargs="+", metavar="PROGRAM", default=list(PROGRAMS))
+    parser.add_argument("--only", nargs="+", metavar="PROGRAM", choices=PROGRAMS, default=list(PROGRAMS))
     parser.add_argument("--all", action="store_true", help="also the sizes that take long")
     parser.add_argument("--device", default="mi300a")
     parser.add_argument("--jobs", type=int, default=1)

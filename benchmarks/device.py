@@ -53,7 +53,9 @@ KERNELS = {
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--only", nargs="+", metavar="NAME", help="of the classes and kernels")
+    parser.add_argument(
+        "--only", nargs="+", metavar="NAME", choices=[*CLASSES, "waves", *KERNELS], help="of the classes and kernels"
+    )
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--against", type=Path, metavar="LIBRARY")
     parser.add_argument("--json", action="store_true")

@@ -1,6 +1,6 @@
 """How many single-line mutants of the source the tests catch, without recordings.
 
-    python benchmarks/mutants.py CLONE [--count N] [--seed N] [--packages NAME...] [--jobs N]
+    python benchmarks/mutants.py CLONE [--count N] [--skip N] [--seed N] [--packages NAME...] [--jobs N]
 
 CLONE: a clone of the repository in which `./dev build` has run and that nothing else uses: its files are changed in place, one
 line at a time, and restored. Mutations are cosmic-ray's (pip install cosmic-ray): another operator or comparison, another
@@ -54,18 +54,19 @@ def main() -> None:
         sys.exit(f"{clone} has changes that are not committed: give a clone that nothing else uses")
     drawn = list(_drawn(clone, given.packages, given.count, random.Random(given.seed)))
     caught = 0
-    for number, mutant in enumerate(drawn, 1):
+    for number, mutant in enumerate(drawn[given.skip :], given.skip + 1):
         began = time.monotonic()
         by = _caught_by(clone, mutant, given.jobs)
         caught += by is not None
         print(f"{number}: {mutant}\n  {f'caught by {by}' if by else 'SURVIVED'} ({time.monotonic() - began:.0f} s)", flush=True)
-    print(f"{caught} of {len(drawn)} mutants were caught")
+    print(f"{caught} of {len(drawn[given.skip :])} mutants were caught")
 
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("clone", type=Path, nargs="?")
     parser.add_argument("--count", type=int, default=100)
+    parser.add_argument("--skip", type=int, default=0, help="leave out as many of them: a run that was cut off goes on")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--packages", nargs="+", default=PACKAGES)
     parser.add_argument("--jobs", type=int, default=2, help="test processes")

@@ -157,19 +157,30 @@ Times Session::run(std::chrono::seconds limit) {
   return times;
 }
 
+// The bytes that are not those of the inputs; most regions have none, and may be large.
+uint64_t Session::count_changed(uint32_t region) {
+  uint64_t differing = 0;
+  std::vector<unsigned char> now;
+  for (const PageRange& range : memory_->changed(region)) {
+    now.resize(range.bytes);
+    memory_->read(capture_.regions()[region].base + range.offset, now.data(), range.bytes);
+    const unsigned char* const before = image_.before(region) + range.offset;
+    if (std::memcmp(now.data(), before, range.bytes) == 0) continue;
+    for (uint64_t k = 0; k < range.bytes; ++k) differing += now[k] != before[k];
+  }
+  return differing;
+}
+
 void Session::dump(const std::string& path) {
   const capture::Folder folder(path);
   nlohmann::ordered_json regions = nlohmann::ordered_json::array();
   for (uint32_t i = 0; i < capture_.regions().size(); ++i) {
     const capture::Region& region = capture_.regions()[i];
-    std::vector<unsigned char> now(region.bytes);
-    std::memcpy(now.data(), image_.before(i), region.bytes);
-    uint64_t differing = 0;
-    for (const PageRange& range : memory_->changed(i)) {
-      memory_->read(region.base + range.offset, now.data() + range.offset, range.bytes);
-      for (uint64_t k = range.offset; k < range.offset + range.bytes; ++k) differing += now[k] != image_.before(i)[k];
-    }
+    const uint64_t differing = count_changed(i);
     if (differing == 0) continue;
+    std::vector<unsigned char> now(image_.before(i), image_.before(i) + region.bytes);
+    for (const PageRange& range : memory_->changed(i))
+      memory_->read(region.base + range.offset, now.data() + range.offset, range.bytes);
     const std::string name = "region_" + hex(region.base).substr(2) + ".bin";
     write_sparse(folder, name, now.data(), region.bytes);
     regions.push_back({{"base", hex(region.base)},

@@ -60,6 +60,7 @@ class Session {
     uint64_t address, bytes;
   };
   void adopt_variables();
+  uint64_t count_changed(uint32_t region);
   const std::vector<Run>& changed_by_the_captured_kernel();
   bool is_variable(const Overlay& overlay) const;
   uint32_t region_of(const Overlay& overlay) const;

@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "memory/zeroed_array.h"
+
 namespace rpd {
 
 constexpr uint32_t kLineBytes = 128;
@@ -90,9 +92,9 @@ class Cache {
   uint64_t epoch_ = 1;
   uint64_t now_ = 0;
   size_t last_ = 0;              // the way found last
-  std::vector<uint64_t> keys_;   // [set][way]: kept apart from the lines because a search reads nothing else
-  std::vector<uint64_t> used_;   // [set][way]: time of last use
-  std::vector<Line> lines_;      // [set][way]
+  ZeroedArray<uint64_t> keys_;   // [set][way]: kept apart from the lines because a search reads nothing else
+  ZeroedArray<uint64_t> used_;   // [set][way]: time of last use
+  ZeroedArray<Line> lines_;      // [set][way]
   std::vector<uint32_t> dirty_;  // lines that became dirty since the last write-back; may repeat
 };
 

@@ -15,7 +15,7 @@ bool Mall::holds(uint64_t line) const {
 }
 
 bool Mall::touch(uint64_t line) {
-  if (entries_.empty()) entries_.resize(sets_ * ways_);
+  if (entries_.empty()) entries_ = ZeroedArray<Entry>(sets_ * ways_);
   Entry* set = &entries_[first_of(line)];
   const uint32_t tag = tag_of(line);
   Entry* victim = set;

@@ -5,7 +5,8 @@
 #pragma once
 
 #include <cstdint>
-#include <vector>
+
+#include "memory/zeroed_array.h"
 
 namespace rpd {
 
@@ -17,7 +18,7 @@ class Mall {
   bool holds(uint64_t line) const;
   // Returns whether the line was there, and enters it.
   bool touch(uint64_t line);
-  void clear() { entries_.clear(); }
+  void clear() { entries_ = {}; }
 
  private:
   struct Entry {
@@ -30,7 +31,7 @@ class Mall {
   uint32_t ways_;
   uint64_t sets_;
   uint32_t now_ = 0;
-  std::vector<Entry> entries_;  // [set][way], allocated at first use
+  ZeroedArray<Entry> entries_;  // [set][way], allocated at first use
 };
 
 }  // namespace rpd

@@ -1,0 +1,60 @@
+// An array of zeros whose pages the system provides when they are first touched: caches are large, and most programs touch
+// little of them, so that filling them would take longer than the programs.
+#pragma once
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdlib>
+#include <memory>
+#include <new>
+#include <type_traits>
+
+namespace rpd {
+
+// An object of T whose bytes are all zero must be a valid one.
+template <class T>
+class ZeroedArray {
+  static_assert(std::is_trivially_copyable_v<T> && std::is_trivially_destructible_v<T>);
+
+ public:
+  ZeroedArray() = default;
+  explicit ZeroedArray(size_t size) : size_(size), items_(static_cast<T*>(zeros(size * sizeof(T))), {size * sizeof(T)}) {}
+  ZeroedArray(const ZeroedArray& other) : ZeroedArray(other.size_) { std::copy_n(other.items_.get(), size_, items_.get()); }
+  ZeroedArray(ZeroedArray&&) = default;
+  ZeroedArray& operator=(ZeroedArray&&) = default;
+
+  bool empty() const { return size_ == 0; }
+  size_t size() const { return size_; }
+  T* data() { return items_.get(); }
+  T* begin() { return items_.get(); }
+  T* end() { return items_.get() + size_; }
+  T& operator[](size_t i) { return items_.get()[i]; }
+  const T& operator[](size_t i) const { return items_.get()[i]; }
+
+ private:
+  // malloc's own threshold moves, and calloc may clear what it has used before.
+  static constexpr size_t kOwnPages = 64 << 10;
+
+  static void* zeros(size_t bytes) {
+    if (bytes < kOwnPages) {
+      void* const items = std::calloc(1, bytes);
+      return items ? items : throw std::bad_alloc();
+    }
+    void* const items = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    return items != MAP_FAILED ? items : throw std::bad_alloc();
+  }
+
+  struct Free {
+    size_t bytes = 0;
+    void operator()(T* items) const {
+      if (bytes < kOwnPages) std::free(items);
+      else munmap(items, bytes);
+    }
+  };
+  size_t size_ = 0;
+  std::unique_ptr<T, Free> items_;
+};
+
+}  // namespace rpd

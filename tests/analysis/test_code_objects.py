@@ -66,7 +66,7 @@ def built(hipcc, tmp_path_factory):
 @pytest.fixture(scope="module")
 def kernels(built, rocm_perf_in):
     options = ("--device", "gfx942", "--runs", 1, "--no-deep-analysis", "--json", "-o", "run")
-    documents = json.loads(rocm_perf_in(built[0], "profile", *options, "./k").stdout)
+    documents = json.loads(rocm_perf_in(built[0], "profile", *options, "./k", "its", "arguments").stdout)
     return {entry["kernel"].partition("(")[0]: entry for entry in documents["analysis"]["kernels"]} | {"": documents}
 
 

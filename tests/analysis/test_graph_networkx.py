@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from rocm_perf_lab import lazy_jit
 from rocm_perf_lab.analysis.critical_path import critical_path
-from rocm_perf_lab.analysis.dag import CALL, KERNEL, Dag, by_target
+from rocm_perf_lab.analysis.dag import CALL, KERNEL, Dag, _topological_order, by_target
 from rocm_perf_lab.analysis.what_if import Speedup, what_if
 from rocm_perf_lab.rocpd.edges import edge_table
 from rocm_perf_lab.rocpd.tables import Edges
@@ -82,6 +82,23 @@ def longest_to_sink(graph: networkx.DiGraph) -> dict:
         if weights:
             found[v] = max(weights)
     return found
+
+
+@given(st.integers(1, 9), st.integers(0, 2**32 - 1), st.booleans())
+def test_nodes_are_in_an_order_in_which_everything_comes_after_what_it_depends_on(nodes, seed, in_time):
+    """Also where clocks disagree; there is no such order if dependencies form a cycle."""
+    random = np.random.default_rng(seed)
+    pairs = random.integers(0, nodes, (random.integers(0, 2 * nodes), 2))
+    pairs = np.unique(np.sort(pairs) if in_time else pairs, axis=0)
+    edges = edge_table(pairs[:, 0], pairs[:, 1], np.zeros(len(pairs), np.int64), True)
+    source, first, _ = by_target(edges, nodes)
+    start = np.arange(nodes) if in_time else random.integers(0, 9, nodes)
+    order = _topological_order(start, start + 1, edges, source, first)
+    graph = networkx.DiGraph(pairs.tolist())
+    assert (order is None) == (not networkx.is_directed_acyclic_graph(graph))
+    if order is not None:
+        place = np.argsort(order)
+        assert sorted(order.tolist()) == list(range(nodes)) and all(place[s] < place[t] for s, t in pairs.tolist())
 
 
 @given(dags())

@@ -89,3 +89,10 @@ def test_deep_nesting_is_refused(tmp_path):
     (tmp_path / "deep").write_text("[" * 100_000)
     with pytest.raises(TraceError):
         read_recording(tmp_path / "deep")
+
+
+def test_one_configuration_is_a_space_too(tmp_path):
+    path = tmp_path / "recording.json"
+    path.write_text(json.dumps(T4 | {"results": T4["results"][:1]}))
+    recording = read_recording(path)
+    assert recording.space.values == ((1,), ("x",)) and list(recording.times.values()) == [1.5]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -132,3 +133,20 @@ def test_how_much_slower_it_may_be_is_the_users(program, tmp_path):
     generous.take_as_baseline(program("is slower"))
     before, after = generous.check(program("baseline")).evidence.runtime_ms
     assert before > after and generous.check(program("prints otherwise")).outcome is StepOutcome.REJECTED
+
+
+def test_measured_times_are_of_several_runs_and_modelled_ones_of_one(program, tmp_path, monkeypatch):
+    """A GPU's clock varies: the medians of the runs are compared."""
+    own = Application(program("baseline"), (), tmp_path, ApplicationOptions(device="gfx942"))
+    modelled, run, runs = own.baseline, own._run, []
+
+    def measured(*arguments, **options):
+        runs.append(run(*arguments, **options))
+        return replace(runs[-1], timing="measured", runtime_ms=[1.0, 9.0, 2.0][len(runs) % 3])
+
+    assert len(own._runs_of(program("baseline"), None)) == 1
+    monkeypatch.setattr(own, "_run", measured)
+    own.take_as_baseline(program("baseline"))
+    assert len(runs) == 3 and sorted(own.runtimes_ms) == [1.0, 2.0, 9.0]
+    verdict = own.check(program("baseline"))
+    assert len(runs) == 6 and verdict.evidence.runtime_ms == (2.0, 2.0) and modelled.timing == "modelled"

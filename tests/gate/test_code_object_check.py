@@ -11,7 +11,14 @@ import pytest
 from rocm_perf_lab.code_object import Argument, KernelMetadata, parse
 from rocm_perf_lab.code_object.pieces import Piece
 from rocm_perf_lab.errors import SourceError, UsageError
-from rocm_perf_lab.gate.code_object_check import Image, check_code_object, concern_of, contract_breach, instances
+from rocm_perf_lab.gate.code_object_check import (
+    Image,
+    changed_beside,
+    check_code_object,
+    concern_of,
+    contract_breach,
+    instances,
+)
 from rocm_perf_lab.gate.image_layout import laid_out_otherwise
 from rocm_perf_lab.gate.machine_code import compare_host
 from rocm_perf_lab.gate.observing import new_observations
@@ -154,6 +161,12 @@ def test_whatever_else_changes_is_named(old, new, reason):
         candidate = candidate.replace(BODY, FASTER)
     seen = checked(candidate)
     assert seen.outcome is StepOutcome.REJECTED and re.search(reason, seen.reason), seen.reason
+    if old != BODY:  # as in each other unit of the program
+        before = source(SOURCE).kernel("a::target")
+        images = [
+            Image(parse(device), device) for device in map(SourceBuilder("gfx942").device, map(source, (SOURCE, candidate)))
+        ]
+        assert re.search(reason, changed_beside(*images, before, before.symbol))
 
 
 ENDS, CLOCK = bytes.fromhex("000081bf"), bytes.fromhex("000090c000000000")  # s_endpgm, s_memtime s[0:1]

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import rocpd_database
+from rocm_perf_lab.rocpd.columns import NotAnInteger, integer_columns
 from rocm_perf_lab.rocpd.reader import read_trace
 from rocpd_database import Copy, Dispatch
 
@@ -93,3 +94,13 @@ def test_missing_ids_do_not_order_anything(tmp_path):
     trace = read_trace(path)
     assert trace.dispatches.queue_id.tolist() == [-1, -1]
     assert len(trace.edges) == 0
+
+
+@pytest.mark.parametrize("keys", [(1, "x"), ("x", "y"), (b"1", 2), (1.5, 2)])
+def test_a_key_that_is_no_integer_is_refused(keys):
+    """SQLite keeps what a damaged file holds, and orders numbers before text."""
+    connection = sqlite3.connect(":memory:")
+    connection.execute("CREATE TABLE t (id, value)")
+    connection.executemany("INSERT INTO t VALUES (?, 7)", [(key,) for key in keys])
+    with pytest.raises(NotAnInteger, match="id contains something other than integers"):
+        integer_columns(connection, ["value"], "t", "id")

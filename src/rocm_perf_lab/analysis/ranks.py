@@ -13,7 +13,7 @@ from rocm_perf_lab.rocpd.origin import Origin
 _AGAIN = "both are the same rank, on different machines or at the same time"
 
 
-@dataclass
+@dataclass(frozen=True)
 class Rank:
     """One process of the program. base: the run that provides its times. repeats, counters: other runs of the same process."""
 

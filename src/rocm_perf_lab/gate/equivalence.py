@@ -35,7 +35,7 @@ _SERVICES = {  # of the host's runtime, by the hidden arguments through which a 
 }
 
 
-@dataclass
+@dataclass(frozen=True)
 class _Known:
     """Of one capture, made once and used for all candidates. complaint: why nothing can be judged; again: the same dispatch in
     other runs of the baseline's program.

@@ -39,7 +39,7 @@ class ContiguousLoads:
     places: tuple[tuple[Span, ...], ...]
 
 
-@dataclass
+@dataclass(frozen=True)
 class _Group:
     """Loads whose addresses differ only in a constant, while nothing changes the variables in them."""
 

@@ -1,0 +1,56 @@
+"""What holds for all code and no linter checks: data does not change unless it has to, and loops over arrays are compiled."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+SOURCE = Path(__file__).resolve().parents[2] / "src/rocm_perf_lab"
+TREES = {path: ast.parse(path.read_text()) for path in sorted(SOURCE.rglob("*.py"))}
+
+
+def dataclasses() -> Iterator[tuple[Path, ast.ClassDef, bool]]:
+    """(file, class, whether it is frozen)."""
+    for path, tree in TREES.items():
+        for node in ast.walk(tree):
+            for decorator in node.decorator_list if isinstance(node, ast.ClassDef) else ():
+                text = ast.unparse(decorator)
+                if text.startswith("dataclass"):
+                    yield path, node, "frozen=True" in text
+
+
+def changed_attributes(tree: ast.AST) -> set[str]:
+    """Names of the attributes that are assigned."""
+    found = set()
+    for node in ast.walk(tree):
+        targets = node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AugAssign) else []
+        for target in targets:
+            found |= {inner.attr for inner in ast.walk(target) if isinstance(inner, ast.Attribute)}
+    return found
+
+
+def test_a_dataclass_is_frozen_unless_its_module_changes_one():
+    seen = [*dataclasses()]
+    assert len(seen) > 200
+    changed = {path: changed_attributes(tree) for path, tree in TREES.items()}
+    not_frozen = [(path, node) for path, node, frozen in seen if not frozen]
+    assert 0 < len(not_frozen) < len(seen) / 10
+    for path, node in not_frozen:
+        fields = {item.target.id for item in node.body if isinstance(item, ast.AnnAssign) and isinstance(item.target, ast.Name)}
+        everywhere = changed[path].union(*(changed[other] for other in path.parent.glob("*.py")))
+        assert fields & everywhere, f"{path}:{node.lineno}: nothing assigns a field of {node.name}: freeze it"
+
+
+def test_loops_over_numbers_are_compiled_in_modules_that_compile_loops():
+    """Without it they give the same, a hundred times slower."""
+    modules = [tree for tree in TREES.values() if "import lazy_jit" in ast.unparse(tree)]
+    functions = [node for tree in modules for node in tree.body if isinstance(node, ast.FunctionDef)]
+    looping = [one for one in functions if any(map(_loops_over_numbers, ast.walk(one)))]
+    assert len(looping) > 10
+    for function in looping:
+        assert "lazy_jit" in map(ast.unparse, function.decorator_list), f"{function.name} is not compiled"
+
+
+def _loops_over_numbers(node: ast.AST) -> bool:
+    return isinstance(node, ast.While) or (isinstance(node, ast.For) and ast.unparse(node.iter).startswith("range("))

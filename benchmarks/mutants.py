@@ -2,8 +2,8 @@
 
     python benchmarks/mutants.py CLONE [--count N] [--skip N] [--seed N] [--packages NAME...] [--jobs N]
 
-CLONE: a clone of the repository in which `./dev run true` has run and that nothing else uses: its files are changed in place, one
-line at a time, and restored. Mutations are cosmic-ray's (pip install cosmic-ray): another operator or comparison, another
+CLONE: a clone of the repository in which `./dev run true` has run and that nothing else uses: its files are changed in place,
+one line at a time, and restored. Mutations are cosmic-ray's (pip install cosmic-ray): another operator or comparison, another
 number, `not` and `break` added or removed, a decorator removed. Lines are drawn from all lines that have any, whatever their
 file; what changes only an annotation or leaves the syntax tree equal is no mutant.
 

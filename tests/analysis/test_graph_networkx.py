@@ -122,6 +122,27 @@ def test_slack_is_what_the_passes_forward_and_backward_leave(dag):
         assert found.slack_ns[v] == found.length_ns - (int(dag.start[v]) - origin) - (max(after) - FAR)
 
 
+@given(dags())
+def test_a_symbol_is_the_sum_of_its_nodes(dag):
+    found = critical_path(dag)
+    path, took, slack = set(found.nodes.tolist()), dag.took.tolist(), found.slack_ns.tolist()
+    total_on_gpu = sum(took[v] for v in range(dag.gpu_nodes))
+    assert {s.name for s in found.symbols} == {dag.names[k] for k in dag.symbol}
+    for symbol in found.symbols:
+        own = [v for v in range(len(dag)) if dag.names[dag.symbol[v]] == symbol.name]
+        assert (symbol.times, symbol.times_on_path) == (len(own), len(path & {*own}))
+        assert symbol.total_ns == sum(took[v] for v in own) and symbol.kind == dag.kinds[dag.symbol[own[0]]]
+        assert symbol.min_slack_ns == min(slack[v] for v in own)
+        assert symbol.mean_slack_ns == pytest.approx(sum(slack[v] for v in own) / len(own))
+        assert symbol.fraction == (symbol.critical_path_ns / found.length_ns if found.length_ns else 0)
+        assert symbol.speedup_ceiling == (pytest.approx(1 / (1 - symbol.fraction)) if symbol.fraction < 1 else None)
+        if symbol.name == "call":
+            assert symbol.share is None
+        else:
+            assert symbol.share == (symbol.total_ns / total_on_gpu if total_on_gpu else 0)
+    assert sum(s.critical_path_ns for s in found.symbols) == found.length_ns - found.delay_ns - found.lead_ns
+
+
 @given(dags(), st.sampled_from(["a", "b", "a|c", "."]), st.sampled_from([1.0, 1.5, 2.0, 7.0, 1000.0]))
 def test_what_if_is_the_longest_path_with_shorter_kernels(dag, pattern, factor):
     found = critical_path(dag)

@@ -81,13 +81,25 @@ def _template(unit: TranslationUnit, callee: Cursor) -> Cursor:
 
 
 def _is_global(variable: Cursor, kinds: CursorKinds) -> bool:
-    """Whether the variable outlives the launch and may change; HIP's own variables (threadIdx) and LDS do not count."""
-    if variable is None or variable.kind != kinds.VAR_DECL or variable.type.is_const_qualified():
+    """Whether the variable outlives the launch and may change, or leads to memory that may; HIP's own variables (threadIdx) and
+    LDS do not count. Nothing may change constants while a kernel runs.
+    """
+    if variable is None or variable.kind != kinds.VAR_DECL or variable.location.is_in_system_header:
         return False
-    if variable.location.is_in_system_header or any(c.kind == kinds.CUDASHARED_ATTR for c in variable.get_children()):
+    attributes = {child.kind for child in variable.get_children()}
+    if kinds.CUDASHARED_ATTR in attributes:
         return False
+    if _is_const(variable.type) or kinds.CUDACONSTANT_ATTR in attributes:
+        return _holds_address(variable.type)
     scope = variable.semantic_parent
     return scope.kind.name in ("TRANSLATION_UNIT", "NAMESPACE") or variable.storage_class.name == "STATIC"
+
+
+def _is_const(type_: ClangType) -> bool:
+    type_ = type_.get_canonical()
+    while type_.kind.name in ("CONSTANTARRAY", "INCOMPLETEARRAY"):
+        type_ = type_.element_type
+    return type_.is_const_qualified()
 
 
 def _from_integer(cast: Cursor) -> bool:

@@ -96,8 +96,8 @@ def _is_global(variable: Cursor, kinds: CursorKinds) -> bool:
 
 
 def _is_const(type_: ClangType) -> bool:
-    type_ = type_.get_canonical()
-    while type_.kind.name in ("CONSTANTARRAY", "INCOMPLETEARRAY"):
+    """Of an array, either the array's type is const or that of its elements, by how it is declared."""
+    while type_.kind.name in ("CONSTANTARRAY", "INCOMPLETEARRAY") and not type_.is_const_qualified():
         type_ = type_.element_type
     return type_.is_const_qualified()
 

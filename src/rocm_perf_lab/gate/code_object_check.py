@@ -134,11 +134,21 @@ def _targets(baseline: CodeObject, candidate: CodeObject) -> str | None:
     return None
 
 
+_OF_THE_GRID = ("hidden_block_count", "hidden_group_size", "hidden_remainder", "hidden_grid_dims", "hidden_global_offset")
+
+
 def _other_arguments(before: KernelMetadata, after: KernelMetadata) -> str:
-    new = [a.value_kind for a in after.arguments if a.hidden and a.value_kind not in {b.value_kind for b in before.arguments}]
-    if new:
-        return f"its arguments have another layout: it reads {', '.join(new)}, which the captured launches do not carry"
-    return "its arguments have another layout"
+    known = {argument.value_kind for argument in before.arguments}
+    new = [a.value_kind for a in after.arguments if a.hidden and a.value_kind not in known]
+    if not new:
+        return "its arguments have another layout"
+    what = f"its arguments have another layout: it reads {', '.join(new)}, which the captured launches do not carry"
+    if not any(kind.startswith(_OF_THE_GRID) for kind in new):
+        return what
+    return (
+        f"{what}. The baseline reads neither blockDim nor gridDim, nor functions of cooperative_groups that do: write the sizes "
+        "as constants, or let the baseline use them as well"
+    )
 
 
 def _nothing_gained(baseline: Image, candidate: Image, symbol: str, may_be_the_same: bool) -> str | None:

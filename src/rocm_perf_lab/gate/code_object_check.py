@@ -139,7 +139,7 @@ _OF_THE_GRID = ("hidden_block_count", "hidden_group_size", "hidden_remainder", "
 
 def _other_arguments(before: KernelMetadata, after: KernelMetadata) -> str:
     known = {argument.value_kind for argument in before.arguments}
-    new = [a.value_kind for a in after.arguments if a.hidden and a.value_kind not in known]
+    new = [one.value_kind for one in after.arguments if one.hidden and one.value_kind not in known]
     if not new:
         return "its arguments have another layout"
     what = f"its arguments have another layout: it reads {', '.join(new)}, which the captured launches do not carry"

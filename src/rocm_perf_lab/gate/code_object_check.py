@@ -146,8 +146,8 @@ def _other_arguments(before: KernelMetadata, after: KernelMetadata) -> str:
     if not any(kind.startswith(_OF_THE_GRID) for kind in new):
         return what
     return (
-        f"{what}. The baseline reads neither blockDim nor gridDim, nor functions of cooperative_groups that do: write the sizes "
-        "as constants, or let the baseline use them as well"
+        f"{what}. The baseline uses neither blockDim nor gridDim, nor functions of cooperative_groups that do: write the "
+        "sizes as constants, or let the baseline use them as well"
     )
 
 

@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rocpd_database
-from rocm_perf_lab.analysis.bottleneck import CLASSES, NEAR, SIGNALS_OF, UNKNOWN, classify
+from rocm_perf_lab.analysis.bottleneck import CLASSES, NEAR, SIGNALS_OF, UNKNOWN, ClassScore, _outranks, classify
 from rocm_perf_lab.analysis.evidence import Evidence
 from rocm_perf_lab.analysis.indicators import factors, signals
-from rocm_perf_lab.analysis.score import HOLDS
+from rocm_perf_lab.analysis.score import HOLDS, Score
 from rocm_perf_lab.arch import family_of
 from rocm_perf_lab.arch.metric import Value
 from rocm_perf_lab.profile.pipeline import analyse
@@ -285,3 +285,19 @@ def test_nothing_that_is_filled_in_leaves_the_bounds(values, others):
         assert bounds[scored.name].least <= scored.score.estimate <= bounds[scored.name].most
     if part.certainty == "high":
         assert whole.name == part.name
+
+
+@given(st.lists(st.floats(0, 1), min_size=4, max_size=4), st.permutations(CLASSES))
+def test_what_ranks_first_whatever_is_missing(bounds, names):
+    """Of two that are equally strong, the first of CLASSES ranks first."""
+    low, high = (Score(None, *sorted(pair)) for pair in (bounds[:2], bounds[2:]))
+    first, second = (ClassScore(name, score, {}) for name, score in zip(names, (low, high), strict=False))
+    possible = {
+        (-strength, CLASSES.index(first.name)) < (-other, CLASSES.index(second.name))
+        for strength in (low.least, low.most)
+        for other in (high.least, high.most)
+    }
+    assert _outranks(first, second) == (possible == {True})
+    same = ClassScore(second.name, low, {})
+    if low.least == low.most:
+        assert _outranks(first, same) == (CLASSES.index(first.name) < CLASSES.index(second.name))

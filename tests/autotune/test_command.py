@@ -53,6 +53,7 @@ def test_values_are_literal_words_and_failures_are_results(rocm_perf, program, t
     assert json.loads((tmp_path / "best.json").read_text()) == {"n": 7} | found["best"]["configuration"]
     again = rocm_perf("autotune", "--simulate", "t4.json", "--strategy", "random", "--json")
     assert json.loads(again.stdout)["best"]["ms"] == found["best"]["ms"]
+    assert sum(" of at most " in line for line in done.stderr.splitlines()) == 13  # each as it comes
     reused = json.loads(rocm_perf(*TUNE, *words).stdout)
     assert reused["reused"] == 13 and (tmp_path / "ran").read_text().splitlines() == ran
 

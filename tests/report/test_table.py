@@ -11,7 +11,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from rich.console import Console
 
-from rocm_perf_lab.report.table import Table
+from rocm_perf_lab.report.table import Table, _print
 from rocm_perf_lab.text import words
 from rocm_perf_lab.text.names import Name
 
@@ -81,3 +81,10 @@ def test_a_table_is_never_narrower_than_a_number_and_never_cuts_one():
 def test_a_row_of_another_length_is_a_mistake_of_ours():
     with pytest.raises(ValueError, match="1 cells for 2 columns"):
         Table("a", "b").add_row("1")
+
+
+@pytest.mark.parametrize("show_line", [_print, lambda console, line: console.print(line)], ids=["ours", "the library's"])
+def test_a_line_is_broken_nowhere_but_where_the_table_breaks_it(show_line):
+    out, line = io.StringIO(), " ".join(["16,777,216"] * 12)
+    show_line(Console(file=out, width=40), line)
+    assert (out.getvalue() == line + "\n") == (show_line is _print)

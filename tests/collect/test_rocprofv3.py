@@ -27,6 +27,7 @@ from rocm_perf_lab.passes import ThreadTraceTarget
 
 STAND_IN = Path(__file__).with_name("rocprofv3_stand_in")
 COUNTERS = set(family_of("gfx942").counters())
+FEW = ("-n", "32768")  # elements that vcopy copies, where it does not matter how many
 
 # The only thing that is changed in the command line's process: the GPU that its kernel driver shows.
 WITH_A_GPU = """
@@ -282,7 +283,7 @@ def test_counters_that_could_not_be_locked_are_kept_and_doubted(collector, machi
     assert collected(collector.counters(STAND_IN_FAIL="counter-unlocked")) == COUNTERS
     assert len(collector.notes) == 1 and "CAP_PERFMON" in collector.notes[0]
     options = ("--json", "--runs", "1", "--no-deep-analysis")
-    done = machine.profile(*options, testbed("vcopy"), STAND_IN_FAIL="counter-unlocked")
+    done = machine.profile(*options, testbed("vcopy"), *FEW, STAND_IN_FAIL="counter-unlocked")
     assert done.returncode == 0 and done.stderr.count(collector.notes[0]) == 1, done.stderr
     profile = json.loads(done.stdout)["profile"]
     assert [found["notes"] for found in profile["passes"]] == [collector.notes] * len(counter_passes("gfx942"))
@@ -314,7 +315,7 @@ def test_no_thread_trace_is_a_reason(collector, environment, reason, calls):
 
 def test_a_profile_without_counters_and_thread_trace_succeeds(machine, testbed):
     """Everything but the base pass fails: permission for the counters, no decoder for the thread trace."""
-    arguments = ("--json", "--runs", "1", testbed("vcopy"))
+    arguments = ("--json", "--runs", "1", testbed("vcopy"), *FEW)
     done = machine.profile(*arguments, STAND_IN_FAIL="counter-permission", ROCPROF_ATT_LIBRARY_PATH="/nowhere")
     assert done.returncode == 0, done.stderr
     result = json.loads(done.stdout)
@@ -327,7 +328,7 @@ def test_a_profile_without_counters_and_thread_trace_succeeds(machine, testbed):
 
 def test_a_gpu_clock_that_cannot_be_read_leaves_times_unknown(machine, testbed):
     options = ("--json", "--runs", "1", "--no-roofline", "--no-deep-analysis")
-    done = machine.profile(*options, testbed("vcopy"), STAND_IN_FAIL="base-no-clock")
+    done = machine.profile(*options, testbed("vcopy"), *FEW, STAND_IN_FAIL="base-no-clock")
     assert done.returncode == 0, done.stderr
     profile = json.loads(done.stdout)["profile"]
     assert profile["runtime_ms"] is None and "start" in profile["reasons"]["runtime_ms"]
@@ -345,7 +346,7 @@ def test_a_gpu_clock_that_cannot_be_read_leaves_times_unknown(machine, testbed):
     ],
 )
 def test_without_a_base_pass_there_is_no_profile(machine, testbed, failure, status, words):
-    done = machine.profile("--runs", "1", testbed("vcopy"), STAND_IN_FAIL=failure)
+    done = machine.profile("--runs", "1", testbed("vcopy"), *FEW, STAND_IN_FAIL=failure)
     assert done.returncode == status and words in done.stderr.splitlines()[-1], done.stderr
     assert "Traceback" not in done.stderr and list(machine.work.iterdir()) == []
 
@@ -354,7 +355,7 @@ def test_without_a_base_pass_there_is_no_profile(machine, testbed, failure, stat
 def test_a_program_that_aborts_ends_the_profile(machine, testbed, version):
     """Also with a rocprofv3 that hangs then."""
     began = time.monotonic()
-    script = f"{testbed('vcopy')}; kill -ABRT $$"
+    script = f"{testbed('vcopy')} -n 32768; kill -ABRT $$"
     done = machine.profile("--runs", "1", "sh", "-c", script, STAND_IN_VERSION=version)
     assert done.returncode == 32 and "sh was killed by SIGABRT (signal 6)" in done.stderr.splitlines()[-1], done.stderr
     assert time.monotonic() - began < 60 and list(machine.work.iterdir()) == []
@@ -362,13 +363,13 @@ def test_a_program_that_aborts_ends_the_profile(machine, testbed, version):
 
 def test_a_current_folder_that_cannot_be_written_does_not_matter(machine, testbed):
     destination = machine.work / "vcopy.rocm-perf"
-    done = machine.profile("--runs", "1", "--no-deep-analysis", "-o", destination, testbed("vcopy"), cwd="/proc")
+    done = machine.profile("--runs", "1", "--no-deep-analysis", "-o", destination, testbed("vcopy"), *FEW, cwd="/proc")
     assert done.returncode == 0 and (destination / "profile.json").exists(), done.stderr
 
 
 @pytest.mark.parametrize("name", ["%pid% {pid}.run", "$ENV{HOME}.run", "a b%.run"])
 def test_what_rocprofv3_would_replace_in_paths_stays_as_it_is(machine, testbed, name):
-    done = machine.profile("--runs", "1", "-o", name, testbed("vcopy"))
+    done = machine.profile("--runs", "1", "-o", name, testbed("vcopy"), *FEW)
     assert done.returncode == 0, done.stderr
     assert [path.name for path in machine.work.iterdir()] == [name]
     found = json.loads((machine.work / name / "profile.json").read_text())["passes"]
@@ -377,7 +378,7 @@ def test_what_rocprofv3_would_replace_in_paths_stays_as_it_is(machine, testbed, 
 
 def test_a_path_that_rocprofv3_would_change_whatever_one_does_is_said_so(machine, testbed):
     (machine.work / "%pid%").mkdir()
-    done = machine.profile("--runs", "1", "-o", "%h", testbed("vcopy"), TMPDIR=str(machine.work / "%pid%"))
+    done = machine.profile("--runs", "1", "-o", "%h", testbed("vcopy"), *FEW, TMPDIR=str(machine.work / "%pid%"))
     assert done.returncode == 72 and "TMPDIR=/path" in done.stderr.splitlines()[-1], done.stderr
 
 
@@ -392,7 +393,7 @@ def test_the_programs_own_failure_in_one_pass_is_told_as_its_own(machine, testbe
     """It complains in words that rocprofv3 uses, too, and of nothing that concerns the other passes."""
     (machine.work / "app.sh").write_text(
         f"""#!/bin/sh
-        {testbed("vcopy")} || exit
+        {testbed("vcopy")} -n 32768 || exit
         [ "$ROCPROF_COUNTER_COLLECTION" = 1 ] && mkdir once 2>/dev/null || exit 0
         echo 'cannot open cache file: Permission denied' >&2
         exit 5
@@ -407,7 +408,7 @@ def test_the_programs_own_failure_in_one_pass_is_told_as_its_own(machine, testbe
 
 
 def test_what_the_program_says_is_not_the_reason_of_a_failed_pass(machine, testbed):
-    script = f'{testbed("vcopy")}; [ -z "$ROCPROF_COUNTER_COLLECTION" ] || {{ echo "Permission denied" >&2; exit 5; }}'
+    script = f'{testbed("vcopy")} -n 32768; [ -z "$ROCPROF_COUNTER_COLLECTION" ] || {{ echo "Permission denied" >&2; exit 5; }}'
     done = machine.profile("--json", "--runs", "1", "--no-deep-analysis", "sh", "-c", script)
     assert done.returncode == 0, done.stderr
     reasons = {why for section in json.loads(done.stdout)["profile"]["passes"] for why in section["missing"].values()}
@@ -452,7 +453,7 @@ def test_the_programs_exit_status_is_told_and_that_it_may_be_rocprofs(machine):
 
 
 def test_of_several_processes_the_first_with_kernels_is_analysed(machine, testbed):
-    script = f"{testbed('vcopy')}; {testbed('softmax_testbed')}"
+    script = f"{testbed('vcopy')} -n 32768; {testbed('softmax_testbed')}"
     done = machine.profile("--json", "--runs", "1", "--no-roofline", "--no-deep-analysis", "sh", "-c", script)
     assert done.returncode == 0, done.stderr
     assert "vcopy" in json.loads(done.stdout)["profile"]["run"]["command"]

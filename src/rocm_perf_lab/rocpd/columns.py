@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rocm_perf_lab.process.cores import available_cores
+from rocm_perf_lab.rocpd.file_uri import file_uri
 
 if TYPE_CHECKING:
     import pyarrow
@@ -141,4 +142,4 @@ def _arrow_integers(values: pyarrow.Array, name: str) -> Integers:
 def _uri(connection: sqlite3.Connection) -> str:
     """The URI of the file behind a connection, for opening another connection that takes no locks."""
     (path,) = (row[2] for row in connection.execute("PRAGMA database_list") if row[1] == "main")
-    return f"{Path(path).as_uri()}?mode=ro&immutable=1"
+    return file_uri(Path(path), "mode=ro&immutable=1")

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from rocm_perf_lab.errors import TraceError
 from rocm_perf_lab.rocpd import validate
+from rocm_perf_lab.rocpd.file_uri import file_uri
 
 SCHEMA_VERSION = "3"
 _SQLITE_MAGIC = b"SQLite format 3\0"
@@ -40,7 +41,7 @@ def connect(path: Path, suffix: str | None = None) -> Iterator[Connection]:
         readable = _copy_with_journal(path, Path(scratch)) if _sidecars(path) else path
         # immutable: SQLite takes no locks and looks for no journal, so a read-only directory works as well.
         mode = "mode=ro&immutable=1" if readable is path else "mode=rw"
-        connection = sqlite3.connect(f"{readable.resolve().as_uri()}?{mode}", uri=True, factory=Connection)
+        connection = sqlite3.connect(file_uri(readable.resolve(), mode), uri=True, factory=Connection)
         connection.suffix = suffix
         # rocprofv3 writes UTF-8; text in other encodings should not keep the rest from being read.
         connection.text_factory = lambda text: text.decode("utf-8", "replace")

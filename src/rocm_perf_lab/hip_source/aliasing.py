@@ -99,7 +99,7 @@ def _is_const(type_: ClangType) -> bool:
     """Of an array, either the array's type is const or that of its elements, by how it is declared."""
     while type_.kind.name in ("CONSTANTARRAY", "INCOMPLETEARRAY") and not type_.is_const_qualified():
         type_ = type_.element_type
-    return type_.is_const_qualified()
+    return bool(type_.is_const_qualified())
 
 
 def _from_integer(cast: Cursor) -> bool:

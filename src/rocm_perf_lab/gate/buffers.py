@@ -22,6 +22,8 @@ from rocm_perf_lab.hip_source.layout import Layout, Leaf, Types
 from rocm_perf_lab.isolate import Capture
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from rocm_perf_lab.gate.numbers import Bytes, Numbers
 
 _MOST_DEEP = 3  # length of a chain of pointers
@@ -29,6 +31,9 @@ _MOST_POINTERS = 64  # pointers followed from one buffer
 _MOST_BUFFERS = 512
 _MOST_NUMBERS = 32  # numbers passed by value; each adds cases of its own
 _POINTER = np.dtype("<u8")
+_ADDRESS_SIZED = ("int64", "uint64")
+_WORDS = Layout("unsigned int", 4, (Leaf("", 0, "uint32"),))
+"""What lies behind a number that is an address: any bits but a pointer's can be changed, whatever their type is."""
 
 
 @dataclass(frozen=True)
@@ -112,7 +117,7 @@ class _Pointer:
     name: str
     parameter: str
     address: int
-    pointee: str
+    pointee: str | None  # None for a number that is an address
     depth: int
 
 
@@ -140,6 +145,7 @@ def arguments_of(capture: Capture, kernel: SourceKernel, types: Types, metadata:
             one = Buffer(parameter.name, parameter.name, kernarg + argument.offset, layout, 1)
             pointers += _pointers_by_value(one, raw)
             found.numbers += _numbers(one, raw)
+            pointers += _addresses(capture, one, raw, 0)
             found.unknown += _unchanged(one, raw)
     if beyond := found.numbers[_MOST_NUMBERS:]:
         why = f"it and what follows are beyond the first {_MOST_NUMBERS} numbers passed by value"
@@ -148,7 +154,7 @@ def arguments_of(capture: Capture, kernel: SourceKernel, types: Types, metadata:
     for one in _variables(capture, types):
         found.buffers.append(one)
         found.unknown += [Unknown(one.name + path, one.layout.spelling, why) for path, why in one.layout.unknown]
-        pointers += _pointers_in(capture, one, 0, found)
+        pointers += _leading_on(capture, one, 0, found)
     found.unknown += _of_unknown_type(capture, types)
     _follow(capture, types, pointers, found)
     found.buffers = _with_what_is_before(capture, _apart(found.buffers))
@@ -194,6 +200,30 @@ def _pointers_by_value(one: Buffer, raw: Bytes) -> Iterator[_Pointer]:
             yield _Pointer(one.name + filled(leaf.path, index), one.parameter, address, leaf.pointee, 0)
 
 
+def _addresses(capture: Capture, one: Buffer, content: Bytes, depth: int) -> list[_Pointer]:
+    """Integers that are addresses of captured memory, as of a program in a language without pointers."""
+    found: dict[int, _Pointer] = {}
+    for leaf in one.layout.leaves:
+        if leaf.scalar in _ADDRESS_SIZED:
+            values = one.view(content, leaf)
+            for index in map(tuple, np.argwhere(_is_captured(capture, values))[:_MOST_POINTERS]):
+                address = int(values[index])
+                found.setdefault(address, _Pointer(f"*{one.element(leaf, index)}", one.parameter, address, None, depth))
+    return list(found.values())[:_MOST_POINTERS]
+
+
+def _is_captured(capture: Capture, values: Numbers) -> NDArray[np.bool_]:
+    """For each number whether it is an address in an allocation of data."""
+    extents = sorted(extent for region in capture.regions if region.kind != "code" for extent in region.allocations)
+    if not extents:
+        return np.zeros(values.shape, bool)
+    starts, sizes = np.array(extents, np.uint64).T
+    numbers = values.astype(np.uint64)
+    at = np.maximum(np.searchsorted(starts, numbers, side="right"), 1) - 1
+    inside: NDArray[np.bool_] = (numbers >= starts[at]) & (numbers - starts[at] < sizes[at])
+    return inside
+
+
 def _numbers(one: Buffer, raw: Bytes) -> Iterator[NumberArgument]:
     for leaf in one.layout.leaves:
         if leaf.scalar is None:
@@ -216,7 +246,7 @@ def _follow(capture: Capture, types: Types, pointers: deque[_Pointer], found: Ar
             continue
         buffer = _buffer(capture, types, pointer)
         if isinstance(buffer, Buffer) and len(seen) == _MOST_BUFFERS:
-            buffer = Unknown(pointer.name, f"{pointer.pointee}*", f"it is beyond the first {_MOST_BUFFERS} pointers")
+            buffer = Unknown(pointer.name, f"{buffer.layout.spelling}*", f"it is beyond the first {_MOST_BUFFERS} pointers")
         if isinstance(buffer, Unknown):
             found.unknown.append(buffer)
             continue
@@ -225,15 +255,15 @@ def _follow(capture: Capture, types: Types, pointers: deque[_Pointer], found: Ar
         seen[buffer.address] = buffer
         found.buffers.append(buffer)
         found.unknown += [Unknown(buffer.name + path, buffer.layout.spelling, why) for path, why in buffer.layout.unknown]
-        pointers += _pointers_in(capture, buffer, pointer.depth, found)
+        pointers += _leading_on(capture, buffer, pointer.depth, found)
 
 
 def _buffer(capture: Capture, types: Types, pointer: _Pointer) -> Buffer | Unknown:
-    layout = types.behind[pointer.pointee]
+    layout = _WORDS if pointer.pointee is None else types.behind[pointer.pointee]
     size = _bytes_behind(capture, pointer.address)
 
     def unknown(why: str) -> Unknown:
-        return Unknown(pointer.name, f"{pointer.pointee}*", why, pointer.address, size)
+        return Unknown(pointer.name, f"{layout.spelling}*", why, pointer.address, size)
 
     if not layout.leaves or not layout.size:
         return unknown(next((why for _, why in layout.unknown), "it holds no numbers"))
@@ -251,6 +281,15 @@ def _holds_pointers(layout: Layout) -> bool:
 def _is_element_of(one: Buffer, other: Buffer) -> bool:
     offset = one.address - other.address
     return one.layout == other.layout and 0 <= offset < other.size and offset % one.layout.size == 0
+
+
+def _leading_on(capture: Capture, buffer: Buffer, depth: int, found: Arguments) -> list[_Pointer]:
+    """The buffer's pointers, and its integers that are addresses, to captured memory."""
+    pointers = _pointers_in(capture, buffer, depth, found)
+    if depth < _MOST_DEEP and any(leaf.scalar in _ADDRESS_SIZED for leaf in buffer.layout.leaves):
+        content = np.frombuffer(capture.memory(buffer.address, buffer.size), np.uint8)
+        pointers += _addresses(capture, buffer, content, depth + 1)
+    return pointers
 
 
 def _pointers_in(capture: Capture, buffer: Buffer, depth: int, found: Arguments) -> list[_Pointer]:

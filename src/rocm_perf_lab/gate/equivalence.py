@@ -107,6 +107,7 @@ class Equivalence:
             left.append({one.name: str(one) for one in known.reference.unproven(found)})
         # An input is unproven only if no dispatch proves it.
         unproven = [words for name, words in left[0].items() if all(name in other for other in left)]
+        unproven += [f"what it asks of {service}, which nobody answers in a replay" for service in self._services()]
         evidence.unproven = unproven
         return passed(STEP, self._in_words(evidence.captures, unproven), evidence)
 
@@ -173,11 +174,14 @@ class Equivalence:
             complaint = "the baseline itself does not give the same bytes twice: allow a tolerance with --ulps"
         return _Known(reference, OtherRuns(reference, self._options), complaint)
 
+    def _services(self) -> list[str]:
+        return [_SERVICES[one.value_kind] for one in self._metadata.arguments if one.value_kind in _SERVICES]
+
     def _require_no_answers(self, capture: Capture) -> None:
         """Raises ReplayFailedError if the kernel asks the host for something, which nobody answers in a replay. The compiler's
         metadata shows only that it may ask: an assertion that holds does not.
         """
-        services = [_SERVICES[one.value_kind] for one in self._metadata.arguments if one.value_kind in _SERVICES]
+        services = self._services()
         if not services:
             return
         with tempfile.TemporaryDirectory(dir=self._scratch.name) as folder:

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import tempfile
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -25,6 +25,7 @@ from rocm_perf_lab.gate.unproven import TriedCase
 from rocm_perf_lab.replay import Case, CaseOutcome
 
 _USUAL_ORDER = "the usual order"
+_MORE = 1.02  # by which the candidate's instructions may vary more than the baseline's, if those vary
 _OTHER_VALUES, _HELD_BEFORE = "other values in registers and LDS", "what registers and LDS held before"
 
 
@@ -62,7 +63,21 @@ class OtherRuns:
                         succeeded(self._baseline[name])
         results = self._outcomes(candidate, self._options.ulps)
         complaints = (self._judge_run(name, results[name], found) for name in self._runs)
-        return next((complaint for complaint in complaints if complaint), None)
+        return next((complaint for complaint in complaints if complaint), None) or self._waits(results)
+
+    def _waits(self, results: Mapping[str, CaseOutcome]) -> Complaint | None:
+        """A kernel whose waves wait in loops for each other executes more or less as the order is, and the time model times
+        each wave by what it executed in the usual order.
+        """
+        for like in {id(run.like): run.like for run in self._runs.values()}.values():
+            names = [name for name, run in self._runs.items() if run.like is like and not self._baseline[name].failure]
+            before, after = (_executed([of[name] for name in names]) for of in (self._baseline, results))
+            if before and after and _spread(after) > (_spread(before) * _MORE if _spread(before) > 1 else 1):
+                return Complaint(
+                    f"how much it executes depends on the order of its waves ({_range(after)} instructions, the baseline "
+                    f"{_range(before)}): they wait for each other in loops, or try again, and the time of that is not modelled"
+                )
+        return None
 
     def _chosen(self) -> Iterator[tuple[str, _Run]]:
         """The other runs. A kernel must not be able to hide a race by recognising the order, or by racing only on
@@ -133,6 +148,19 @@ class OtherRuns:
 
 def _observed(like: TriedCase, options: tuple[str, ...]) -> _Run:
     return _Run(like, replace(like.case, device_options=options, compare=False, findings=True))
+
+
+def _executed(outcomes: Sequence[CaseOutcome]) -> list[float]:
+    """Instructions of each run that counted any."""
+    return [one.counted.instructions for one in outcomes if one.counted and one.counted.instructions]
+
+
+def _spread(numbers: Sequence[float]) -> float:
+    return max(numbers) / min(numbers)
+
+
+def _range(numbers: Sequence[float]) -> str:
+    return f"{min(numbers):,.0f} to {max(numbers):,.0f}"
 
 
 def _same(expected: CaseOutcome, found: CaseOutcome, buffers: Sequence[Buffer], ulps: int) -> bool:

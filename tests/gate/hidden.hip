@@ -94,6 +94,12 @@ template <typename T> __global__ void accumulated(const float* in, float* out) {
 template <typename T> __global__ void at_the_end(const float* in, float* out) { T one{out + thread(), in[thread()]}; }
 __global__ void pointed_to(const float* in, float* out) { out[thread()] = in[thread()] * *the_scale; }
 
+// Addresses that are numbers, as of a program in a language without pointers.
+__global__ void addressed(unsigned long from, float* out) { out[thread()] = ((const float*)from)[thread() & 15]; }
+__global__ void from_numbers(const unsigned long* table, float* out) {
+  out[thread()] = ((const float*)table[thread() & 3])[thread() & 15];
+}
+
 static unsigned seed = 1;
 static unsigned next() { return (seed = seed * 1664525 + 1013904223) >> 9; }
 
@@ -128,6 +134,11 @@ int main() {
   accumulated<Sum><<<2, 64>>>(made<float>(n, number), out);
   at_the_end<Stored><<<2, 64>>>(made<float>(n, number), out);
   pointed_to<<<2, 64>>>(made<float>(n, number), out);
+  float* const twos = made<float>(16, [](int) { return 2.0f; });
+  static unsigned long address;
+  address = (unsigned long)twos;
+  addressed<<<2, 64>>>(address, out);
+  from_numbers<<<2, 64>>>(made<unsigned long>(4, [](int) { return address; }), out);
   float result = 0;
   if (hipMemcpy(&result, out, 4, 2)) printf("the copy failed\n");
   printf("%g\n", result);

@@ -229,6 +229,17 @@ def test_a_kernel_may_end_by_calling_what_does_not_return_as_it_did():
     assert seen.outcome is StepOutcome.PASSED, seen.reason
 
 
+@pytest.mark.usefixtures("hipcc")
+@pytest.mark.parametrize("order, does", [("RELEASE", "makes its stores visible"), ("ACQUIRE", "looks for what the host")])
+def test_a_fence_for_the_host_stays(order, does):
+    """The host may look while the kernel runs, and no replay has one that does."""
+    before = replaced(BODY, f'p[7] = p[n]; __builtin_amdgcn_fence(__ATOMIC_{order}, ""); p[1] = p[n + 1];')
+    kept, lost = before.replace("p[7] =", "p[8] ="), before.replace(', "");', ', "agent");')
+    assert checked(kept, baseline=before).outcome is StepOutcome.PASSED
+    seen = checked(lost, baseline=before)
+    assert seen.outcome is StepOutcome.REJECTED and f"it no longer {does}" in seen.reason
+
+
 def test_what_a_table_of_addresses_leads_to_is_looked_at():
     def function(name: str, code: bytes, *references: str) -> Piece:
         return Piece(name, "STT_FUNC", len(code), code, tuple((0, f"10 {name}+0") for name in references), False)

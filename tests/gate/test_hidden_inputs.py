@@ -39,9 +39,28 @@ WRONG = {
     "accumulated, with another's offset": (("T sum;\n", "T sum; sum.value = 0.5f;\n"), "out["),
     "pointed_to": (("in[thread()] * *the_scale", "in[thread()] * 2.0f"), "out["),
     "at_the_end": (("T one{out + thread(), in[thread()]};", "out[thread()] = in[thread()] * 4.0f;"), "out["),
+    "addressed": (("((const float*)from)[thread() & 15]", "2.0f"), "out["),
+    "from_numbers": (("((const float*)table[thread() & 3])[thread() & 15]", "2.0f"), "on integers "),
+    "handed_on, in turns": (
+        (
+            "  out[t] = tile[t] + (t < 64 ? 0.0f : tile[t - 64]);",
+            """  __attribute__((shared)) static int turn;
+  if (t == 0) __hip_atomic_store(&turn, 0, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_WORKGROUP);
+  __builtin_amdgcn_fence(__ATOMIC_RELEASE, "workgroup");
+  __builtin_amdgcn_s_barrier();
+  int none = 0;
+  asm volatile("" : "+v"(none));
+  while (__hip_atomic_fetch_add(&turn, none, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_WORKGROUP) != t / 64) {}
+  out[t] = tile[t] + (t < 64 ? 0.0f : tile[t - 64]);
+  if (t % 64 == 0) __hip_atomic_fetch_add(&turn, 1, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_WORKGROUP);""",
+        ),
+        "how much it executes depends on the order of its waves",
+    ),
     "handed_on": (("  __builtin_amdgcn_s_barrier();", "  if (in[0] == 1.0f) __builtin_amdgcn_s_barrier();"), "it races"),
 }
 HONEST = {
+    "addressed": ("((const float*)from)[thread() & 15]", "((const float*)(from + thread() % 16 * 4))[0]"),
+    "from_numbers": ("table[thread() & 3])[thread() & 15]", "table[thread() % 4])[thread() % 16]"),
     "copied": copied("in[thread()] == 1.0f ? 1.0f : x"),
     "polynomial": ("polynomial_of(in[thread()])", "(polynomial_of)(in[thread()] + 0.0f)"),
     "looked_up": ("out[thread()] = table[index[thread()]]", "float* const mine = table; out[thread()] = mine[index[thread()]]"),

@@ -10,7 +10,7 @@ from rocm_perf_lab.code_object.pieces import pieces_of
 from rocm_perf_lab.errors import SourceError
 from rocm_perf_lab.gate.image_layout import laid_out_otherwise, other_kernels, runs_on
 from rocm_perf_lab.gate.machine_code import compare_device
-from rocm_perf_lab.gate.observing import TRAP, new_observations, reached
+from rocm_perf_lab.gate.observing import TRAP, lost_fence, new_observations, reached
 from rocm_perf_lab.gate.verdict import StepVerdict, passed, rejected
 from rocm_perf_lab.gate.verdict_document import CODE_OBJECT, CodeObjectEvidence
 from rocm_perf_lab.hip_source import SourceKernel
@@ -67,6 +67,7 @@ def check_code_object(
             or _nothing_gained(baseline, candidate, symbol, may_be_the_same)
             or _other_metadata(baseline.code, candidate.code, kernel, symbol)
             or _observes(baseline, candidate, symbol)
+            or _lost_fence(baseline, candidate, symbol)
             or _laid_out(baseline, candidate, kernel, symbol)
         )
         same = compare_device(baseline.device, candidate.device, instances(baseline.code, kernel, symbol))
@@ -167,6 +168,10 @@ def _other_metadata(baseline: CodeObject, candidate: CodeObject, kernel: SourceK
     one, other = ({name: replace(k, code=b"") for name, k in code.kernels.items()} for code in (baseline, candidate))
     changed = [name for name in one if name not in own and one[name] != other[name]]
     return f"the kernel {demangled(changed[0])} has other metadata: it is not part of {kernel.name}" if changed else None
+
+
+def _lost_fence(baseline: Image, candidate: Image, symbol: str) -> str | None:
+    return lost_fence(pieces_of(baseline.device), pieces_of(candidate.device), symbol, candidate.code.target)
 
 
 def _observes(baseline: Image, candidate: Image, symbol: str) -> str | None:

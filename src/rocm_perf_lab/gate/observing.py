@@ -35,6 +35,11 @@ _MNEMONICS = (
     ),
     (re.compile(r"$"), "bytes that are not an instruction"),
 )
+# Fences of system scope (AMDGPUUsage.rst, "Memory Model GFX90A" and "GFX942"). Between work-items, the race check sees fences.
+_FOR_THE_HOST = {
+    re.compile(r"buffer_wbl2(?: sc0 sc1)?$"): "makes its stores visible to the host and other devices",
+    re.compile(r"buffer_(invl2$|inv sc0 sc1)"): "looks for what the host and other devices have stored",
+}
 
 
 def new_observations(before: Mapping[str, Piece], after: Mapping[str, Piece], kernel: str, target: str) -> dict[str, str]:
@@ -47,6 +52,22 @@ def new_observations(before: Mapping[str, Piece], after: Mapping[str, Piece], ke
     # New functions are checked even if no symbol refers to them: a numeric address may.
     added = [piece for name, piece in after.items() if piece.is_function and name not in before]
     return {what: how for what, how in _observed(after, kernel, target, added) if what not in known}
+
+
+def lost_fence(before: Mapping[str, Piece], after: Mapping[str, Piece], kernel: str, target: str) -> str | None:
+    """A fence for the host that the baseline has and the candidate does not; None if there is none. The host may read
+    or write while the kernel runs, which no replay does.
+    """
+    one, other = (_instructions(pieces, kernel, target) for pieces in (before, after))
+    for pattern, does in _FOR_THE_HOST.items():
+        fence = next(filter(pattern.match, one), None)
+        if fence and not any(map(pattern.match, other)):
+            return f"it no longer {does}, as the baseline does by `{fence}`"
+    return None
+
+
+def _instructions(pieces: Mapping[str, Piece], kernel: str, target: str) -> list[str]:
+    return [text for piece in reached(pieces, kernel) for text in instructions(piece.content or b"", target)]
 
 
 def reached(pieces: Mapping[str, Piece], kernel: str) -> list[Piece]:

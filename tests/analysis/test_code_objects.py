@@ -9,7 +9,9 @@ import subprocess
 import pytest
 
 from fuzz import thread_traces
+from rocm_perf_lab.analysis import code_objects
 from rocm_perf_lab.code_object import code_objects_in
+from rocm_perf_lab.rocpd.reader import read_trace
 
 SOURCE = r"""
 #include <hip/hip_runtime.h>
@@ -94,6 +96,15 @@ def test_packed_instructions_are_two_operations_and_plain_ones_one(kernels):
 def test_what_holds_a_kernel_back_is_named(kernels, kernel, factor):
     names = {name: [found["name"] for found in kernels[name]["bottleneck"]["factors"]] for name in kernels if name}
     assert factor in names[kernel] and factor not in names["hsa_plain"]
+
+
+def test_a_program_that_is_too_large_is_not_read(built, kernels, monkeypatch):
+    monkeypatch.chdir(built[0])
+    trace = read_trace(built[0] / "run/.rocpd_profile/base_results.db")
+    (size,) = {(built[0] / "k").stat().st_size}
+    for most, images in ((size, 1), (size - 1, 0)):
+        monkeypatch.setattr(code_objects, "_MOST_BYTES", most)
+        assert len(code_objects.CodeObjects(trace)._of_program()) == images
 
 
 def test_a_program_that_was_built_again_since_is_not_asked(built, kernels, rocm_perf_in):

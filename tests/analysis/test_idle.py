@@ -44,6 +44,13 @@ def test_a_copy_was_late(tmp_path):
     assert causes(found) == {"copy": 90, "latency": 10} and found.longest[0].cause == "copy"
 
 
+def test_only_how_long_it_lasted_counts_and_not_when(tmp_path):
+    calls = [Call("hipLaunchKernel", 0, 1), Call("hipMemcpyAsync", 2, 3), Call("hipLaunchKernel", 4, 5)]
+    work = [Dispatch("a", 1, 10, call=0), Dispatch("b", 200, 250, call=2), Copy(10, 190, call=1)]
+    (found,) = idle_of(tmp_path / "t.db", work, calls=calls)
+    assert causes(found) == {"copy": 180, "latency": 10}
+
+
 def test_the_host_waited_for_a_copy_first(tmp_path):
     """The second launch came when a copy that blocks was done: 60 of the copy, 30 of the host, 10 to start."""
     calls = [Call("hipLaunchKernel", 0, 5), Call("hipMemcpy", 90, 165), Call("hipLaunchKernel", 190, 195)]

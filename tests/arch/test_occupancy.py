@@ -12,6 +12,12 @@ from rocm_perf_lab.arch.occupancy import KernelResources, occupancy
 CDNA = cdna3.FAMILY.occupancy_rules
 
 
+def test_waves_are_as_wide_as_the_compiler_makes_them_unless_told_otherwise():
+    """LLVM's AMDGPUUsage, "Target Features": wavefrontsize64 is the default of gfx9, wavefrontsize32 of gfx10."""
+    widths = [family.FAMILY.occupancy_rules.wave_size for family in (cdna2, cdna3, rdna2)]
+    assert widths == [64, 64, 32] and rdna2.FAMILY.occupancy_rules == rdna2.rules(wave_size=32, wgp_mode=True)
+
+
 def on_cdna(vgprs=8, accum=0, sgprs=16, lds=0, threads=256):
     return occupancy(CDNA, KernelResources(vgprs, accum, sgprs, lds, threads))
 

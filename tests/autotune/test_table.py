@@ -13,7 +13,7 @@ TIMES = [5.0, 7.0, None, 4.0, 6.0, 3.5, 12.0, 11.0, 10.0, 9.0, 8.0, 13.0, 2.0]
 
 def evaluated() -> list[Evaluated]:
     outcomes = [
-        EvaluationOutcome("failed", "exit status 5") if ms is None else EvaluationOutcome(OK, runs=[ms], measure="wall")
+        EvaluationOutcome("timeout", "exit status 5") if ms is None else EvaluationOutcome(OK, runs=[ms], measure="wall")
         for ms in TIMES
     ]
     return [Evaluated({"a": number}, outcome, reused=number < 2) for number, outcome in enumerate(outcomes)]
@@ -23,7 +23,7 @@ def test_the_ten_best_follow_the_summary():
     lines = table(TuningResult("random", 7, 20, "gfx942", 40, evaluated(), {}, {}, {"a": 0}))
     assert lines[:4] == [
         "13 of 40 configurations evaluated on gfx942: 2 reused, 1 failed, 0 unstable; random, seed 7",
-        "  1 failed",
+        "  1 timeout",
         "best: 2 ms (measured, wall time): a=12",
         "  2.50x faster than the defaults",
     ]

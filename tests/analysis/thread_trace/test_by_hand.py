@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import json
 from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from fuzz import thread_traces
-from rocm_perf_lab.analysis.thread_trace import findings
+from rocm_perf_lab.analysis.thread_trace import findings, read_all
 from rocm_perf_lab.analysis.thread_trace.parse import Unreadable, code_json, wave_json
 from rocm_perf_lab.analysis.thread_trace.tables import ThreadTrace, TracedCode, Wave
+from rocm_perf_lab.report.thread_trace import thread_trace_section
 
 # text, source line, hits, latency, stall, idle: sums over the two waves below
 CODE = [
@@ -110,3 +112,16 @@ def test_numbers_of_which_sums_could_overflow_are_refused(tmp_path, name, number
     read = code_json if name == "code" else wave_json
     with nullcontext() if is_read else pytest.raises(Unreadable):
         read(path)
+
+
+def test_the_clock_is_what_its_readings_say(tmp_path):
+    (trace,) = read_all(thread_traces.write(tmp_path / "att"))
+    assert trace.clock_mhz == 21000 / 1000 * 100
+
+
+def test_the_report_has_numbers_or_reasons():
+    whole = thread_trace_section(findings(traced()))
+    assert (whole.waves, whole.instructions, whole.clock_mhz, whole.latency_is) == (2, 18, 2100.0, "stall + issue")
+    assert whole.reasons == {"lds_latency_cycles": "no wave waited for a single such access", "occupancy": "none"}
+    lost = thread_trace_section(findings(replace(traced(), waves=None, missing={"waves": "lost", "events": "none"})))
+    assert lost.waves is None and lost.reasons["waves"] == "lost" and lost.instructions == 18

@@ -1,0 +1,65 @@
+"""Which of the other inputs are timed, and which run under the race check."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
+
+from rocm_perf_lab.gate.chosen_cases import raced_cases, timed_inputs
+from rocm_perf_lab.gate.perturbation import NEARBY, Perturbation
+from rocm_perf_lab.gate.unproven import TriedCase
+from rocm_perf_lab.replay import Case, CaseOutcome
+
+
+def tried(name: str, ms: float | None, *fields: str, **changed) -> TriedCase:
+    """fields: the parameters whose content changes."""
+    places = tuple(SimpleNamespace(group=group) for group in fields)
+    one = None if name == "captured" else Perturbation(name, ((0, name.encode()),), fields=places, **changed)
+    return TriedCase(name, Case(), one, CaseOutcome(Path(), ms, None))
+
+
+CAPTURED = tried("captured", 4.0)
+
+
+def test_a_race_is_looked_for_where_the_kernel_is_at_work():
+    """The times stand for how much there is to do, compared with the captured inputs and not with the first other ones."""
+    cases = [
+        CAPTURED,
+        tried("shuffled", 0.1, "in"),
+        tried(NEARBY, 4.0, "in"),
+        tried("n = 1", 0.99, numbers=("n",)),
+        tried("n = 2", 1.0, numbers=("n",)),
+        tried("m = 0", 0.2, numbers=("m",)),
+        tried("m = 999", 9.0, numbers=("m",), beyond=True),
+        tried("n = 3, m = 3", 4.0, numbers=("n", "m")),
+    ]
+    for seed in range(8):
+        names = [one.name for one in raced_cases(cases, seed)]
+        assert names[:2] == ["shuffled", NEARBY] and sorted(names[2:]) == ["m = 0", "n = 2"]
+
+
+def test_at_most_eight_numbers_are_raced_and_which_depends_on_the_seed():
+    cases = [CAPTURED, *(tried(f"n{number} = 1", 4.0, numbers=(f"n{number}",)) for number in range(12))]
+    drawn = [frozenset(one.name for one in raced_cases(cases, seed)) for seed in range(9)]
+    assert {len(names) for names in drawn} == {8} and len(set(drawn)) > 1
+
+
+def test_time_is_taken_where_every_input_differs_once():
+    cases = [
+        CAPTURED,
+        tried("zeros", 4.0, "in"),
+        tried("observed range", 4.0, "in", "weight"),
+        tried(f"{NEARBY} of in", 1.9, "in"),  # less than half of the work
+        tried(f"{NEARBY} of weight", 2.0, "weight"),
+        tried(f"{NEARBY} of weight again", 4.0, "weight"),
+        tried(f"{NEARBY} of n", 4.0, numbers=("n",)),
+    ]
+    chosen = timed_inputs(cases)
+    assert [one.name for one in chosen] == ["observed range", f"{NEARBY} of weight", f"{NEARBY} of n"]
+    assert chosen[0].overlays == ((0, b"observed range"),)
+    assert [one.name for one in timed_inputs([CAPTURED, tried("n = 1", 4.0, numbers=("n",))])] == []
+
+
+def test_at_most_four_inputs_are_timed():
+    cases = [CAPTURED, *(tried(f"{NEARBY} of {name}", 4.0, name) for name in "abcdef")]
+    assert [one.name[-1] for one in timed_inputs(cases)] == ["a", "b", "c", "d"]

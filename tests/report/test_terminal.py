@@ -140,3 +140,20 @@ def test_how_sure_the_verdict_is_in_one_word(modelled):
     text = flat(report(modelled))
     assert "Certain: no missing number could change it. Scores, of which 0.50 or more applies: latency-bound" in text
     assert "confidence" not in text
+
+
+def test_each_kernel_under_the_roofs_by_hand(tmp_path):
+    """The kernels take 100 and 300 us; each reads 50,000 times 128 bytes and executes 1,000 fp32 FMA of 64 lanes."""
+    work = [
+        Dispatch("first(int)", 0, 100_000, grid=622592, counters=COUNTERS),
+        Dispatch("second(int)", 100_000, 400_000, grid=622592, counters=COUNTERS),
+    ]
+    text = report(rocpd_database.write(tmp_path / "t.db", work, rocpd_database.MODELLED), 140)
+    rows = text[text.index("The kernels under the roofs") :].splitlines()[2:5]
+    flop, bytes_ = 1000 * 64 * 2, 50_000 * 128
+    expected = [("second", 1, 300), ("first", 1, 100), ("all kernels of the program", 2, 400)]
+    for row, (name, times, us) in zip(rows, expected, strict=True):
+        first, intensity, attained, _, _, hbm, side = re.split(r"\s{2,}", row.strip())
+        assert (first, intensity, side) == (name, f"{flop / bytes_:.2f}", "memory-bound")
+        assert attained == words.amount(times * flop / us / 1e3, "GFLOP/s")
+        assert hbm == words.amount(times * bytes_ / us / 1e3, "GB/s")

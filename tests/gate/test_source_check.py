@@ -34,6 +34,7 @@ typedef int* __restrict__ Sole;
 #define ASSEMBLY(x) asm volatile(x)
 extern "C" int memcmp(const void*, const void*, unsigned long);
 __constant__ int table[4] = {1, 2, 3, 4};
+extern "C" __device__ int __ockl_activelane_u32();
 __device__ int helper(int x) { return x + SIZE; }
 __device__ int positive(int x) { if (x < 0) __builtin_unreachable(); return x; }
 __device__ int positive_too(int x) { return [](int y) -> int { if (y >= 0) return y; }(x); }
@@ -263,6 +264,8 @@ CHEATS = {
     "assembler name": (before_app('__device__ int extra(int) asm("_Z6helperi");', "p[0] = extra(n);"), "symbol of another|new assembly"),
     "address of the arguments": (body("p[0] = (int)(long)__builtin_amdgcn_kernarg_segment_ptr(); " + FASTER), "tells the launches"),
     "address of the hidden arguments": (body("p[0] = (int)(long)__builtin_amdgcn_implicitarg_ptr(); " + FASTER), "tells the launches"),
+    "a function declared in the body": (body("__device__ int elsewhere(int); p[0] = elsewhere(n); " + FASTER), "declares the function elsewhere"),
+    "the library beneath HIP": (body("p[0] = __ockl_activelane_u32(); " + FASTER), "beneath HIP"),
     "whatever a register holds": (body('int r; asm volatile("" : "=s"(r)); p[0] = r; ' + FASTER), "register happens to hold"),
     "a register of choice": (body('int r = n; asm volatile("" : "+{s4}"(r)); p[0] = r; ' + FASTER), "register happens to hold"),
     "assembler directives": (body('asm volatile(".pushsection .data\\n.popsection"); ' + FASTER), "new assembly may be"),

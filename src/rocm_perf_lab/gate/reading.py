@@ -184,7 +184,9 @@ def _line(text: bytes, number: int) -> str:
 
 
 def _expect_plain_declarations(unit: TranslationUnit, function: Cursor) -> None:
-    """Refuse variables that outlive a launch (LDS, and constants without mutable members, hold nothing) and assembler names."""
+    """Refuse variables that outlive a launch (LDS, and constants without mutable members, hold nothing), assembler names, and
+    functions declared in the body, which may be any that the program is linked with.
+    """
     kinds = unit.bindings.CursorKind
     stack = [function]
     while stack:
@@ -194,6 +196,8 @@ def _expect_plain_declarations(unit: TranslationUnit, function: Cursor) -> None:
             shared = any(child.kind == kinds.CUDASHARED_ATTR for child in children)
             if not shared and not _constant(cursor.type):
                 raise NotAllowed(f"line {cursor.location.line} declares {cursor.spelling}, a variable that outlives a launch")
+        if cursor.kind == kinds.FUNCTION_DECL and cursor != function and not cursor.is_definition():
+            raise NotAllowed(f"line {cursor.location.line} declares the function {cursor.spelling} in another's body")
         if cursor.kind == kinds.ASM_LABEL_ATTR:
             raise NotAllowed(f"line {cursor.location.line} gives a function the symbol of another by an assembler name")
         stack.extend(children)

@@ -21,6 +21,8 @@ _PLACE = re.compile(
 )
 # The addresses of these differ from launch to launch. Unlike those of packets and queues, every kernel is given them.
 _LAUNCH = re.compile(r"__builtin_amdgcn_(kernarg_segment|implicitarg)_ptr")
+# The device library beneath HIP: some of it makes the host's runtime call any function of the program, or allocate memory.
+_BENEATH_HIP = re.compile(r"__(ockl|oclc|asan)_\w*")
 # These make promises that nothing checks; where a promise does not hold, the optimized code is right only by luck.
 # All that is called in this way by Clang (__builtin_assume, __builtin_assume_aligned, __builtin_assume_dereferenceable,
 # __builtin_assume_separate_storage, __builtin_unreachable, __assume), by C++ and by the attribute `assume`.
@@ -65,6 +67,10 @@ def forbidden_token(tokens: Sequence[Token], place: int, text: bytes, kernel: by
         return f"{token.text}, which depends on where the text stands"
     if _LAUNCH.fullmatch(token.text) and token.text.encode() not in kernel:
         return f"{token.text}, which tells the launches of a program apart"
+    if _BENEATH_HIP.fullmatch(token.text) and not re.search(rb"\b" + token.text.encode() + rb"\b", kernel):
+        return (
+            f"{token.text}, of the device library beneath HIP, which can make the host call any function: use HIP's functions"
+        )
     if is_assumption(token.text) and not _stated(tokens, place, kernel):
         return f"{token.text}, a promise that is not checked: test the condition instead"
     if token.text == "_Pragma" and not _harmless_pragma(texts(tokens[place + 1 : place + 4])):

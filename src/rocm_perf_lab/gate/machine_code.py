@@ -8,6 +8,11 @@ from dataclasses import dataclass
 from rocm_perf_lab.code_object.pieces import Piece, host_sections, pieces_of
 
 _DESCRIPTOR = ".kd"
+_OF_ASSERTIONS = ("__assert_fail", "__assertfail")
+_ASSERTED = (
+    "the compiler has put an assertion's text and line into it. Leave assert() as it is and on the line where it was, or build "
+    "both with -DNDEBUG"
+)
 
 
 @dataclass(frozen=True)
@@ -37,7 +42,8 @@ def compare_device(baseline: bytes, candidate: bytes, targets: Collection[str]) 
     kept = [name for name in before if name in after and name not in own and not _numbered(name)]
     for name in kept:
         if difference := _difference(before[name], after[name]):
-            return DeviceCode(f"{_what(before[name])} {name} has other {difference}: it is not part of the kernel", 0)
+            why = _ASSERTED if name in _OF_ASSERTIONS else "it is not part of the kernel"
+            return DeviceCode(f"{_what(before[name])} {name} has other {difference}: {why}", 0)
     added = [piece for name, piece in after.items() if name not in before and name not in own]
     removed = [piece for name, piece in before.items() if name not in after and name not in own]
     for piece in (*added, *removed):

@@ -240,6 +240,17 @@ def test_a_fence_for_the_host_stays(order, does):
     assert seen.outcome is StepOutcome.REJECTED and f"it no longer {does}" in seen.reason
 
 
+@pytest.mark.usefixtures("hipcc")
+def test_an_assertion_that_moves_is_called_that():
+    """The compiler propagates what one kernel passes into the function that reports."""
+    report = 'extern "C" __device__ __attribute__((noinline)) void __assert_fail(float* p) { p[0] = LINE; }\n'
+    before = replaced(BODY, BODY + " if (n == 7) __assert_fail(p);").replace("namespace a {", f"{report}namespace a {{")
+    seen = checked(before.replace("LINE", "2").replace(BODY, FASTER), baseline=before.replace("LINE", "1"))
+    assert (
+        seen.outcome is StepOutcome.REJECTED and "__assert_fail has other" in seen.reason and "on the line where" in seen.reason
+    )
+
+
 def test_what_a_table_of_addresses_leads_to_is_looked_at():
     def function(name: str, code: bytes, *references: str) -> Piece:
         return Piece(name, "STT_FUNC", len(code), code, tuple((0, f"10 {name}+0") for name in references), False)

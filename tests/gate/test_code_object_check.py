@@ -243,9 +243,9 @@ def test_a_fence_for_the_host_stays(order, does):
 @pytest.mark.usefixtures("hipcc")
 def test_an_assertion_that_moves_is_called_that():
     """The compiler propagates what one kernel passes into the function that reports."""
-    report = 'extern "C" __device__ __attribute__((noinline)) void __assert_fail(float* p) { p[0] = LINE; }\n'
+    report = 'extern "C" __device__ __attribute__((noinline)) void __assert_fail(float* p) { p[0] = PLACE; }\n'
     before = replaced(BODY, BODY + " if (n == 7) __assert_fail(p);").replace("namespace a {", f"{report}namespace a {{")
-    seen = checked(before.replace("LINE", "2").replace(BODY, FASTER), baseline=before.replace("LINE", "1"))
+    seen = checked(before.replace("PLACE", "2").replace(BODY, FASTER), baseline=before.replace("PLACE", "1"))
     assert (
         seen.outcome is StepOutcome.REJECTED and "__assert_fail has other" in seen.reason and "on the line where" in seen.reason
     )

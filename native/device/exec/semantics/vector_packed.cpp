@@ -58,7 +58,7 @@ struct PackedSource {
 
 template <class R>
 void write_packed(const Op& op, Wave& wave, R* low, R* high) {
-  for (int l = 0; l < kLanes; ++l) {
+  for (int l = 0; op.clamp && l < kLanes; ++l) {
     low[l] = shape_output(op, wave, low[l]);
     high[l] = shape_output(op, wave, high[l]);
   }
@@ -78,10 +78,8 @@ void apply_packed(const Op& op, Wave& wave, const PackedSource<T>&... sources) {
   using R = typename SignatureOf<F>::Result;
   alignas(64) R low[kLanes];
   alignas(64) R high[kLanes];
-  for (int l = 0; l < kLanes; ++l) {
-    low[l] = F(sources.low[l]...);
-    high[l] = F(sources.high[l]...);
-  }
+  for (int l = 0; l < kLanes; ++l) low[l] = F(sources.low[l]...);
+  for (int l = 0; l < kLanes; ++l) high[l] = F(sources.high[l]...);
   write_packed(op, wave, low, high);
 }
 

@@ -161,25 +161,26 @@ inline void write_lanes32(uint32_t* reg, const uint32_t* values, uint64_t mask) 
 // Writes 32-bit results as the SDWA destination selection prescribes.
 void write_selected(const Op& op, uint32_t* reg, const uint32_t* values, uint64_t mask);
 
-// Applies clamp. Output modifiers (mul:2, mul:4, div:2) take effect in unusual modes only: see FloatMode::modifies_output.
+// Applies clamp to 64 floating-point results; that of integers is part of their instructions (see saturates). Output modifiers
+// (mul:2, mul:4, div:2) take effect in unusual modes only: see FloatMode::modifies_output.
 template <class R>
-R shape_output(const Op& op, const Wave& wave, R value) {
+void clamp_lanes(const Op& op, const Wave& wave, R* values) {
   if constexpr (std::is_floating_point_v<R> || std::is_same_v<R, Half>) {
-    if (op.clamp) {
-      if (is_nan(value) && !(wave.mode & kModeDx10Clamp)) return value;
-      value = !(value > R(0)) ? R(0) : value > R(1) ? R(1) : value;
+    if (!op.clamp) return;
+    const bool keeps_nan = !(wave.mode & kModeDx10Clamp);
+    for (int l = 0; l < kLanes; ++l) {
+      const R value = values[l];
+      if (keeps_nan && is_nan(value)) continue;
+      values[l] = !(value > R(0)) ? R(0) : value > R(1) ? R(1) : value;
     }
   }
-  return value;
 }
 
 // Writes 64 results where exec (and DPP) allow. 16-bit results clear the upper half of the register, as on gfx8; those of
 // instructions that are new in gfx9 or take op_sel keep it (LLVM: GCNSubtarget::zeroesHigh16BitsOfDest).
 template <class R>
 void write_lanes(const Op& op, Wave& wave, R* values) {
-  if (op.clamp) {
-    for (int l = 0; l < kLanes; ++l) values[l] = shape_output(op, wave, values[l]);
-  }
+  clamp_lanes(op, wave, values);
   const uint64_t mask = write_mask(op, wave);
   uint32_t* reg = wave.registers(op.destination);
   if constexpr (sizeof(R) == 4) {

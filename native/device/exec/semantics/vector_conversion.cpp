@@ -130,9 +130,11 @@ void widen_pair(const Op& op, Wave& wave) {
   const Lanes<u32> source(op, from, wave);
   alignas(64) float low[kLanes], high[kLanes];
   for (int l = 0; l < kLanes; ++l) {
-    low[l] = shape_output(op, wave, F::widen(static_cast<uint8_t>(source.data[l])));
-    high[l] = shape_output(op, wave, F::widen(static_cast<uint8_t>(source.data[l] >> 8)));
+    low[l] = F::widen(static_cast<uint8_t>(source.data[l]));
+    high[l] = F::widen(static_cast<uint8_t>(source.data[l] >> 8));
   }
+  clamp_lanes(op, wave, low);
+  clamp_lanes(op, wave, high);
   const uint64_t mask = write_mask(op, wave);
   u32* reg = wave.registers(op.destination);
   write_lanes32(reg, reinterpret_cast<const u32*>(low), mask);

@@ -58,10 +58,8 @@ struct PackedSource {
 
 template <class R>
 void write_packed(const Op& op, Wave& wave, R* low, R* high) {
-  for (int l = 0; op.clamp && l < kLanes; ++l) {
-    low[l] = shape_output(op, wave, low[l]);
-    high[l] = shape_output(op, wave, high[l]);
-  }
+  clamp_lanes(op, wave, low);
+  clamp_lanes(op, wave, high);
   u32* reg = wave.registers(op.destination);
   if constexpr (sizeof(R) == 4) {
     write_lanes32(reg, reinterpret_cast<u32*>(low), wave.exec());
@@ -78,8 +76,10 @@ void apply_packed(const Op& op, Wave& wave, const PackedSource<T>&... sources) {
   using R = typename SignatureOf<F>::Result;
   alignas(64) R low[kLanes];
   alignas(64) R high[kLanes];
-  for (int l = 0; l < kLanes; ++l) low[l] = F(sources.low[l]...);
-  for (int l = 0; l < kLanes; ++l) high[l] = F(sources.high[l]...);
+  for (int l = 0; l < kLanes; ++l) {
+    low[l] = F(sources.low[l]...);
+    high[l] = F(sources.high[l]...);
+  }
   write_packed(op, wave, low, high);
 }
 
@@ -265,7 +265,7 @@ void fuse(const Op& op, Wave& wave, const FloatMode& mode, float* results) {
     settle(results);
   }
   if (!mode.keeps_results<float>()) flush_denormals(results);
-  for (int l = 0; l < kLanes; ++l) results[l] = shape_output(op, wave, results[l]);
+  clamp_lanes(op, wave, results);
 }
 
 template <MixTo To>

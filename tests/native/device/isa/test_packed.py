@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import itertools
 from fractions import Fraction
-from wave import LANES, Batch
+from wave import DEFAULT_MODE, DX10_CLAMP, LANES, Batch
 
 import numpy as np
 import pytest
 from operands import draw
 from pseudocode_values import bits_of_float, bits_of_fraction, float_of
+from vector_oracle import clamped
 
 FORMS = list(itertools.product((0, 1), repeat=2))
 
@@ -18,12 +19,13 @@ def bits_text(bits) -> str:
     return "[" + ",".join(map(str, bits)) + "]"
 
 
-def run(assembler, probe, lines: list[str], vgpr: np.ndarray, **scalars: int) -> np.ndarray:
+def run(assembler, probe, lines: list[str], vgpr: np.ndarray, mode: int = DEFAULT_MODE, **scalars: int) -> np.ndarray:
     """Results of lines on the same registers [register, lane]."""
     code = assembler.assemble(lines)
     batch = Batch(code, len(lines), vgprs=len(vgpr))
     batch.input["entry"] = code.entry
     batch.input["vgpr"] = vgpr
+    batch.input["mode"] = mode
     for name, value in scalars.items():
         batch.input["sgpr"][:, int(name[1:])] = value
     after = batch.run(probe)
@@ -123,6 +125,31 @@ def test_pairs_of_singles(assembler, probe, random, name, count):
             else:
                 expected = exact.astype(np.float32).view(np.uint32).tolist()
             assert after[6 + part].tolist() == expected
+
+
+@pytest.mark.parametrize("mode", [DEFAULT_MODE, DEFAULT_MODE & ~DX10_CLAMP])
+@pytest.mark.parametrize("line", ["v_pk_add_f16 v6, v0, v2", "v_pk_fma_f16 v6, v0, v2, v4"])
+def test_packed_halves_are_held_between_zero_and_one(assembler, probe, random, line, mode):
+    vgpr = (draw(random, (8, LANES), 16) | draw(random, (8, LANES), 16) << np.uint64(16)).astype(np.uint32)
+    plain, held = run(assembler, probe, [line, f"{line} clamp"], vgpr, mode)
+    for high in (0, 1):
+        assert half(held[6], high).tolist() == held_by_clamp(half(plain[6], high), 16, mode)
+
+
+@pytest.mark.parametrize("mode", [DEFAULT_MODE, DEFAULT_MODE & ~DX10_CLAMP])
+@pytest.mark.parametrize("line", ["v_pk_mul_f32 v[6:7], v[0:1], v[2:3]", "v_pk_fma_f32 v[6:7], v[0:1], v[2:3], v[4:5]"])
+def test_pairs_of_singles_are_held_between_zero_and_one(assembler, probe, random, line, mode):
+    vgpr = draw(random, (8, LANES), 32).astype(np.uint32)
+    plain, held = run(assembler, probe, [line, f"{line} clamp"], vgpr, mode)
+    for register in (6, 7):
+        assert held[register].tolist() == held_by_clamp(plain[register], 32, mode)
+
+
+def held_by_clamp(plain: np.ndarray, size: int, mode: int) -> list[int]:
+    numbers = [float_of(bits, size) for bits in plain.tolist()]
+    assert any(number < 0 for number in numbers) and any(number > 1 for number in numbers)
+    assert any(number != number for number in numbers)
+    return [clamped(bits, size, mode) for bits in plain.tolist()]
 
 
 def test_packed_move(assembler, probe, random):

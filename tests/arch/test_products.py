@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import sqlite3
 
+import pytest
+
 from rocm_perf_lab.arch.families import family_of
 from rocm_perf_lab.arch.products import product_of, products
 
@@ -16,6 +18,14 @@ def test_every_product_has_a_family_and_its_own_pci_ids():
         assert family_of(product.gfx_target).name == product.family
         assert product_of(product.pci_id) is product
     assert product_of(0x1234) is None and product_of(None) is None
+
+
+def test_the_rx_6800_xt_reaches_what_amd_publishes():
+    """AMD's specifications of the product: 20.74 TFLOP/s in single precision and 41.47 in half, at the boost clock."""
+    product = next(product for product in products() if product.key == "rx6800xt")
+    clocks = product.figure("cu") * product.figure("max_clock_mhz") * 1e6
+    rates = {pipe: rate * clocks / 1e12 for pipe, rate in family_of("gfx1030").peak_ops_per_clock_and_cu.items()}
+    assert rates == pytest.approx({("f32", "valu"): 20.74, ("f16", "valu"): 41.47}, rel=1e-3)
 
 
 def test_the_mi300x_is_what_a_recorded_one_says_of_itself(shared_data):

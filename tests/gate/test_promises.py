@@ -234,3 +234,19 @@ def test_a_bound_below_the_captured_block_is_rejected_though_the_source_hides_it
     rejection = judged(0, bounded(bound(32)), Promises(threads=32)).rejection
     assert rejection.step == "source" and "captured dispatch has 64 threads" in rejection.reason
     assert judged(0, bounded(bound(64)), Promises(threads=64)).accepted
+
+
+@pytest.mark.parametrize(
+    ("promises", "said"),
+    [
+        (NONE, ""),
+        (Promises(restrict=("in", "out")), "__restrict__ on in, out"),
+        (Promises(unwritten=("in",)), "nothing written behind in"),
+        (
+            Promises(("in",), ("weight",), 64),
+            "__restrict__ on in; nothing written behind weight; at most 64 threads per workgroup",
+        ),
+    ],
+)
+def test_promises_in_words(promises, said):
+    assert str(promises) == said

@@ -27,6 +27,7 @@ def test_every_number_is_there_and_kernels_differ(ranks, kernels, width):
     out = io.StringIO()
     render_ranks(summary(ranks, kernels), Console(file=out, width=width))
     text = out.getvalue()
+    assert text.splitlines()[0] == f"{len(ranks)} ranks"
     assert all(len(line) <= width for line in text.splitlines())
     for number, _host, pid, span, time, dispatches, _kernel in ranks:
         for shown in (str(number), str(pid), words.duration(span * 1e6), words.duration(time * 1e6), str(dispatches)):

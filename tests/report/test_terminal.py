@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+import sqlite3
 
 import pytest
 from hypothesis import given
@@ -134,6 +135,30 @@ def test_a_gpu_that_mostly_waits_is_part_of_the_answer(tmp_path):
     work = [Dispatch("k", 0, 10_000), Dispatch("k", 90_000, 100_000, depends_on=[(0, "host")])]
     text = flat(report(rocpd_database.write(tmp_path / "t.db", work, rocpd_database.MODELLED), 400))
     assert "But the GPU ran no kernel for 80.0 % of its span: 80 us of that it waited for" in text
+
+
+@pytest.mark.parametrize(
+    ("gpus", "others", "named", "left"),
+    [(2, "1 other GPU", 2, []), (8, "7 other GPUs", 8, []), (11, "10 other GPUs", 8, ["3"])],
+)
+def test_of_many_idle_gpus_the_answer_names_the_idlest(tmp_path, gpus, others, named, left):
+    """All ran kernels for 20 us: the second of 200 us, the others of 100."""
+    last = {gpu: 190_000 if gpu == 2 else 90_000 for gpu in range(1, gpus + 1)}
+    work = [Dispatch("k", 0, 10_000, queue=gpu, agent=gpu) for gpu in last]
+    work += [Dispatch("k", start, start + 10_000, queue=gpu, agent=gpu) for gpu, start in last.items()]
+    database = rocpd_database.write(tmp_path / "t.db", work, rocpd_database.MODELLED)
+    with sqlite3.connect(database) as connection:
+        columns = "type, name, product_name, uuid, extdata"
+        connection.executemany(
+            f"INSERT INTO rocpd_info_agent (id, {columns}) SELECT ?, {columns} FROM rocpd_info_agent WHERE id = 1",
+            [(gpu,) for gpu in last if gpu > 1],
+        )
+    answer, rest = report(database, 400).split("Which kernel holds")
+    (line,) = re.findall(r"But .*", answer)
+    assert "GPU agent 2 ran no kernel for 90.0 % of its span: 180 us of that it waited for" in line
+    assert line.endswith(f"; {others} mostly waited as well")
+    assert len(re.findall(r"GPU agent \d+ ran no kernel", rest)) == named
+    assert re.findall(r"(\S+) more GPUs in dag.json.", rest) == left
 
 
 def test_how_sure_the_verdict_is_in_one_word(modelled):

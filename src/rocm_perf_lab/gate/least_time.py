@@ -17,7 +17,6 @@ _STORE_BYTES_PER_CLOCK = 64
 # From the waves of a SIMD, a scheduler issues at most one instruction of each type per clock: vector, scalar, vector memory,
 # LDS, and branch or message; AMD Graphics Cores Next white paper, "CU front-end". CDNA and RDNA 2 have the same types.
 _INSTRUCTIONS_PER_CLOCK = 5
-_SIMDS_PER_CU = 4
 _WAVE_SIZE = 64  # the widest; narrower waves only increase their number
 # Fetching the first instruction takes one trip to memory, and an instruction that writes memory cannot start its own trip
 # before it was fetched. Each trip takes longer than a hit in the nearest cache; the fastest hit measured on CDNA or RDNA 2
@@ -66,13 +65,12 @@ def least_milliseconds(target: str, work: Work) -> float:
 
 def _least_on(product: Product, work: Work) -> float | None:
     """The bound without requests beyond the L2, in ms; None if the product's size or clock is not known."""
-    cus, megahertz = product.figure("cu"), product.figure("max_clock_mhz")
-    if not cus or not megahertz:
+    cus, simds, megahertz = product.figure("cu"), product.figure("simd_per_cu"), product.figure("max_clock_mhz")
+    if not cus or not simds or not megahertz:
         return None
-    simds = cus * (product.figure("simd_per_cu") or _SIMDS_PER_CU)
     clocks = max(
         _TRIP_CLOCKS * (2 if work.written_bytes else 1),
-        max(work.instructions, work.waves) / (simds * _INSTRUCTIONS_PER_CLOCK),
+        max(work.instructions, work.waves) / (cus * simds * _INSTRUCTIONS_PER_CLOCK),
         work.written_bytes / (cus * _STORE_BYTES_PER_CLOCK),
     )
     return clocks / (megahertz * 1e3)

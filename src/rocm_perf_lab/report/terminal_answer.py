@@ -20,7 +20,7 @@ def render_answer(dag: DagDocument, kernel: KernelAnalysis, names: Names, consol
     heading(console, "In short")
     labelled(console, "Kernel", f"{names.prose(kernel.kernel)}{_place(dag, kernel)}")
     labelled(console, "Cause", _cause(kernel))
-    for idle in _mostly_idle(dag):
+    if idle := _mostly_idle(dag):
         labelled(console, "But", idle)
     if kernel.model_error is not None:
         labelled(console, "Time", _model_error(kernel.model_error))
@@ -43,17 +43,20 @@ def _cause(kernel: KernelAnalysis) -> str:
     return f"{found.name}{why}{f'; {factors}' if factors else ''}"
 
 
-def _mostly_idle(dag: DagDocument) -> list[str]:
-    """A line for each GPU that mostly waits; in that case it is not a kernel that holds the program back."""
-    lines = []
-    for found in (found for found in dag.idle if found.fraction >= _MOSTLY):
-        ns, cause = max((ns, cause) for cause, ns in found.by_cause_ns.items())
-        where = f"GPU agent {found.agent}" if len(dag.idle) > 1 else "the GPU"
-        lines.append(
-            f"{where} ran no kernel for {words.percent(found.fraction)} of its span: "
-            f"{words.duration(ns)} of that it waited {IDLE_CAUSES[cause]}"
-        )
-    return lines
+def _mostly_idle(dag: DagDocument) -> str:
+    """What the idlest GPU waits for, if it mostly waits: then it is not a kernel that holds the program back. '' otherwise."""
+    idle = [found for found in dag.idle if found.fraction >= _MOSTLY]
+    if not idle:
+        return ""
+    idlest = max(idle, key=lambda found: found.fraction)
+    ns, cause = max((ns, cause) for cause, ns in idlest.by_cause_ns.items())
+    where = f"GPU agent {idlest.agent}" if len(dag.idle) > 1 else "the GPU"
+    others = len(idle) - 1
+    also = f"; {others} other GPU{'s' if others > 1 else ''} mostly waited as well" if others else ""
+    return (
+        f"{where} ran no kernel for {words.percent(idlest.fraction)} of its span: "
+        f"{words.duration(ns)} of that it waited {IDLE_CAUSES[cause]}{also}"
+    )
 
 
 _LIMITS = {

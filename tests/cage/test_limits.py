@@ -100,6 +100,17 @@ def test_what_breaks_a_limit_is_ended(caged, name):
     assert ended.seconds < 15 and (refused or f"rocm-perf cage: it {ended.limit}".encode() in ended.stderr)
 
 
+def test_what_a_program_writes_at_once_counts(caged):
+    """However long it takes to look through what the writable folders held before."""
+    for number in range(10_000):
+        (caged.elsewhere / str(number)).touch()
+    code = "fallocate -l 45M $1/first && fallocate -l 45M $1/second"
+    ended = caged.run(["sh", "-c", code, "sh", str(caged.out)], {"writable": [str(caged.elsewhere), str(caged.out)]}, **SMALL)
+    empty(caged.out)
+    empty(caged.elsewhere)
+    assert "wrote more than 80 MiB" in ended.limit, ended
+
+
 def test_what_is_only_reserved_or_shared_costs_nothing(caged):
     """GPU runtimes reserve many times what they use; children share their parent's memory."""
     code = """

@@ -4,7 +4,7 @@ import os
 import stat
 
 import folders
-import usage
+import storage
 
 
 def tidy(path: str, of_traces: bool) -> None:
@@ -20,7 +20,7 @@ def _tidy(folder: int, of_traces: bool, top: int, depth: int) -> None:
     for name in folders.names(folder):
         status = os.stat(name, dir_fd=folder, follow_symlinks=False)
         if stat.S_ISDIR(status.st_mode):
-            if depth >= usage.DEEPEST:
+            if depth >= storage.DEEPEST:
                 _remove_deep(name, folder, top)
                 continue
             with folders.opened(name, folder) as below:

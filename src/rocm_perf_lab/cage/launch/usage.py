@@ -1,14 +1,9 @@
-"""Resource usage of a cage's processes, observed from outside: memory, processes, and what they have written."""
+"""Resource usage of a cage's processes, observed from outside: memory, processes, deleted files."""
 
 import os
 import stat
 
-import folders
-
-DEEPEST = 100  # depth of nested folders
-ENDLESS = 1 << 62
 _PAGE = os.sysconf("SC_PAGE_SIZE")
-_ENTRY_BYTES = 4096  # what a file costs in addition to its content
 _INODE_BYTES = 1024  # the cost in memory, where the kernel counts extended attributes as inodes too (mm/shmem.c)
 _OF_MEMORY = (b"RssAnon:", b"RssShmem:", b"VmSwap:", b"VmPTE:")
 
@@ -17,14 +12,13 @@ class Usage:
     """Observes the resources that a cage uses.
 
     processes: descriptor of the cage's /proc. memory_folders: descriptors of its file systems in memory. writable: the folders
-    whose contents persist; only what is added from now on counts.
+    whose contents persist.
     """
 
     def __init__(self, processes: int, memory_folders: list[int], writable: list[str]):
-        self._processes, self._folders, self._writable = processes, memory_folders, writable
+        self._processes, self._folders = processes, memory_folders
         self._kernel_memory = _device_of_kernel_memory()
         self._devices = {os.stat(folder).st_dev for folder in writable}
-        self._before = self._stored()
         self._open: dict[tuple[int, int], int] = {}  # (device, inode) -> bytes
 
     def look(self) -> tuple[int, int, int]:
@@ -43,11 +37,6 @@ class Usage:
         counted = {inode for device, inode in self._open if device == self._kernel_memory}
         members = [name for name in os.listdir(self._processes) if name.isdigit() and name != "1"]
         return sum(self._proportional(name, counted) for name in members) + self._in_files()
-
-    def stored(self) -> tuple[int, int]:
-        """Bytes by which the writable folders have grown, and the number of files and folders added."""
-        used, files = self._stored()
-        return used - self._before[0], files - self._before[1]
 
     def _read(self, path: str) -> bytes:
         try:
@@ -131,32 +120,6 @@ class Usage:
         if device == self._kernel_memory and inode not in counted:
             return (b"Pss:", b"SwapPss:")
         return (b"Anonymous:", b"SwapPss:")
-
-    def _stored(self) -> tuple[int, int]:
-        total = files = 0
-        for path in self._writable:
-            with folders.opened(path) as folder:
-                more = (0, 0) if folder is None else _stored_in(folder)
-            total, files = total + more[0], files + more[1]
-        return total, files
-
-
-def _stored_in(folder: int, depth: int = 0) -> tuple[int, int]:
-    """Bytes and entries below a folder's descriptor, including the cost of each entry itself. Links are not followed."""
-    if depth > DEEPEST:
-        return ENDLESS, 0
-    total = files = 0
-    for name in folders.names(folder):
-        try:
-            status = os.stat(name, dir_fd=folder, follow_symlinks=False)
-        except OSError:  # it has just been removed
-            continue
-        total, files = total + _ENTRY_BYTES + status.st_blocks * 512, files + 1
-        if stat.S_ISDIR(status.st_mode):
-            with folders.opened(name, folder) as below:
-                more = (0, 0) if below is None else _stored_in(below, depth + 1)
-            total, files = total + more[0], files + more[1]
-    return total, files
 
 
 def _device_of_kernel_memory() -> int:

@@ -14,6 +14,7 @@ import time
 import environment
 import leftovers
 import settings
+import storage
 import usage
 
 TYPE_CHECKING = False  # as in typing, which is slow to import
@@ -58,6 +59,7 @@ class Watch:
         self._catch_signals()
         self._owner = _descriptor_of(int(self._options["owner"][0]))
         self._poll.register(self._owner, select.POLLIN)
+        self._storage = storage.Storage(self._options.get("writable", []))  # before anything in the cage can write there
         self._channel, inner = _socket.socketpair(_socket.AF_UNIX, _socket.SOCK_SEQPACKET)
         self._poll.register(self._channel.fileno(), select.POLLIN)
         self._maker = self._start(inner)
@@ -67,7 +69,7 @@ class Watch:
             end = self._await_end()
         finally:
             self._end_all()
-        if self._usage and not end.over and not end.failed and (over := self._too_much_stored(self._usage.stored())):
+        if not end.over and not end.failed and (over := self._too_much_stored()):
             end = End(over=over)
         for folder in self._options.get("writable", []):
             leftovers.tidy(folder, folder in self._options.get("traces", []))
@@ -154,16 +156,16 @@ class Watch:
             return f"had more than {self._tasks} processes and threads"
         if memory > self._memory and used.precisely() > self._memory:
             return f"used more than {self._memory / (1 << 20):,.0f} MiB of memory"
-        return self._too_much_stored(used.stored(), deleted)
+        return self._too_much_stored(deleted)
 
-    def _too_much_stored(self, stored: tuple[int, int], deleted: int = 0) -> str:
+    def _too_much_stored(self, deleted: int = 0) -> str:
         """The limit on stored data that is exceeded, in words; empty for none.
 
-        stored: bytes, and number of files. deleted: bytes of files without a directory entry.
+        deleted: bytes of files without a directory entry.
         """
-        used, files = stored
-        if used >= usage.ENDLESS // 2:
-            return f"nested more than {usage.DEEPEST} folders"
+        used, files = self._storage.grown()
+        if used >= storage.ENDLESS // 2:
+            return f"nested more than {storage.DEEPEST} folders"
         if files > self._files:
             return f"made more than {self._files:,} files and folders"
         return f"wrote more than {self._disk / (1 << 20):,.0f} MiB" if used + deleted > self._disk else ""

@@ -1,0 +1,49 @@
+"""What a cage's processes have stored in its writable folders."""
+
+import os
+import stat
+
+import folders
+
+DEEPEST = 100  # depth of nested folders
+ENDLESS = 1 << 62  # bytes of folders that are nested deeper
+_ENTRY_BYTES = 4096  # what a file costs in addition to its content
+
+
+class Storage:
+    """The growth of folders since this object was made: make it before anything in the cage can run."""
+
+    def __init__(self, writable: list[str]):
+        self._writable = writable
+        self._before = self._stored()
+
+    def grown(self) -> tuple[int, int]:
+        """Bytes added, and the number of files and folders added."""
+        used, files = self._stored()
+        return used - self._before[0], files - self._before[1]
+
+    def _stored(self) -> tuple[int, int]:
+        total = files = 0
+        for path in self._writable:
+            with folders.opened(path) as folder:
+                more = (0, 0) if folder is None else _below(folder)
+            total, files = total + more[0], files + more[1]
+        return total, files
+
+
+def _below(folder: int, depth: int = 0) -> tuple[int, int]:
+    """Bytes and entries below a folder's descriptor, including the cost of each entry itself. Links are not followed."""
+    if depth > DEEPEST:
+        return ENDLESS, 0
+    total = files = 0
+    for name in folders.names(folder):
+        try:
+            status = os.stat(name, dir_fd=folder, follow_symlinks=False)
+        except OSError:  # it has just been removed
+            continue
+        total, files = total + _ENTRY_BYTES + status.st_blocks * 512, files + 1
+        if stat.S_ISDIR(status.st_mode):
+            with folders.opened(name, folder) as below:
+                more = (0, 0) if below is None else _below(below, depth + 1)
+            total, files = total + more[0], files + more[1]
+    return total, files

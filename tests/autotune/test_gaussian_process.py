@@ -34,7 +34,7 @@ def test_predictions_are_those_of_scikit_learn(seed, count, dimensions, smooth):
     means, spreads = likeness(process).fit(points, values).predict(asked, return_std=True)
     scale = values.std()
     ours = process.predict(asked)
-    assert ours[0] == pytest.approx(means, abs=1e-3 * scale)
+    assert ours[0] == pytest.approx(means, abs=3e-3 * scale)  # ours has single precision
     assert ours[1] == pytest.approx(spreads, abs=1e-2 * scale)
     assert process.means(asked) == pytest.approx(ours[0], abs=1e-3 * scale)
 

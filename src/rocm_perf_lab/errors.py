@@ -4,7 +4,8 @@ An error says what went wrong, naming the thing concerned, and how to fix it. Th
 and exits with the class's `exit_code`; `exit_codes()` lists all codes, and `rocm-perf --help` prints that list. The numbers
 from 64 on follow sysexits.h where one of its meanings fits; 31 to 36 are about the profiled program and its source, 37 to 42
 about captures and replays, 43 about the optimizer, 44 about the cage, 45 about the gate, 46 and 47 about search spaces, 48 to
-50 about models, 51 and 52 about kernels that fail or write what they should not, and 53 about code for another GPU.
+50 about models, 51 and 52 about kernels that fail or write what they should not, 53 about code for another GPU, and 54 about
+comparisons.
 """
 
 from __future__ import annotations
@@ -196,6 +197,11 @@ class WrongTargetError(RocmPerfError):
 
     def __init__(self, what: str, target: str):
         super().__init__(what, f"compile with --offload-arch={target}")
+
+
+class LimitExceededError(RocmPerfError):
+    exit_code = 54
+    meaning = "a change exceeds a limit (`rocm-perf compare --fail-on`)"
 
 
 class TraceError(RocmPerfError):

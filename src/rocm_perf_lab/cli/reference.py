@@ -45,6 +45,7 @@ _CODES_HEAD = """`rocm-perf run` passes on the program's own exit code."""
 _MORE = {
     "profile": "profiling.md#profile",
     "analyze": "profiling.md#analyze",
+    "compare": "profiling.md#compare",
     "run": "profiling.md#run",
     "isolate": "profiling.md#isolate-and-replay",
     "replay reserve-check": "profiling.md#isolate-and-replay",

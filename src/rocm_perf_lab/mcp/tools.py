@@ -14,6 +14,7 @@ FOLDER, TIME_LIMIT = "folder", "time_limit"
 _COMMANDS = {
     "profile": "profile",
     "analyze": "analyze",
+    "compare": "compare",
     "prompt": "prompt",
     "gate": "gate",
     "isolate": "isolate",

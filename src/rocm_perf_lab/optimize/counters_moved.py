@@ -5,29 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-# Counters whose movement explains a kernel's time, with what each one counts.
-_TELLING = {
-    "SQ_WAIT_ANY": "wave cycles spent waiting",
-    "SQ_WAIT_INST_ANY": "wave cycles waiting to issue",
-    "SQ_WAVE_CYCLES": "wave cycles in all",
-    "SQ_BUSY_CYCLES": "cycles with a wave on the device",
-    "SQ_INSTS": "instructions",
-    "SQ_INSTS_VALU": "vector instructions",
-    "SQ_INSTS_SALU": "scalar instructions",
-    "SQ_INSTS_BRANCH": "branches",
-    "SQ_INSTS_SMEM": "scalar loads",
-    "SQ_INSTS_VMEM_RD": "vector loads",
-    "SQ_INSTS_VMEM_WR": "vector stores",
-    "SQ_INSTS_LDS": "LDS instructions",
-    "SQ_LDS_BANK_CONFLICT": "cycles of LDS bank conflicts",
-    "SQ_IFETCH": "instruction fetches",
-    "TCP_TOTAL_CACHE_ACCESSES_sum": "L1 accesses",
-    "TCC_REQ_sum": "L2 requests",
-    "TCC_MISS_sum": "L2 misses",
-    "TCP_TCC_READ_REQ_sum": "reads of L1 from L2",
-    "TCC_EA0_RDREQ_sum": "reads beyond L2",
-    "TCC_EA0_RDREQ_LEVEL_sum": "cycles during which they are outstanding, summed",
-}
+from rocm_perf_lab.analysis.telling_counters import TELLING
 
 _CYCLES = ("SQ_WAVE_CYCLES", "SQ_WAIT_ANY", "SQ_WAIT_INST_ANY")
 _LESS_TO_WAIT_FOR = {
@@ -59,7 +37,7 @@ def moved(counters: Mapping[str, Sequence[float]], most: int = 8) -> list[Moved]
     counters: name -> (before, after) of one kernel. Returns the counters of wave cycles first, then the largest relative
     changes.
     """
-    found = [Moved(name, _TELLING[name], *pair) for name, pair in counters.items() if name in _TELLING]
+    found = [Moved(name, TELLING[name], *pair) for name, pair in counters.items() if name in TELLING]
     return sorted(found, key=_order)[:most]
 
 

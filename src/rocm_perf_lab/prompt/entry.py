@@ -6,9 +6,8 @@ import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
 
-from rocm_perf_lab.errors import MissingInputError, SourceError, TraceError
+from rocm_perf_lab.errors import SourceError
 from rocm_perf_lab.hip_source import HipSource
 from rocm_perf_lab.optimize import run_folder
 from rocm_perf_lab.optimize.backend import BackendOptions
@@ -22,11 +21,7 @@ from rocm_perf_lab.prompt.rules import AnswerRules
 from rocm_perf_lab.prompt.tried import tried_in
 from rocm_perf_lab.report.dag import DOMINATES
 from rocm_perf_lab.report.documents import Reports
-
-if TYPE_CHECKING:
-    from rocm_perf_lab.report.schema import Document
-
-AnyDocument = TypeVar("AnyDocument", bound="Document")
+from rocm_perf_lab.report.reading import reports_in
 
 
 @dataclass(frozen=True)
@@ -52,7 +47,7 @@ def context_of(request: PromptRequest, note: Callable[[str], None]) -> Context:
     Errors: those of finding, building and profiling the program; SourceError if the source has none of its kernels.
     """
     options, profile = request.backend_options, request.profile
-    choose = by_time(options, note) if profile is None else by_reports(lambda: _reports_in(profile), options.pattern, note)
+    choose = by_time(options, note) if profile is None else by_reports(lambda: reports_in(profile), options.pattern, note)
     build_target = find_build_target(request.words, request.source, request.build, choose)
     note(f"source: {build_target.source} (by {build_target.found_by})")
     with tempfile.TemporaryDirectory(prefix="rocm-perf-prompt-") as scratch:
@@ -73,31 +68,10 @@ def _profiled(
         backend = HipBackend(build_target, scratch, request.backend_options, lambda _event, **_fields: None, note)
         source = backend.read(build_target.source.read_bytes())
         return source, backend.survey(source).reports
-    reports = _reports_in(request.profile)
+    reports = reports_in(request.profile)
     if build_target.source.stat().st_mtime > (request.profile / "profile.json").stat().st_mtime:
         note(f"{build_target.source} was changed after {request.profile} was made: its line numbers may be off")
     return build_target.read(), reports
-
-
-def _reports_in(folder: Path) -> Reports:
-    from rocm_perf_lab.report.schema import AnalysisDocument, DagDocument, ProfileDocument, RooflineDocument
-
-    return Reports(
-        _document(folder / "profile.json", ProfileDocument),
-        _document(folder / "roofline.json", RooflineDocument),
-        _document(folder / "dag.json", DagDocument),
-        _document(folder / "analysis.json", AnalysisDocument),
-    )
-
-
-def _document(path: Path, model: type[AnyDocument]) -> AnyDocument:
-    try:
-        return model.model_validate_json(path.read_bytes())
-    except OSError as error:
-        raise MissingInputError(f"{path}: {error.strerror}", "name a run directory of `rocm-perf profile`") from error
-    except ValueError as error:
-        what = f"{path} is not a document of this version: {', '.join(str(error).splitlines()[1:2])}"
-        raise TraceError(what, "profile the program again") from error
 
 
 def in_turn(reports: Reports, source: HipSource, pattern: str | None = None) -> Sequence[Target]:

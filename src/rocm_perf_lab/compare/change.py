@@ -1,0 +1,86 @@
+"""How much a number changed, and how certain that is."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from rocm_perf_lab.arrays import Floats, Integers
+
+    Numbers = Floats | Integers
+
+Method = Literal["runs", "dispatches"]
+CONFIDENCE = 0.999
+"""With which all intervals of a comparison together hold: whoever compares every day is not alarmed for no reason."""
+LEAST_CHANGE = 0.01
+"""Smaller changes of measured times are not reported, however certain: builds differ in where their code lies."""
+_LEAST_DISPATCHES = 10  # from which their distribution says something
+_RESAMPLES = 4999
+
+
+@dataclass(frozen=True)
+class Interval:
+    """new / base lies between these with the stated confidence. method: what was varied; see ratio_interval()."""
+
+    low: float
+    high: float
+    confidence: float
+    method: Method
+
+
+def ratio_interval(base: Sequence[Numbers], new: Sequence[Numbers], confidence: float = CONFIDENCE) -> Interval | str:
+    """The interval of the ratio of the mean totals, or why there is none. base, new: the dispatches' times, one array per run.
+
+    With two or more runs on each side, runs are what varies: Welch's interval of the difference of the logarithms of their
+    totals (B. L. Welch, Biometrika 34, 1947), since a bootstrap of so few numbers would be far too narrow. With one run, its
+    dispatches are resampled (BCa bootstrap: B. Efron, JASA 82, 1987); how much runs differ is then not known.
+    """
+    if not (base and new and all(one.sum() > 0 for one in (*base, *new))):
+        return "there are no times"
+    if len(base) > 1 and len(new) > 1:
+        return _of_runs([math.log(one.sum()) for one in base], [math.log(one.sum()) for one in new], confidence)
+    first, second = base[0], new[0]
+    if min(len(first), len(second)) < _LEAST_DISPATCHES:
+        return f"one run with {min(len(first), len(second))} dispatches says nothing about how times vary: profile more --runs"
+    return _of_dispatches(np.asarray(first, float), np.asarray(second, float), confidence)
+
+
+def _of_runs(base: list[float], new: list[float], confidence: float) -> Interval:
+    from scipy import stats
+
+    if len(set(base)) == 1 and len(set(new)) == 1:  # no spread at all: as modelled times
+        ratio = math.exp(new[0] - base[0])
+        return Interval(ratio, ratio, confidence, "runs")
+    low, high = stats.ttest_ind(new, base, equal_var=False).confidence_interval(confidence)
+    return Interval(math.exp(low), math.exp(high), confidence, "runs")
+
+
+def _of_dispatches(base: Floats, new: Floats, confidence: float) -> Interval:
+    from scipy import stats
+
+    count = len(new) / len(base)
+    if np.ptp(base) == 0 and np.ptp(new) == 0:
+        ratio = count * new[0] / base[0]
+        return Interval(ratio, ratio, confidence, "dispatches")
+    found = stats.bootstrap(
+        (new, base), _ratio_of_means, n_resamples=_RESAMPLES, confidence_level=confidence, vectorized=True,
+        method="BCa" if np.ptp(base) and np.ptp(new) else "percentile", random_state=np.random.default_rng(0),
+    ).confidence_interval  # fmt: skip
+    return Interval(count * float(found.low), count * float(found.high), confidence, "dispatches")
+
+
+def _ratio_of_means(new: Floats, base: Floats, axis: int = -1) -> Floats:
+    ratio: Floats = np.mean(new, axis=axis) / np.mean(base, axis=axis)
+    return ratio
+
+
+def relative(base: float, new: float) -> float:
+    """new / base - 1; infinite if something grew from nothing."""
+    if base == 0:
+        return 0.0 if new == 0 else math.copysign(math.inf, new)
+    return new / base - 1

@@ -1,0 +1,41 @@
+"""Reads the documents of a run directory back."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+from rocm_perf_lab.errors import MissingInputError, TraceError
+from rocm_perf_lab.report.documents import Reports
+from rocm_perf_lab.report.schema import AnalysisDocument, DagDocument, ProfileDocument, RooflineDocument
+
+if TYPE_CHECKING:
+    from rocm_perf_lab.report.schema import Document
+
+AnyDocument = TypeVar("AnyDocument", bound="Document")
+_FILE = "analysis.json"
+
+
+def is_run_directory(folder: Path) -> bool:
+    """Whether it is the run directory of one process; that of several ranks has one folder for each."""
+    return (folder / _FILE).is_file()
+
+
+def reports_in(folder: Path) -> Reports:
+    """Raises MissingInputError if it is not a run directory, TraceError for documents of another version."""
+    return Reports(
+        _document(folder / "profile.json", ProfileDocument),
+        _document(folder / "roofline.json", RooflineDocument),
+        _document(folder / "dag.json", DagDocument),
+        _document(folder / _FILE, AnalysisDocument),
+    )
+
+
+def _document(path: Path, model: type[AnyDocument]) -> AnyDocument:
+    try:
+        return model.model_validate_json(path.read_bytes())
+    except OSError as error:
+        raise MissingInputError(f"{path}: {error.strerror}", "name a run directory of `rocm-perf profile`") from error
+    except ValueError as error:
+        what = f"{path} is not a document of this version: {', '.join(str(error).splitlines()[1:2])}"
+        raise TraceError(what, "profile the program again") from error

@@ -24,6 +24,8 @@ for _number in (signal.SIGINT, signal.SIGHUP):
     if signal.getsignal(_number) is signal.SIG_IGN:
         signal.signal(_number, signal.default_int_handler if _number == signal.SIGINT else signal.SIG_DFL)
 
+os.environ.pop("COLUMNS", None)  # reports are as wide wherever the tests run
+
 REPOSITORY = Path(__file__).resolve().parents[1]
 
 

@@ -165,7 +165,9 @@ def test_what_if_on_the_command_line(analyzed, analyze, tmp_path):
     assert (second["kernels"], second["span_ns"]) == (["a", "b"], 100 + 250 + 300)
     assert dag["dominance_shift"]["then"] == "a" and dag["dominance_shift"]["factor"] == pytest.approx(1.2, rel=0.02)
     assert dag["next_in_line"] == ["a"]
-    text = analyze("t.db")[1]
+    short = " ".join(analyze("t.db", "--what-if", "^b$=2")[1].split())
+    assert "What if ^b$ were 2.00x faster: the GPU's span would be 1.7 us, a gain of 1.35x More" in short
+    text = analyze("t.db", "-v")[1]
     assert "No kernel dominates" in text and "takes no time" in text and "ran no kernel for 100 ns" in text
 
 
@@ -354,7 +356,7 @@ def test_a_traced_dispatch_without_waves_is_said_to_be_one(analyze, analyzed, tm
     rocpd_database.write(tmp_path / "base.db", [Dispatch(thread_traces.KERNEL, 300, 900)])
     att = thread_traces.write(tmp_path / "att")
     emptied(att, 3)
-    code, out, err = analyze("base.db", "--thread-trace", att)
+    code, out, err = analyze("base.db", "-v", "--thread-trace", att)
     said = "dispatch 3 was traced, but no wave of it ran on the traced CU and SIMDs"
     assert code == 0 and said in err and "--att-target-cu" in err and said in " ".join(out.split())
     (kernel,) = analyzed("base.db", "--thread-trace", att)["analysis"]["kernels"]

@@ -46,7 +46,7 @@ def shell(repository, native_dir, hipcc, tmp_path_factory) -> Run:
 
 def test_its_commands_work_in_their_order(shell: Run):
     told = [shell(block.replace(*FEWER)).stdout for block in BLOCKS[1:] if not TAKES_LONG.search(block)]
-    assert "In short" in told[0] and "softmax_naive" in told[0]
+    assert "  Kernel  softmax_naive" in told[0] and "  Try " in told[0]
     assert "2.00x" in told[1]  # the what-if
     assert "__global__ void softmax_naive" in told[2]
     assert "identical to the captured" in told[3]

@@ -15,6 +15,7 @@ import rocpd_database
 from rocm_perf_lab.arch import family_of
 from rocm_perf_lab.profile.pipeline import analyse
 from rocm_perf_lab.report.terminal import render
+from rocm_perf_lab.report.terminal_short import render_short
 from rocpd_database import Copy, Dispatch
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -71,9 +72,16 @@ def printed(trace: Path, width: int) -> str:
     return out.getvalue()
 
 
+def short(trace: Path, width: int) -> str:
+    out = io.StringIO()
+    render_short(analyse(trace), Path("t.rocm-perf"), Console(file=out, width=width))
+    return out.getvalue()
+
+
 @pytest.mark.parametrize("width", WIDTHS)
-def test_the_report_is_what_it_was(trace, width):
-    expected, text = GOLDEN / f"report_{width}.txt", printed(trace, width)
+@pytest.mark.parametrize("form", [printed, short], ids=["report", "short"])
+def test_the_report_is_what_it_was(trace, width, form):
+    expected, text = GOLDEN / f"{'report' if form is printed else 'short'}_{width}.txt", form(trace, width)
     if os.environ.get("ROCM_PERF_GOLDEN") == "write":
         expected.write_text(text)
     assert text == expected.read_text()
@@ -87,7 +95,12 @@ def test_every_number_of_the_widest_report_is_in_the_narrower_ones(trace, width)
 
 @pytest.mark.parametrize("width", WIDTHS)
 def test_no_line_is_longer_than_the_terminal_is_wide(trace, width):
-    assert all(len(line) <= width for line in printed(trace, width).splitlines())
+    assert all(len(line) <= width for form in (printed, short) for line in form(trace, width).splitlines())
+
+
+@pytest.mark.parametrize("width", (80, 120, 200))
+def test_the_short_report_has_at_most_fifteen_lines(trace, width):
+    assert len(short(trace, width).splitlines()) <= 15
 
 
 def numbers(text: str) -> Counter:

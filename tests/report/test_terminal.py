@@ -79,7 +79,7 @@ def test_measured_times_carry_no_such_label_but_say_what_was_inferred(tmp_path):
     assert "dependencies are inferred" in text
     assert "one run, so that the spread is not known" in text
     assert "not judged" in text and "no counters were collected" in text
-    assert "Try collect the missing counters: the end of this report says how" in text
+    assert "Try collect the missing counters: the end of the whole report says how" in text
 
 
 def test_counters_that_lack_come_with_the_commands_that_collect_them(tmp_path):
@@ -126,7 +126,7 @@ def test_the_answer_comes_before_everything_that_explains_it(modelled):
     text = report(modelled)
     answer = flat(text[text.index("In short") : text.index("Which kernel holds the program back")])
     assert answer.startswith("In short Kernel softmax<float, [1]>, 94.3 % of the critical path of 106 us Cause latency-bound")
-    assert re.search(r"Gain at most 1\d\.\d\dx for the GPU's span, with this kernel at its own ceiling \(HBM\)", answer), answer
+    assert re.search(r"Gain at most 1\d\.\d\dx for the GPU's span, with this kernel at its ceiling \(HBM\)", answer), answer
     assert "Try let neighbouring lanes touch neighbouring addresses" in answer
     assert len(text[: text.index("Which kernel holds")].splitlines()) <= 14
 

@@ -22,6 +22,7 @@ _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EFBIG}  # errors of an o
 COMMANDS = {
     "profile": "profile",
     "analyze": "analyze",
+    "report": "report",
     "compare": "compare",
     "run": "run",
     "isolate": "isolate",

@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 import re
-import sys
 from pathlib import Path
 from typing import Any
 
 import click
 from click.core import ParameterSource
 
+from rocm_perf_lab.cli.console import stdout_console
 from rocm_perf_lab.cli.debug import debug_option
 from rocm_perf_lab.cli.kernel_option import KernelPattern, kernel_option
 from rocm_perf_lab.cli.number import FiniteNumber
 from rocm_perf_lab.cli.parameter_type import ParamType
+from rocm_perf_lab.cli.printed_report import print_json, print_report, verbose_option
 from rocm_perf_lab.cli.progress import note
 from rocm_perf_lab.cli.roofs import ceilings_option
 from rocm_perf_lab.errors import MissingInputError, UsageError
 
-_PLAIN_WIDTH = 120
 _NS = {"ns": 1, "us": 1e3, "ms": 1e6, "s": 1e9}
 
 
@@ -75,6 +75,7 @@ class _Speedup(ParamType[tuple[str, float]]):
     "rank.",
 )  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of the report.")
+@verbose_option
 @click.option("--output", "-o", "destination", type=click.Path(path_type=Path), metavar="DIR",
               help="Run directory to write.  [default: ./<trace>.rocm-perf, or ./<run>.analysis.rocm-perf if "
                   "that trace is in "
@@ -102,6 +103,7 @@ def command(
     speedups: tuple[tuple[str, float], ...],
     thread_trace: Path | None,
     as_json: bool,
+    verbose: bool,
     destination: Path | None,
     scheduler: str | None,
     clock_mhz: float | None,
@@ -135,24 +137,9 @@ def command(
     request = AnalysisRequest(Part(gpu, window), kernel, clock_mhz, memory_bandwidth_gbps, wanted, ceilings, thread_trace)
     found = analyse_existing(databases, request, destination, scheduler, note)
     if as_json:
-        from rocm_perf_lab.json_model import json_text
-        from rocm_perf_lab.report.profile_document import profile_output, ranks_output
-
-        if found.summary is None:
-            click.echo(json_text(profile_output(found.reports[0], destination)))
-        else:
-            click.echo(json_text(ranks_output(found.summary, found.reports, destination)))
-        return
-    from rich.console import Console
-
-    from rocm_perf_lab.report.terminal import render
-    from rocm_perf_lab.report.terminal_ranks import render_ranks
-
-    console = Console(width=None if sys.stdout.isatty() else _PLAIN_WIDTH)
-    if found.summary is not None:
-        render_ranks(found.summary, console)
-    render(found.of_interest(), console)
-    console.print(f"\nRun directory: {destination}", highlight=False, soft_wrap=True)
+        print_json(found.reports, found.summary, destination)
+    else:
+        print_report(found.reports, found.summary, destination, verbose)
 
 
 # Parameters that only apply to a database.
@@ -192,9 +179,7 @@ def _report_traced(folder: Path, as_json: bool, asked: list[str]) -> None:
 
         click.echo(json_text(ThreadTraceOutput(thread_trace=document)))
         return
-    from rich.console import Console
-
-    render_traced(document, Console(width=None if sys.stdout.isatty() else _PLAIN_WIDTH))
+    render_traced(document, stdout_console())
 
 
 def _check_thread_trace(folder: Path) -> None:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from rocm_perf_lab.cli.console import stdout_console
 from rocm_perf_lab.cli.debug import debug_option
 from rocm_perf_lab.cli.kernel_option import kernel_option
 from rocm_perf_lab.cli.parameter_type import ParamType
@@ -16,7 +16,6 @@ from rocm_perf_lab.errors import LimitExceededError, UsageError
 if TYPE_CHECKING:
     from rocm_perf_lab.compare.limits import Limit
 
-_PLAIN_WIDTH = 120
 _PATH = click.Path(path_type=Path)
 
 
@@ -78,9 +77,7 @@ def command(
 
         click.echo(to_markdown(document), nl=False)
     else:
-        from rich.console import Console
-
         from rocm_perf_lab.compare.terminal import render
 
-        render(document, Console(width=None if sys.stdout.isatty() else _PLAIN_WIDTH), verbose)
+        render(document, stdout_console(), verbose)
     return LimitExceededError.exit_code if document.exceeded else 0

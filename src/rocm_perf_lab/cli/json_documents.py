@@ -58,6 +58,7 @@ PRINTED = {
     for command, module, name in (
         ("profile", "report.profile_document", "ProfileOutput"),
         ("analyze", "report.profile_document", "AnalyzeOutput"),
+        ("report", "report.profile_document", "AnalyzeOutput"),
         ("compare", "compare.compare_document", "CompareDocument"),
         ("prompt", "prompt.prompt_document", "PromptDocument"),
         ("gate", "gate.gate_document", "GateDocument"),

@@ -15,6 +15,7 @@ from rocm_perf_lab.cli.debug import debug_option
 from rocm_perf_lab.cli.kernel_option import kernel_option
 from rocm_perf_lab.cli.number import FiniteNumber
 from rocm_perf_lab.cli.parameter_type import ParamType
+from rocm_perf_lab.cli.printed_report import print_json, print_report, verbose_option
 from rocm_perf_lab.cli.program_arguments import ProgramCommand, device_option, device_options_option, program_argument
 from rocm_perf_lab.cli.progress import note
 from rocm_perf_lab.cli.roofs import ceilings_option
@@ -22,8 +23,6 @@ from rocm_perf_lab.errors import TraceError, UsageError
 
 if TYPE_CHECKING:
     from rocm_perf_lab.report.documents import Documents
-
-_PLAIN_WIDTH = 120  # for a report to a file or a pipe, whose width is not known
 
 
 class _Integer(ParamType[int]):
@@ -55,6 +54,7 @@ class _Integer(ParamType[int]):
     help="Print one JSON object instead of the report; the program's own output goes to stderr.",
 )
 @click.option("--quiet", "-q", is_flag=True, help="Print the runtime in milliseconds and nothing else.")
+@verbose_option
 @click.option("--no-rocprof", is_flag=True, help="Use the built-in tracer even where rocprofv3 is installed.")
 @device_option
 @device_options_option
@@ -103,6 +103,7 @@ def command(
     kernel: str | None,
     as_json: bool,
     quiet: bool,
+    verbose: bool,
     no_rocprof: bool,
     device: str,
     device_options: tuple[str, ...],
@@ -148,11 +149,11 @@ def command(
     with _program_output(apart=as_json or quiet) as program_output:
         documents, directory = profile(request, program_output, _silent if quiet else note)
     if as_json:
-        _print_json(documents, directory)
+        print_json([documents], None, directory)
     elif quiet:
         click.echo(_runtime_ms(documents))
     else:
-        _print_report(documents, directory)
+        print_report([documents], None, directory, verbose)
 
 
 @contextlib.contextmanager
@@ -173,20 +174,3 @@ def _runtime_ms(documents: Documents) -> float:
     if documents.profile.runtime_ms is None:
         raise TraceError(f"no runtime: {documents.profile.reasons['runtime_ms']}", "see the full report, without --quiet")
     return documents.profile.runtime_ms
-
-
-def _print_json(documents: Documents, directory: Path) -> None:
-    from rocm_perf_lab.json_model import json_text
-    from rocm_perf_lab.report.profile_document import profile_output
-
-    click.echo(json_text(profile_output(documents, directory)))
-
-
-def _print_report(documents: Documents, directory: Path) -> None:
-    from rich.console import Console
-
-    from rocm_perf_lab.report.terminal import render
-
-    console = Console(width=None if sys.stdout.isatty() else _PLAIN_WIDTH)
-    render(documents, console)
-    console.print(f"\nRun directory: {directory}", highlight=False, soft_wrap=True)

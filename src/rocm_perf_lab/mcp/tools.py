@@ -23,7 +23,15 @@ _COMMANDS = {
     "optimize": "optimize",
     "doctor": "doctor",
 }
-_NOT_FOR_TOOLS = {"as_json", "quiet", "debug", "help", "history"}  # set by the server itself, or only for terminals
+_NOT_FOR_TOOLS = {
+    "as_json",
+    "quiet",
+    "verbose",
+    "markdown",
+    "debug",
+    "help",
+    "history",
+}  # set by the server itself, or only for terminals
 _THE_USERS = {"trust_candidates", "keep_env", "readable"}  # whoever writes candidates must not decide how they are confined
 _CHANGES_FILES = {"optimize"}  # that existed before
 _TEXT = {"type": "string", "pattern": "^[^\\x00]*$"}  # the operating system does not allow NUL in an argument

@@ -28,10 +28,6 @@ class ExistingAnalysis:
     reports: list[Reports]
     summary: SummaryDocument | None
 
-    def of_interest(self) -> Reports:
-        """The reports of the only rank, or of the slowest."""
-        return self.reports[self.summary.slowest_rank or 0 if self.summary is not None else 0]
-
 
 def analyse_existing(
     paths: Sequence[Path], request: AnalysisRequest, destination: Path, scheduler: str | None, note: Note

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, TypeVar
 
 from rocm_perf_lab.errors import MissingInputError, TraceError
 from rocm_perf_lab.report.documents import Reports
-from rocm_perf_lab.report.schema import AnalysisDocument, DagDocument, ProfileDocument, RooflineDocument
+from rocm_perf_lab.report.schema import AnalysisDocument, DagDocument, ProfileDocument, RooflineDocument, SummaryDocument
 
 if TYPE_CHECKING:
-    from rocm_perf_lab.report.schema import Document
+    from rocm_perf_lab.report.section import Section
 
-AnyDocument = TypeVar("AnyDocument", bound="Document")
-_FILE = "analysis.json"
+AnyDocument = TypeVar("AnyDocument", bound="Section")
+_FILE, _SUMMARY = "analysis.json", "summary.json"
 
 
 def is_run_directory(folder: Path) -> bool:
@@ -29,6 +29,14 @@ def reports_in(folder: Path) -> Reports:
         _document(folder / "dag.json", DagDocument),
         _document(folder / _FILE, AnalysisDocument),
     )
+
+
+def read_run_directory(folder: Path) -> tuple[SummaryDocument | None, list[Reports]]:
+    """The documents of each rank, and the summary if there are several. Raises as reports_in() does."""
+    if not (folder / _SUMMARY).is_file():
+        return None, [reports_in(folder)]
+    summary = _document(folder / _SUMMARY, SummaryDocument)
+    return summary, [reports_in(folder / rank.directory) for rank in summary.ranks]
 
 
 def _document(path: Path, model: type[AnyDocument]) -> AnyDocument:

@@ -21,7 +21,7 @@ from rocm_perf_lab.report.schema import (
     StabilitySection,
 )
 from rocm_perf_lab.report.table import Table
-from rocm_perf_lab.report.terminal_answer import render_answer
+from rocm_perf_lab.report.terminal_answer import kernel_of_interest, render_answer
 from rocm_perf_lab.report.terminal_graph import render_idle, render_next_in_line, render_what_if
 from rocm_perf_lab.report.terminal_next import render_next
 from rocm_perf_lab.report.terminal_roofs import render_all_roofs, render_roof
@@ -49,10 +49,11 @@ def render(documents: Reports, console: Console) -> None:
     If the console is not a terminal, the report is plain text.
     """
     profile, dag = documents.profile, documents.dag
-    kernel = _kernel_of_interest(documents)
+    kernel = kernel_of_interest(documents)
     roof = next((roof for roof in documents.roofline.kernels if roof.kernel == kernel.kernel), None)
     names = Names(_kernels(documents))
     _title(profile, console)
+    _heading(console, "In short")
     render_answer(dag, kernel, names, console)
     _which_kernel(dag, names, console)
     for note in dag.notes:
@@ -73,12 +74,6 @@ def _kernels(documents: Reports) -> list[str]:
     in_what_if = [name for found in documents.dag.what_if for name in found.kernels]
     return [*(symbol.kernel for symbol in documents.dag.symbols), *(kernel.kernel for kernel in documents.analysis.kernels),
             *(roof.kernel for roof in documents.roofline.kernels), *in_what_if, documents.profile.kernel.name]  # fmt: skip
-
-
-def _kernel_of_interest(documents: Reports) -> KernelAnalysis:
-    """The dominant kernel, or the profile's kernel if the path is not known."""
-    by_name = {kernel.kernel: kernel for kernel in documents.analysis.kernels}
-    return by_name.get(documents.dag.dominant_symbol or "") or by_name[documents.profile.kernel.name]
 
 
 def _title(profile: ProfileDocument, console: Console) -> None:

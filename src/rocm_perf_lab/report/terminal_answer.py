@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from rich.console import Console
 
-from rocm_perf_lab.report.layout import heading, labelled
+from rocm_perf_lab.report.documents import Reports
+from rocm_perf_lab.report.layout import labelled
 from rocm_perf_lab.report.schema import DagDocument, HeadroomSection, KernelAnalysis, ModelErrorSection
 from rocm_perf_lab.report.terminal_graph import IDLE_CAUSES
 from rocm_perf_lab.report.terminal_next import first_advice
@@ -12,14 +13,22 @@ from rocm_perf_lab.text import words
 from rocm_perf_lab.text.names import Names
 
 _MOST_ADVICE = 2
+_SURE = {"high": "certain", "medium": "likely", "low": "uncertain"}
 _MOSTLY = 0.5
+
+
+def kernel_of_interest(documents: Reports) -> KernelAnalysis:
+    """The dominant kernel, or the profile's kernel if the path is not known."""
+    by_name = {kernel.kernel: kernel for kernel in documents.analysis.kernels}
+    return by_name.get(documents.dag.dominant_symbol or "") or by_name[documents.profile.kernel.name]
 
 
 def render_answer(dag: DagDocument, kernel: KernelAnalysis, names: Names, console: Console) -> None:
     """Print the kernel, the cause, the headroom and what to try first, in a line or two each."""
-    heading(console, "In short")
     labelled(console, "Kernel", f"{names.prose(kernel.kernel)}{_place(dag, kernel)}")
     labelled(console, "Cause", _cause(kernel))
+    if kernel.thread_trace is not None and kernel.thread_trace.waited_for is not None:
+        labelled(console, "Line", f"{kernel.thread_trace.waited_for.source}: waves wait longest for its accesses")
     if idle := _mostly_idle(dag):
         labelled(console, "But", idle)
     if kernel.model_error is not None:
@@ -40,7 +49,8 @@ def _cause(kernel: KernelAnalysis) -> str:
     factors = ", ".join(factor.name for factor in found.factors)
     lacking = "; ".join(dict.fromkeys(found.undecided.values()))
     why = f" ({words.shorten(lacking or found.why, 100)})" if found.score is None else ""
-    return f"{found.name}{why}{f'; {factors}' if factors else ''}"
+    sure = f" ({_SURE[found.certainty]})" if found.score is not None else ""
+    return f"{found.name}{why or sure}{f'; {factors}' if factors else ''}"
 
 
 def _mostly_idle(dag: DagDocument) -> str:
@@ -59,22 +69,14 @@ def _mostly_idle(dag: DagDocument) -> str:
     )
 
 
-_LIMITS = {
-    "launch": "launch overhead", "latency": "latency", "bandwidth": "memory bandwidth", "execution": "instruction issue",
-}  # fmt: skip
-
-
 def _model_error(found: ModelErrorSection) -> str:
-    return (
-        f"modelled; for four of five recorded times of kernels limited by {_LIMITS[found.limit]}, "
-        f"the model was within ±{words.percent(found.within)}"
-    )
+    return f"modelled; recorded times of such kernels were within ±{words.percent(found.within)} (4 of 5)"
 
 
 def _to_win(found: HeadroomSection, dag: DagDocument) -> str:
     """The possible gain of the whole program, not of the kernel alone."""
     if found.program_speedup is not None:
-        ceiling = f"with this kernel at its own ceiling ({found.binding})"
+        ceiling = f"with this kernel at its ceiling ({found.binding})"
         return f"at most {words.times(found.program_speedup)} for the GPU's span, {ceiling}"
     if dag.speedup_ceiling is not None:
         return f"at most {words.times(dag.speedup_ceiling)} for the GPU's span, if this kernel took no time"

@@ -15,7 +15,7 @@ _NOTHING_SPEAKS = "no number stands out: make a thread trace to see where its wa
 def first_advice(kernel: KernelAnalysis, most: int) -> list[str]:
     if kernel.bottleneck.advice or not kernel.bottleneck.undecided:
         return kernel.bottleneck.advice[:most] or [_NOTHING_SPEAKS]
-    return ["collect the missing counters: the end of this report says how"]
+    return ["collect the missing counters: the end of the whole report says how"]
 
 
 def render_next(profile: ProfileDocument, kernel: KernelAnalysis, console: Console) -> None:

@@ -1,0 +1,21 @@
+"""Where commands print reports."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+_PLAIN_WIDTH = 120  # for a file or a pipe, whose width is not known
+
+
+def stdout_console() -> Console:
+    """As wide as the terminal; for a file or a pipe as wide as COLUMNS says."""
+    from rich.console import Console
+
+    columns = os.environ.get("COLUMNS", "")
+    plain = int(columns) if columns.isascii() and columns.isdigit() and int(columns) > 0 else _PLAIN_WIDTH
+    return Console(width=None if sys.stdout.isatty() else plain)

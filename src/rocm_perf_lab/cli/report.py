@@ -1,0 +1,35 @@
+"""`rocm-perf report`: prints the report on a run that was made earlier."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from rocm_perf_lab.cli.debug import debug_option
+from rocm_perf_lab.cli.printed_report import print_json, print_report
+
+
+@click.command(context_settings={"help_option_names": ["-h", "--help"]})
+@click.argument("runs", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="DIR...")
+@click.option("--short", is_flag=True, help="Print only what matters most, as `profile` does.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead; for a single DIR.")
+@debug_option
+def command(runs: tuple[Path, ...], short: bool, as_json: bool) -> None:
+    """Print the whole report on run directories that `profile` or `analyze` has written.
+
+    Neither the program nor its traces are needed.
+    """
+    from rocm_perf_lab.errors import UsageError
+    from rocm_perf_lab.report.reading import read_run_directory
+
+    if as_json and len(runs) > 1:
+        raise UsageError(f"--json prints one run, and these are {len(runs)}", "name one of them")
+    for number, directory in enumerate(runs):
+        summary, reports = read_run_directory(directory)
+        if as_json:
+            print_json(reports, summary, directory)
+            return
+        if number:
+            click.echo()
+        print_report(reports, summary, directory, whole=not short)

@@ -1,0 +1,64 @@
+"""`rocm-perf report` prints later what `analyze` would have printed at once."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+import rocpd_database
+from published_schemas import expect_published
+from rocpd_database import Dispatch
+
+
+@pytest.fixture
+def run(tmp_path, rocm_perf):
+    work = [Dispatch("alpha<int>(float*)", 0, 5000), Dispatch("beta()", 6000, 7000, depends_on=[(0, "queue")])]
+    rocpd_database.write(tmp_path / "t.db", work, rocpd_database.MODELLED)
+    return rocm_perf("analyze", "-v", "-o", "t.rocm-perf", "t.db")
+
+
+def test_the_report_does_not_need_the_trace(run, rocm_perf, tmp_path):
+    (tmp_path / "t.db").unlink()
+    done = rocm_perf("report", "t.rocm-perf")
+    assert (done.returncode, done.stdout) == (0, run.stdout) and "What to try next" in run.stdout
+    short = rocm_perf("report", "--short", "t.rocm-perf").stdout
+    assert len(short.splitlines()) <= 15 and short.splitlines()[-1] == "  More    rocm-perf report t.rocm-perf"
+    assert rocm_perf("report", "t.rocm-perf", "t.rocm-perf").stdout == f"{run.stdout}\n{run.stdout}"
+    document = json.loads(rocm_perf("report", "--json", "t.rocm-perf").stdout)
+    expect_published("report", document)
+    assert document["dag"] == json.loads((tmp_path / "t.rocm-perf" / "dag.json").read_text())
+
+
+def test_a_report_is_as_wide_as_columns_says(run, rocm_perf):
+    widths = {
+        columns: max(map(len, rocm_perf("report", "t.rocm-perf", environment={"COLUMNS": columns}).stdout.splitlines()))
+        for columns in ("80", "200", "", "wide")
+    }
+    assert widths["80"] <= 80 < widths[""] <= 120 < widths["200"] and widths["wide"] == widths[""]
+
+
+@pytest.mark.parametrize(
+    ("change", "code", "said"),
+    [
+        (lambda folder: (folder / "analysis.json").unlink(), 66, "analysis.json: No such file"),
+        (lambda folder: (folder / "dag.json").write_text('{"schema_version": "0.9"}'), 65, "not a document of this version"),
+        (lambda folder: (folder / "profile.json").write_bytes(b"\xff"), 65, "not a document of this version"),
+    ],
+)
+def test_what_cannot_be_read(run, rocm_perf, tmp_path, change, code, said):
+    change(tmp_path / "t.rocm-perf")
+    done = rocm_perf("report", "t.rocm-perf")
+    assert done.returncode == code and said in done.stderr and not done.stdout and done.stderr.count("\n") == 1
+
+
+def test_one_json_for_one_run(run, rocm_perf):
+    assert rocm_perf("report", "--json", "t.rocm-perf", "t.rocm-perf").returncode == 2
+    assert rocm_perf("report", "absent").returncode == 66
+
+
+def test_ranks_are_reported_as_analyze_does(rocm_perf, tmp_path):
+    for number in (0, 1):
+        rocpd_database.write(tmp_path / f"{number}.db", [Dispatch("k", number, 900)])  # at the same time: two ranks
+    said = rocm_perf("analyze", "-v", "-o", "r.rocm-perf", "0.db", "1.db")
+    assert said.stdout.startswith("2 ranks\n") and rocm_perf("report", "r.rocm-perf").stdout == said.stdout

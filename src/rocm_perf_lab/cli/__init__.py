@@ -24,6 +24,7 @@ COMMANDS = {
     "analyze": "analyze",
     "report": "report",
     "compare": "compare",
+    "export": "export",
     "run": "run",
     "isolate": "isolate",
     "replay": "replay",

@@ -17,32 +17,8 @@ from rocm_perf_lab.cli.parameter_type import ParamType
 from rocm_perf_lab.cli.printed_report import print_json, print_report, verbose_option
 from rocm_perf_lab.cli.progress import note
 from rocm_perf_lab.cli.roofs import ceilings_option
+from rocm_perf_lab.cli.trace_part_options import gpu_option, window_option
 from rocm_perf_lab.errors import MissingInputError, UsageError
-
-_NS = {"ns": 1, "us": 1e3, "ms": 1e6, "s": 1e9}
-
-
-class _Window(ParamType[tuple[int | None, int | None]]):
-    """'10ms:1.5s' -> (10000000, 1500000000); either side can be omitted; without a unit, milliseconds."""
-
-    name = "window"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[int | None, int | None]:
-        if isinstance(value, tuple):
-            return value
-        begin, colon, end = value.partition(":")
-        if not colon:
-            self.fail(f"{value!r} is not START:END", param, ctx)
-        start, stop = (self._ns(text, param, ctx) if text else None for text in (begin, end))
-        if start is not None and stop is not None and start >= stop:
-            self.fail(f"{value!r} ends before it starts", param, ctx)
-        return start, stop
-
-    def _ns(self, text: str, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        found = re.fullmatch(r"(\d+(?:\.\d+)?)(ns|us|ms|s)?", text.strip())
-        if not found:
-            self.fail(f"{text!r} is not a time such as 250us, 10ms or 1.5s", param, ctx)
-        return round(float(found[1]) * _NS[found[2] or "ms"])
 
 
 class _Speedup(ParamType[tuple[str, float]]):
@@ -60,10 +36,8 @@ class _Speedup(ParamType[tuple[str, float]]):
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("traces", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="TRACE...")
 @kernel_option("Kernels to report on; the critical path remains that of all kernels")
-@click.option("--gpu", type=click.IntRange(min=0), metavar="N", help="GPU to analyse, counted from 0 as HIP does.")
-@click.option("--time-window", "window", type=_Window(), metavar="START:END",
-              help="Analyse only dispatches and copies that start in this window, counted from the first one: "
-              "10ms:1.5s, 250us:, :2s. The default unit is ms.")  # fmt: skip
+@gpu_option
+@window_option
 @click.option(
     "--what-if", "speedups", type=_Speedup(), multiple=True, metavar="REGEX=FACTOR",
     help="Predict the GPU's span if the kernels that match REGEX were FACTOR times faster, e.g. softmax=2. Repeatable; each "
@@ -120,7 +94,9 @@ def command(
         given = click.get_current_context().get_parameter_source
         _report_traced(traces[0], as_json, [name for name in _OF_DATABASES if given(name) == ParameterSource.COMMANDLINE])
         return
-    databases = [path for trace in traces for path in _databases(trace)]
+    from rocm_perf_lab.profile.databases import databases_in
+
+    databases = [path for trace in traces for path in databases_in(trace)]
     if len({path.resolve() for path in databases}) < len(databases):
         raise UsageError("a trace is named twice", "name each database once")
     if thread_trace is not None:
@@ -189,15 +165,3 @@ def _check_thread_trace(folder: Path) -> None:
         what = "contains no thread trace" if folder.exists() else "does not exist"
         hint = "give the output folder of `rocprofv3 --att`, with stats_*.csv and ui_output_agent_*_dispatch_*"
         raise MissingInputError(f"{folder} {what}", hint)
-
-
-def _databases(trace: Path) -> list[Path]:
-    """The database itself, or those in the folder and its subfolders (rocprofv3 creates one per host)."""
-    if not trace.exists():
-        raise MissingInputError(f"there is no trace {trace}", "give the path of a rocpd .db file, or of a folder of such files")
-    if not trace.is_dir():
-        return [trace]
-    found = sorted(trace.rglob("*.db"))
-    if not found:
-        raise MissingInputError(f"the folder {trace} contains no .db file", "profile with `rocprofv3 --output-format rocpd`")
-    return found

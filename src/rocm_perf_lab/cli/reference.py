@@ -46,6 +46,7 @@ _MORE = {
     "profile": "profiling.md#profile",
     "analyze": "profiling.md#analyze",
     "compare": "profiling.md#compare",
+    "export": "profiling.md#export",
     "report": "profiling.md#the-run-directory",
     "run": "profiling.md#run",
     "isolate": "profiling.md#isolate-and-replay",

@@ -11,14 +11,14 @@ import numpy as np
 
 from rocm_perf_lab.analysis.base_run import read_base_run
 from rocm_perf_lab.analysis.counters import counters_by_symbol
-from rocm_perf_lab.analysis.ranks import Rank, ranks
 from rocm_perf_lab.analysis.symbols import symbols_of
 from rocm_perf_lab.compare.facts import KernelFacts, Side
 from rocm_perf_lab.errors import MissingInputError, TraceError, UsageError
+from rocm_perf_lab.profile.databases import only_rank
 from rocm_perf_lab.profile.pipeline import analyse
 from rocm_perf_lab.report.documents import Reports
 from rocm_perf_lab.report.reading import is_run_directory, reports_in
-from rocm_perf_lab.rocpd.origin import Origin, origins
+from rocm_perf_lab.rocpd.origin import Origin
 from rocm_perf_lab.rocpd.reader import read_trace
 from rocm_perf_lab.run_directory import TRACE_FOLDER
 
@@ -81,24 +81,17 @@ def _of_run_directory(path: Path) -> Side:
     reports = reports_in(path)
     databases = sorted((path / TRACE_FOLDER).rglob("*.db"))
     if databases:
-        rank = _only_rank(databases)
+        rank = only_rank(databases)
         return _of_reports(str(path), reports, _read([rank.base, *rank.repeats]), _read(rank.counters))
     return _of_reports(str(path), reports, [], [], durations=_from_table(path / "dispatches.parquet"))
 
 
 def _of_databases(paths: Sequence[Path]) -> Side:
-    rank = _only_rank(paths)
+    rank = only_rank(paths)
     base = read_base_run(rank.base)
     return _of_reports(
         str(paths[0]), analyse(base, (), rank.counters), [base.trace, *_read(rank.repeats)], _read(rank.counters)
     )
-
-
-def _only_rank(paths: Sequence[Path]) -> Rank:
-    found, _ = ranks([origin for path in paths for origin in origins(path)])
-    if len(found) > 1:
-        raise UsageError(f"{paths[0].parent} has {len(found)} ranks", "compare one rank at a time: name its database")
-    return found[0]
 
 
 def _read(origins: Sequence[Origin]) -> list[Trace]:

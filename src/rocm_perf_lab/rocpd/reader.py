@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -238,9 +240,13 @@ def _counters(connection: Connection, dispatches: Dispatches) -> dict[str, Float
     if rows:
         validate.unique_events(dispatches.event_id)
     counters: dict[str, Floats] = {}
-    rows_of_events = node_of(dispatches.event_id, np.array([row[1] for row in rows], np.int64))
-    for (name, _, value, _), row in zip(rows, rows_of_events.tolist(), strict=True):
-        if row >= 0:
+    nodes = node_of(dispatches.event_id, np.array([row[1] for row in rows], np.int64))
+    values = np.array([row[2] for row in rows], np.float64)
+    begin = 0
+    for name, of in groupby(rows, key=itemgetter(0)):
+        part = slice(begin, begin := begin + sum(1 for _ in of))
+        known = nodes[part] >= 0
+        if known.any():
             column = counters.setdefault(validate.text(name), np.full(len(dispatches), np.nan))
-            column[row] = value
+            column[nodes[part][known]] = values[part][known]
     return counters

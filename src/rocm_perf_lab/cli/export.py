@@ -1,0 +1,97 @@
+"""`rocm-perf export`: a run in the formats of other tools."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import IO, TYPE_CHECKING
+
+import click
+
+from rocm_perf_lab.cli.debug import debug_option
+from rocm_perf_lab.cli.progress import note
+from rocm_perf_lab.cli.trace_part_options import gpu_option, window_option
+from rocm_perf_lab.errors import TraceError, UsageError
+
+if TYPE_CHECKING:
+    from rocm_perf_lab.export.timeline import Timeline
+    from rocm_perf_lab.report.documents import Documents
+
+_FILE = click.Path(path_type=Path, dir_okay=False)
+
+
+@click.command(context_settings={"help_option_names": ["-h", "--help"]})
+@click.argument("run", type=click.Path(path_type=Path))
+@click.option("--perfetto", type=_FILE, metavar="FILE", help="Timeline for ui.perfetto.dev, in Perfetto's own format.")
+@click.option("--chrome", type=_FILE, metavar="FILE", help="Timeline in Chrome's JSON format, which Perfetto reads, too.")
+@click.option("--csv", "tables", type=click.Path(path_type=Path, file_okay=False), metavar="DIR",
+              help="Folder to write kernels.csv and dispatches.csv to.")  # fmt: skip
+@click.option("--markdown", type=_FILE, metavar="FILE", help="Table of the kernels in Markdown; - for standard output.")
+@gpu_option
+@window_option
+@debug_option
+def command(
+    run: Path,
+    perfetto: Path | None,
+    chrome: Path | None,
+    tables: Path | None,
+    markdown: Path | None,
+    gpu: int | None,
+    window: tuple[int | None, int | None] | None,
+) -> None:
+    """Export RUN, a run directory or a rocpd database, for other tools.
+
+    Timelines have a track for each queue, stream, copy engine and host thread, the critical path as a track of its own, arrows
+    for dependencies, and counters. A long run is better exported in part (--time-window): viewers hold all of it in memory.
+    """
+    if not any((perfetto, chrome, tables, markdown)):
+        raise UsageError("no format was asked for", "give at least one of --perfetto, --chrome, --csv and --markdown")
+    from rocm_perf_lab.analysis.base_run import read_base_run
+    from rocm_perf_lab.export.chrome import write_chrome
+    from rocm_perf_lab.export.perfetto import write_perfetto
+    from rocm_perf_lab.export.timeline import Timeline
+    from rocm_perf_lab.profile.databases import databases_in, only_rank
+    from rocm_perf_lab.profile.pipeline import analyse
+    from rocm_perf_lab.rocpd.trace_part import Part
+
+    rank = only_rank(databases_in(run))
+    base = read_base_run(rank.base, part=Part(gpu, window))
+    base.expect_kernels()
+    if perfetto or chrome:
+        if base.path is None:
+            raise TraceError(f"{base.trace.path} has no GPU times, so there is no timeline", "export tables only")
+        timeline = Timeline(base)
+        _written(perfetto, write_perfetto, timeline)
+        _written(chrome, write_chrome, timeline)
+    if tables or markdown:
+        _tables(analyse(base, rank.repeats, rank.counters), tables, markdown)
+
+
+def _written(path: Path | None, write: Callable[[Timeline, IO[bytes]], None], timeline: Timeline) -> None:
+    from rocm_perf_lab.atomic_write import atomic_write
+    from rocm_perf_lab.report.write import output_errors
+
+    if path is None:
+        return
+    with output_errors(path.parent), atomic_write(path) as temporary, temporary.open("wb") as file:
+        write(timeline, file)
+    note(f"wrote {path}")
+
+
+def _tables(documents: Documents, tables: Path | None, markdown: Path | None) -> None:
+    from rocm_perf_lab.atomic_write import atomic_write
+    from rocm_perf_lab.export.tables import kernels_markdown, kernels_table, write_csv
+    from rocm_perf_lab.report.write import output_errors
+
+    if tables is not None:
+        with output_errors(tables):
+            tables.mkdir(parents=True, exist_ok=True)
+            write_csv(kernels_table(documents), tables / "kernels.csv")
+            write_csv(documents.dispatches.table(), tables / "dispatches.csv")
+        note(f"wrote kernels.csv and dispatches.csv to {tables}")
+    if markdown is not None and str(markdown) == "-":
+        click.echo(kernels_markdown(documents), nl=False)
+    elif markdown is not None:
+        with output_errors(markdown.parent), atomic_write(markdown) as temporary:
+            temporary.write_text(kernels_markdown(documents), encoding="utf-8")
+        note(f"wrote {markdown}")

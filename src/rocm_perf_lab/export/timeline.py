@@ -1,0 +1,203 @@
+"""A run as a timeline: tracks of slices that do not overlap, arrows between slices, counters."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rocm_perf_lab.analysis.base_run import BaseRun
+from rocm_perf_lab.analysis.critical_path import CriticalPath
+from rocm_perf_lab.analysis.dag import CALL, COPY, Dag
+from rocm_perf_lab.analysis.telling_counters import TELLING
+from rocm_perf_lab.rocpd.tables import Edges, Trace
+from rocm_perf_lab.text import words
+
+if TYPE_CHECKING:
+    from rocm_perf_lab.arrays import Integers
+
+CRITICAL_PATH = "Critical path"
+_ORDER_ONLY = {Edges.KINDS.index(kind) for kind in ("queue", "program")}  # which the tracks themselves show
+
+
+@dataclass(frozen=True)
+class Track:
+    """nodes: of the graph, in order of time. start, end: ns from the start of the GPU's span; slices do not overlap."""
+
+    group: str
+    name: str
+    nodes: Integers
+    start: Integers
+    end: Integers
+
+
+@dataclass(frozen=True)
+class CounterTrack:
+    """A counter's average rate, per us, during each dispatch, and 0 in between. time: ns."""
+
+    name: str
+    time: Integers
+    rate: Sequence[float]
+
+
+class Timeline:
+    """Read from a run whose times are known."""
+
+    def __init__(self, run: BaseRun):
+        if run.path is None:
+            raise ValueError("a timeline needs times")
+        self.trace: Trace = run.trace
+        self.dag: Dag = run.dag
+        self.path: CriticalPath = run.path
+
+    @property
+    def title(self) -> str:
+        how = "MODELLED times, no GPU ran this: " if self.trace.timing == "modelled" else ""
+        return f"{how}{self.trace.process.command}"
+
+    @cached_property
+    def tracks(self) -> list[Track]:
+        """Queues, copies and streams of each GPU, host threads, and the critical path."""
+        return [*self._of_gpus(), *self._of_threads(), self._critical_path()]
+
+    @cached_property
+    def flows(self) -> list[tuple[int, int, str]]:
+        """Dependencies between slices of different tracks, or that order alone does not explain: (source, target, kind)."""
+        dag = self.dag
+        target = np.repeat(np.arange(len(dag)), np.diff(dag.first))
+        shown = ~np.isin(dag.kind, list(_ORDER_ONLY))
+        rows = zip(dag.source[shown].tolist(), target[shown].tolist(), dag.kind[shown].tolist(), strict=True)
+        return [(source, of, Edges.KINDS[kind]) for source, of, kind in rows]
+
+    def name(self, node: int) -> str:
+        name: str = self._short_names[self._columns["symbol"][node]]
+        return name
+
+    def category(self, node: int) -> str:
+        kind: str = self.dag.kinds[self._columns["symbol"][node]]
+        return kind
+
+    def details(self, node: int) -> dict[str, Any]:
+        """What a viewer shows of a slice."""
+        columns, category = self._columns, self.category(node)
+        found: dict[str, Any] = {"on critical path": columns["on_path"][node], "slack_ns": columns["slack"][node]}
+        if category == CALL:
+            return found
+        if category == COPY:
+            return found | {"bytes": columns["bytes"][node - self.dag.dispatches]}
+        found |= {
+            "kernel": self.dag.names[columns["symbol"][node]],
+            "grid": "x".join(map(str, columns["grid"][node])),
+            "workgroup": "x".join(map(str, columns["workgroup"][node])),
+            "lds_bytes": columns["lds"][node],
+            "scratch_bytes": columns["scratch"][node],
+        }
+        return found | {name: values[node] for name, values in self._counted.items() if values[node] is not None}
+
+    @cached_property
+    def _columns(self) -> dict[str, list[Any]]:
+        """As lists: to read an array one by one takes several times as long."""
+        dispatches, dag = self.trace.dispatches, self.dag
+        on_path = np.zeros(len(dag), bool)
+        on_path[self.path.nodes] = True
+        arrays = {
+            "on_path": on_path, "slack": self.path.slack_ns, "bytes": self.trace.copies.bytes, "symbol": dag.symbol,
+            "grid": dispatches.grid, "workgroup": dispatches.workgroup, "lds": dispatches.lds_bytes,
+            "scratch": dispatches.scratch_bytes,
+        }  # fmt: skip
+        return {name: values.tolist() for name, values in arrays.items()}
+
+    @cached_property
+    def _counted(self) -> dict[str, list[float | None]]:
+        """Counter -> its value for each dispatch, None where it was not collected."""
+        columns = ((name, column.tolist()) for name, column in self.trace.counters.items())
+        return {name: [None if value != value else value for value in column] for name, column in columns}
+
+    @cached_property
+    def counters(self) -> list[CounterTrack]:
+        """Of the counters that explain times, where they were collected."""
+        dag, count = self.dag, self.dag.dispatches
+        start, end = dag.start[:count] - dag.origin, dag.end[:count] - dag.origin
+        return [
+            CounterTrack(f"{name} per us", *_rates(start, end, column))
+            for name, column in self.trace.counters.items()
+            if name in TELLING
+        ]
+
+    @cached_property
+    def _short_names(self) -> list[str]:
+        return [words.short_name(name) for name in self.dag.names]
+
+    def _of_gpus(self) -> Iterator[Track]:
+        trace, dag = self.trace, self.dag
+        dispatches, copies = trace.dispatches, trace.copies
+        agent = np.r_[dispatches.agent_id, copies.agent_id]
+        queue = np.r_[dispatches.queue_id, np.full(len(copies), -1)]
+        stream = np.r_[dispatches.stream_id, copies.stream_id]
+        for gpu in np.unique(agent).tolist():
+            known = trace.agents.get(gpu)
+            group = f"GPU agent {gpu}{f': {known.product} ({known.target})' if known else ''}"
+            mine = np.flatnonzero(agent == gpu)
+            for number in np.unique(queue[mine]).tolist():
+                name = f"queue {number}" if number >= 0 else "copies"
+                yield from self._lanes(group, name, mine[queue[mine] == number])
+            if dag.gpu_nodes and len(np.unique(stream[mine])) > 1:
+                for number in np.unique(stream[mine]).tolist():
+                    if number >= 0:
+                        yield from self._lanes(f"{group}, by HIP stream", f"stream {number}", mine[stream[mine] == number])
+
+    def _of_threads(self) -> Iterator[Track]:
+        calls = self.trace.calls
+        if calls is None or not len(calls):
+            return
+        for thread in np.unique(calls.thread).tolist():
+            yield from self._lanes("Host", f"thread {thread}", self.dag.gpu_nodes + np.flatnonzero(calls.thread == thread))
+
+    def _lanes(self, group: str, name: str, nodes: Integers) -> Iterator[Track]:
+        """As many tracks as are needed for slices not to overlap."""
+        start, end = self.dag.start[nodes] - self.dag.origin, self.dag.end[nodes] - self.dag.origin
+        order = np.lexsort((end, start))
+        lane = _without_overlaps(start[order], end[order])
+        for number in range(int(lane.max(initial=-1)) + 1):
+            of = order[lane == number]
+            yield Track(group, name if number == 0 else f"{name} (overlapping {number})", nodes[of], start[of], end[of])
+
+    def _critical_path(self) -> Track:
+        """The nodes whose time counts, each cut to what comes after its predecessor."""
+        nodes = self.path.nodes[self.path.counted]
+        start, end = self.dag.start[nodes] - self.dag.origin, self.dag.end[nodes] - self.dag.origin
+        start = np.maximum(start, np.r_[start[:1], np.maximum.accumulate(end)[:-1]])
+        return Track(CRITICAL_PATH, CRITICAL_PATH, nodes, start, np.maximum(start, end))
+
+
+def _without_overlaps(start: Integers, end: Integers) -> Integers:
+    """A lane for each slice, the lowest that is free. start: ascending."""
+    lanes = np.empty(len(start), np.int64)
+    busy: list[tuple[int, int]] = []  # (until, lane)
+    free: list[int] = []
+    used = 0
+    for place, (begin, until) in enumerate(zip(start.tolist(), end.tolist(), strict=True)):
+        while busy and busy[0][0] <= begin:
+            heapq.heappush(free, heapq.heappop(busy)[1])
+        if free:
+            lane = heapq.heappop(free)
+        else:
+            lane, used = used, used + 1
+        lanes[place] = lane
+        heapq.heappush(busy, (until, lane))
+    return lanes
+
+
+def _rates(start: Integers, end: Integers, values: Any) -> tuple[Integers, list[float]]:
+    """The sum of the rates of the dispatches that run, at each time at which it changes."""
+    counted = ~np.isnan(values) & (end > start)
+    rate = 1000.0 * values[counted] / (end[counted] - start[counted])
+    time = np.r_[start[counted], end[counted]]
+    change = np.r_[rate, -rate]
+    at, place = np.unique(time, return_inverse=True)
+    total = np.cumsum(np.bincount(place, weights=change, minlength=len(at)))
+    return at, np.where(np.abs(total) < 1e-6 * np.abs(rate).max(initial=0), 0.0, total).tolist()

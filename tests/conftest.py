@@ -66,7 +66,9 @@ def rocm_perf_in() -> Callable[..., subprocess.CompletedProcess[str]]:
 
     def run(folder: Path, *arguments: object) -> subprocess.CompletedProcess[str]:
         command = [sys.executable, "-m", "rocm_perf_lab", *map(str, arguments)]
-        completed = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=300, stdin=subprocess.DEVNULL)
+        # Not the C library's environment, in which readline has set COLUMNS.
+        options = dict(cwd=folder, env=dict(os.environ), capture_output=True, text=True, stdin=subprocess.DEVNULL)
+        completed = subprocess.run(command, timeout=300, **options)
         assert completed.returncode == 0, completed.stderr
         return completed
 

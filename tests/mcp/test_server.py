@@ -10,6 +10,7 @@ import sys
 import time
 from pathlib import Path
 
+import jsonschema
 import pytest
 
 import needs
@@ -18,6 +19,7 @@ anyio, _ = needs.module("anyio"), needs.module("mcp")
 
 from mcp import Client, StdioServerParameters, stdio_client  # noqa: E402
 from published_schemas import expect_published  # noqa: E402
+from rocm_perf_lab.mcp.outline import ROOM, value_at  # noqa: E402
 
 PROGRAM = Path(__file__).parents[1] / "optimize" / "program.hip"
 BUILD = "hipcc -O2 -nogpuinc SOURCE -o BINARY"
@@ -35,6 +37,14 @@ CALLS = {
     "autotune": {"space": "space.json", "cmd_template": "./program {N}", "runs": 1, "no_cache": True, **DEVICE},
     "optimize": {"program": ["program.hip", "./program"], "build": BUILD, "dry_run": True, "kernel": "walk", **DEVICE},
 }  # fmt: skip
+READS = {
+    "part": {"document": "2", "pointer": "/analysis/kernels/0/bottleneck/name"},
+    "long": {"document": "2"},
+    "no such document": {"document": "99"},
+    "no such part": {"document": "2", "pointer": "/analysis/kernel"},
+    "not writable": {"document": "2", "save_as": "no/folder/x.json"},
+    "not asked as it should be": {"pointer": "/dag"},
+}
 WRONG = {
     "no such tool": ("shell", {}, 2, "there are profile"),
     "an option that is not there": ("profile", {"program": ["./program"], "json": True}, 2, "'json'"),
@@ -79,6 +89,11 @@ def answers(folder):
             found["tools"] = {tool.name: tool for tool in (await one.list_tools()).tools}
             for name, arguments in CALLS.items():
                 found[name] = await one.call_tool(name, arguments, progress_callback=progress if name == "profile" else None)
+                if not found[name].is_error:
+                    number = found[name].structured_content["document"]
+                    found[f"{name} read"] = await one.call_tool("read", {"document": number, "save_as": f"{name}.json"})
+            for name, arguments in READS.items():
+                found[name] = await one.call_tool("read", arguments)
             for name, (tool, arguments, *_) in WRONG.items():
                 found[name] = await one.call_tool(tool, arguments)
 
@@ -86,24 +101,31 @@ def answers(folder):
     return found | {"told": told}
 
 
+def whole(folder: Path, name: str) -> dict:
+    """The document of which the result is the beginning."""
+    return json.loads((folder / f"{name}.json").read_text())
+
+
 def test_every_tool_is_listed_and_was_called(answers):
-    assert list(answers["tools"]) != [] and set(answers["tools"]) == set(CALLS)
+    assert set(answers["tools"]) == {*CALLS, "read"}
     for name, tool in answers["tools"].items():
-        assert set(CALLS[name]) <= set(tool.input_schema["properties"]), name
-        assert tool.description and tool.title.startswith("rocm-perf ")
+        assert set(CALLS.get(name, READS["part"])) <= set(tool.input_schema["properties"]), name
+        assert tool.description and tool.title and tool.output_schema
 
 
 @pytest.mark.parametrize("name", CALLS)
-def test_a_tool_answers_with_its_command_s_document(answers, name):
-    result = answers[name]
+def test_a_tool_answers_with_its_command_s_document(answers, folder, name):
+    result, read = answers[name], answers[f"{name} read"]
     assert not result.is_error, result.content[0].text
     assert json.loads(result.content[0].text) == result.structured_content
-    expect_published(answers["tools"][name].title.removeprefix("rocm-perf "), result.structured_content)
+    jsonschema.validate(result.structured_content, answers["tools"][name].output_schema)
+    assert len(result.content[0].text) <= ROOM + 100 and read.structured_content["result"]["bytes"] > 0
+    expect_published(answers["tools"][name].title.removeprefix("rocm-perf "), whole(folder, name))
     assert result.meta["rocm-perf/exit_code"] == (45 if name == "gate" else 0)  # a verdict is no error
 
 
 def test_the_documents_belong_together(answers, folder):
-    found = {name: answers[name].structured_content for name in CALLS}
+    found = {name: whole(folder, name) for name in CALLS}
     assert found["profile"]["analysis"] == json.loads((folder / "run" / "analysis.json").read_text())
     assert found["profile"]["profile"]["run"]["command"].endswith("program --runs")  # the program's own, not ours
     (kernel,) = found["analyze"]["analysis"]["kernels"]
@@ -118,10 +140,42 @@ def test_the_documents_belong_together(answers, folder):
     assert found["optimize"]["dry_run"] and not found["optimize"]["written"]
 
 
+def test_results_say_what_matters_and_where_the_rest_is(answers, folder):
+    results = {name: answers[name].structured_content["result"] for name in CALLS}
+    profile, document = results["profile"], whole(folder, "profile")
+    assert profile["dominant_symbol"] == document["dag"]["dominant_symbol"] == profile["kernels"][0]["kernel"]
+    first = value_at(document, profile["kernels"][0]["read"])
+    assert (first["kernel"], first["bottleneck"]["name"]) == (
+        profile["kernels"][0]["kernel"],
+        profile["kernels"][0]["bottleneck"],
+    )
+    assert results["prompt"]["text"] == whole(folder, "prompt")["text"]  # all of it
+    rejected = results["gate"]["steps"][-1]
+    assert rejected["step"] == "equivalence" and rejected["outcome"] == "rejected" and "difference" in rejected["evidence"]
+    assert results["compare"]["comparisons"][0]["limits"][0]["limit"] == "time>2%"
+
+
+def test_parts_of_documents_are_read(answers, folder):
+    assert answers["part"].structured_content["result"] == value_at(whole(folder, "profile"), READS["part"]["pointer"])
+    assert "left_out" in answers["long"].content[0].text and len(answers["long"].content[0].text) <= ROOM + 100
+    for name, told in {
+        "no such document": "there is no document 99; there are 1, 2", "no such part": "/analysis has no 'kernel'; it has",
+        "not writable": "no/folder/x.json cannot be written", "not asked as it should be": "'document' is a required property",
+    }.items():  # fmt: skip
+        assert answers[name].is_error and told in answers[name].structured_content["error"], name
+
+
+def test_a_session_that_finds_and_judges_a_kernel_fits_an_agent_s_context(answers):
+    """Three characters are about one token of JSON: the tools, a profile, a prompt, a verdict, and two looks at details."""
+    tools = sum(len(tool.model_dump_json(exclude_none=True)) for tool in answers["tools"].values())
+    results = sum(len(answers[name].content[0].text) for name in ("profile", "prompt", "gate", "part", "long"))
+    assert (tools + results) / 3 < 25_000
+
+
 def test_the_json_is_that_of_the_command_line(answers, folder, rocm_perf_in):
     options = ["--json", "--profile", "run", "--build", BUILD, "--compact"]
     printed = rocm_perf_in(folder, "prompt", *options, "program.hip", "./program").stdout
-    assert answers["prompt"].structured_content == json.loads(printed)
+    assert whole(folder, "prompt") == json.loads(printed)
 
 
 def test_progress_is_told(answers):

@@ -21,12 +21,12 @@ from rocm_perf_lab.errors import UnavailableError
 @debug_option
 @click.pass_context
 def command(ctx: click.Context, /, folder: Path, **cage: Any) -> None:
-    """Serve profile, analyze, prompt, gate, isolate, replay, autotune, optimize and doctor as MCP tools on standard input
-    and output.
+    """Serve profile, analyze, compare, prompt, gate, isolate, replay, autotune, optimize and doctor as MCP tools on standard
+    input and output.
 
-    A client starts the server and ends it by closing the input. A tool takes what its command takes and returns the JSON
-    that the command prints. Commands run one at a time; cancelling a call stops its command. The options of the cage are
-    set here, for all tools that have a cage, and not by calls.
+    A client starts the server and ends it by closing the input. A tool takes what its command takes and returns what
+    matters most of the JSON that the command prints; the tool read gives the rest. Commands run one at a time; cancelling a
+    call stops its command. The options of the cage are set here, for all tools that have a cage, and not by calls.
     """
     try:
         import anyio

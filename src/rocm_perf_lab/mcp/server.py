@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import json
 import os
 import signal
 from collections.abc import Mapping
@@ -18,14 +17,16 @@ from mcp.server.lowlevel.server import Server
 from mcp.server.stdio import stdio_server
 
 from rocm_perf_lab import __version__
-from rocm_perf_lab.errors import MissingInputError, ProgramTimeoutError, UsageError, exit_codes
-from rocm_perf_lab.mcp import child
+from rocm_perf_lab.errors import MissingInputError, OutputError, ProgramTimeoutError, UsageError, exit_codes
+from rocm_perf_lab.mcp import child, reading
+from rocm_perf_lab.mcp.highlights import highlights
+from rocm_perf_lab.mcp.outline import ROOM, ROOM_FOR_TEXT, compact, outline
 from rocm_perf_lab.mcp.tools import FOLDER, TIME_LIMIT, McpTool, tools
 
-_INSTRUCTIONS = """Finds which GPU kernel holds a HIP program back and why, and judges changes of it. profile first, then read
-dag.dominant_symbol, dag.fraction and the kernel's bottleneck; prompt collects all that is known about the kernel; change its
+_INSTRUCTIONS = """Finds which GPU kernel holds a HIP program back and why, and judges changes of it. profile first, and look at
+dominant_symbol, fraction and the kernel's bottleneck; prompt collects all that is known about the kernel; change its
 body only; gate says whether the change is right and faster. timing "modelled" means that no GPU ran it: compare such times
-with each other only. null means unknown, with the reason beside it."""
+with each other only. null means unknown, with the reason beside it. Results are shortened; read gives the rest."""
 
 
 class Commands:
@@ -35,15 +36,19 @@ class Commands:
         self._folder, self._cage, self._tools = folder, cage, tools(cli)
         self._turn = anyio.Lock()  # commands that share a GPU would distort each other's times
         self._calls: set[anyio.CancelScope] = set()
+        self._documents = reading.Documents()
 
     async def list_tools(self, _context: Any, _params: Any) -> types.ListToolsResult:
-        return types.ListToolsResult(tools=[_described(tool) for tool in self._tools.values()])
+        return types.ListToolsResult(tools=[*map(_described, self._tools.values()), _READING])
 
     async def call_tool(self, context: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
         tool, arguments = self._tools.get(params.name), params.arguments or {}
+        if params.name == reading.READ:
+            return self._read(arguments)
         if tool is None:
-            return _failed(UsageError.exit_code, f"there is no tool {params.name}; there are {', '.join(self._tools)}")
-        if complaint := _complaint(tool, arguments):
+            names = ", ".join([*self._tools, reading.READ])
+            return _failed(UsageError.exit_code, f"there is no tool {params.name}; there are {names}")
+        if complaint := _complaint(tool.schema, arguments):
             return _failed(UsageError.exit_code, complaint)
         place = self._folder / arguments.get(FOLDER, ".")
         if not place.is_dir():
@@ -54,7 +59,7 @@ class Commands:
             try:
                 async with self._turn:
                     with anyio.move_on_after(limit):
-                        return _result(await child.run(tool.argv(arguments, self._cage), place, _progress(context)))
+                        return self._result(tool, await child.run(tool.argv(arguments, self._cage), place, _progress(context)))
             finally:
                 self._calls.discard(call)
         if call.cancelled_caught:
@@ -62,6 +67,24 @@ class Commands:
         return _failed(
             ProgramTimeoutError.exit_code, f"it was still running after {limit:g} s and was stopped; raise {TIME_LIMIT}"
         )
+
+    def _result(self, tool: McpTool, ended: child.EndedCommand) -> types.CallToolResult:
+        """The result of a command: one that printed its JSON has succeeded, even if its exit code is a negative verdict."""
+        if ended.document is None:
+            return _failed(ended.exit_code, ended.error)
+        found = outline(highlights(tool.name, ended.document), room=ROOM_FOR_TEXT if tool.name == "prompt" else ROOM)
+        return _answer({"document": self._documents.keep(ended.document), "result": found}, ended.exit_code, is_error=False)
+
+    def _read(self, arguments: dict[str, Any]) -> types.CallToolResult:
+        if complaint := _complaint(reading.SCHEMA, arguments):
+            return _failed(UsageError.exit_code, complaint)
+        try:
+            found = self._documents.read(self._folder, **arguments)
+        except LookupError as error:
+            return _failed(UsageError.exit_code, str(error.args[0]))
+        except OSError as error:
+            return _failed(OutputError.exit_code, f"{arguments['save_as']} cannot be written ({error.strerror})")
+        return _answer({"document": arguments["document"], "result": found}, 0, is_error=False)
 
     async def stop(self) -> None:
         """End all calls; returns when no command is running."""
@@ -104,31 +127,57 @@ def _progress(context: Any) -> child.Progress:
     return progress
 
 
+_RESULT_SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "document": {"type": "string", "description": "Number of the whole document, for the tool read."},
+        "result": {"description": "What matters most of it."},
+    },
+    "required": ["document", "result"],
+}
+_READING = types.Tool(
+    name=reading.READ,
+    title="read an earlier result",
+    description=" ".join(reading.DESCRIPTION.split()),
+    input_schema=reading.SCHEMA,
+    output_schema=_RESULT_SCHEMA,
+    annotations=types.ToolAnnotations(
+        read_only_hint=False, destructive_hint=False, idempotent_hint=True, open_world_hint=False
+    ),
+)
+
+
 def _described(tool: McpTool) -> types.Tool:
     return types.Tool(
         name=tool.name,
         title=tool.title,
         description=tool.description,
         input_schema=tool.schema,
+        output_schema=_RESULT_SCHEMA,
         annotations=types.ToolAnnotations(
-            read_only_hint=False, destructive_hint=tool.changes_files, idempotent_hint=False, open_world_hint=False
+            read_only_hint=tool.only_reads,
+            destructive_hint=tool.changes_files,
+            idempotent_hint=tool.only_reads,
+            open_world_hint=tool.runs_programs,
         ),
     )
 
 
-def _complaint(tool: McpTool, arguments: dict[str, Any]) -> str | None:
-    error = jsonschema.exceptions.best_match(jsonschema.Draft202012Validator(tool.schema).iter_errors(arguments))
+def _complaint(schema: dict[str, Any], arguments: dict[str, Any]) -> str | None:
+    error = jsonschema.exceptions.best_match(jsonschema.Draft202012Validator(schema).iter_errors(arguments))
     if error is None:
-        return None
+        return _nul_in(arguments)
     where = ".".join(str(part) for part in error.absolute_path)
     return f"{where}: {error.message}" if where else error.message
 
 
-def _result(ended: child.EndedCommand) -> types.CallToolResult:
-    """The result of a command: one that printed its JSON has succeeded, even if its exit code is a negative verdict."""
-    if ended.document is None:
-        return _failed(ended.exit_code, ended.error)
-    return _answer(ended.document, ended.exit_code, is_error=False)
+def _nul_in(arguments: dict[str, Any]) -> str | None:
+    """The operating system does not allow NUL in an argument."""
+    for name, value in arguments.items():
+        for number, one in enumerate(value if isinstance(value, list) else [value]):
+            if isinstance(one, str) and "\0" in one:
+                return f"{name}{f'.{number}' if isinstance(value, list) else ''}: NUL is not allowed"
+    return None
 
 
 def _failed(exit_code: int, message: str) -> types.CallToolResult:
@@ -137,7 +186,7 @@ def _failed(exit_code: int, message: str) -> types.CallToolResult:
 
 
 def _answer(document: Any, exit_code: int, is_error: bool) -> types.CallToolResult:
-    text = types.TextContent(type="text", text=json.dumps(document, indent=2))
+    text = types.TextContent(type="text", text=compact(document))
     return types.CallToolResult(
         content=[text], structured_content=document, is_error=is_error, _meta={"rocm-perf/exit_code": exit_code}
     )

@@ -10,6 +10,8 @@ from typing import Any
 
 import click
 
+from rocm_perf_lab.mcp.descriptions import DESCRIPTIONS
+
 FOLDER, TIME_LIMIT = "folder", "time_limit"
 _COMMANDS = {
     "profile": "profile",
@@ -34,7 +36,12 @@ _NOT_FOR_TOOLS = {
 }  # set by the server itself, or only for terminals
 _THE_USERS = {"trust_candidates", "keep_env", "readable"}  # whoever writes candidates must not decide how they are confined
 _CHANGES_FILES = {"optimize"}  # that existed before
-_TEXT = {"type": "string", "pattern": "^[^\\x00]*$"}  # the operating system does not allow NUL in an argument
+_TEXT = {"type": "string"}
+# Options that an agent does not need to find and improve a slow kernel; people have them on the command line.
+_RARE = {"clock_mhz", "memory_bandwidth_gbps", "ceilings", "scheduler", "no_rocprof", "att_target_cu", "att_simd_select",
+         "focus_critical"}  # fmt: skip
+_ONLY_READ = {"doctor", "compare"}
+_RUN_NOTHING = {"doctor", "compare", "analyze"}
 
 
 @dataclass(frozen=True)
@@ -55,12 +62,21 @@ class McpTool:
 
     @property
     def description(self) -> str:
-        text = " ".join((self.command.help or "").split())
-        return f"{text} Returns what `{self.title} --json` prints."
+        """For an agent: when to use it, what it returns, what comes next."""
+        return DESCRIPTIONS[self.name]
 
     @property
     def changes_files(self) -> bool:
         return self.name in _CHANGES_FILES
+
+    @property
+    def only_reads(self) -> bool:
+        return self.name in _ONLY_READ
+
+    @property
+    def runs_programs(self) -> bool:
+        """Programs that can do anything."""
+        return self.name not in _RUN_NOTHING
 
     @property
     def schema(self) -> dict[str, Any]:
@@ -113,7 +129,7 @@ def _tool(cli: click.Command, name: str, words: Sequence[str]) -> McpTool:
 def _named(parameters: Sequence[click.Parameter]) -> Iterator[tuple[str, click.Parameter]]:
     """Options by their long name, `max_iters` for --max-iters; arguments by their own name."""
     for parameter in parameters:
-        if parameter.name not in _NOT_FOR_TOOLS | _THE_USERS:
+        if parameter.name not in _NOT_FOR_TOOLS | _THE_USERS | _RARE:
             name = _long(parameter).removeprefix("--") if isinstance(parameter, click.Option) else parameter.name or ""
             yield name.replace("-", "_"), parameter
 

@@ -1,0 +1,43 @@
+"""What agents are told of each tool: when to use it, what it returns, what comes next."""
+
+from __future__ import annotations
+
+DESCRIPTIONS = {
+    "profile": (
+        "Runs a HIP program and finds which GPU kernel holds it back and why. Use it first. Returns the dominant kernel, "
+        "its share of the critical path, for each of the main kernels the bottleneck with the reason, advice and possible "
+        "gain, and the run directory that prompt and compare take. Compile with hipcc -O3 -g --offload-arch=gfx942 "
+        "before, so that lines are named. Next: prompt for the dominant kernel."
+    ),
+    "analyze": (
+        "Analyses existing traces (rocpd .db files of rocprofv3, or run directories) as profile does, without running "
+        "anything; with what_if it predicts what a faster kernel would gain."
+    ),
+    "compare": (
+        "Compares runs of two builds kernel by kernel: time, registers, occupancy, counters. Use it to see what a change "
+        "did, or, with fail_on such as time>2%, whether it is a regression. Returns the changes only; exit code 54 if a "
+        "limit is exceeded."
+    ),
+    "prompt": (
+        "Collects what is known about the kernel to work on: evidence, hot lines, waits, its source, what was tried "
+        "before, and the rules for a change. Give profile the run directory of an earlier profile. Returns it as one "
+        "text. Next: change the kernel's body in a copy of the source, then gate."
+    ),
+    "gate": (
+        "Judges a change of one kernel: same results on captured and other inputs, faster, nothing else changed. baseline "
+        "is the source file, candidate a copy with the kernel's body changed, program the compiled program and its "
+        "arguments. Returns accepted, and the step that rejected with its evidence; exit code 45 if it is rejected. Next: "
+        "replace the source if it is accepted, else change the hypothesis."
+    ),
+    "isolate": "Captures one dispatch of a kernel with all its memory, so that replay can run it alone.",
+    "replay": "Runs a captured dispatch again, with other code (hsaco) if wanted, and compares the memory that it leaves.",
+    "autotune": (
+        "Finds the best configuration of a program with parameters, such as tile sizes, in few runs. Takes a file with "
+        "the space and a command line with {NAME} for each parameter."
+    ),
+    "optimize": (
+        "Tries known transformations of a kernel and keeps those that the gate accepts. dry_run lists what would be "
+        "tried. Returns the accepted changes, the gain and the files written."
+    ),
+    "doctor": "Says what works on this machine and what is missing. Use it if another tool fails.",
+}

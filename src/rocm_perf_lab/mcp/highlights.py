@@ -1,0 +1,141 @@
+"""What a tool returns at once of the document that its command prints; the rest can be read by its JSON pointer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+_MOST_KERNELS, _MOST_ADVICE = 5, 3
+Json = Any
+
+
+def highlights(tool: str, document: Json) -> Json:
+    """The document itself for tools whose documents are short enough to be shortened as they are."""
+    return _OF[tool](document) if tool in _OF else document
+
+
+def _profile(document: Json) -> Json:
+    if "thread_trace" in document:
+        return document
+    if "ranks" in document:
+        slowest = document["summary"]["slowest_rank"] or 0
+        return {"ranks": document["summary"], "slowest": _one_rank(document["ranks"][slowest], f"/ranks/{slowest}")}
+    return _one_rank(document, "") | {"run_directory": document["run_directory"]}
+
+
+def _one_rank(document: Json, pointer: str) -> Json:
+    profile, dag, kernels = document["profile"], document["dag"], document["analysis"]["kernels"]
+    of_interest = [(number, one) for number, one in enumerate(kernels) if one["critical_path_score"] is not None]
+    first = sorted(of_interest, key=lambda pair: -pair[1]["critical_path_score"])[:_MOST_KERNELS]
+    shown = first or list(enumerate(kernels))[:_MOST_KERNELS]
+    return {
+        "command": profile["run"]["command"],
+        "gpu": f"{profile['gpu']['product']} ({profile['gpu']['target']})",
+        "timing": profile["timing"],
+        "runtime_ms": profile["runtime_ms"],
+        "stability": profile["stability"]["classification"],
+        "critical_path_ns": dag["critical_path_ns"],
+        "dominant_symbol": dag["dominant_symbol"],
+        "fraction": dag["fraction"],
+        "speedup_ceiling": dag["speedup_ceiling"],
+        "idle": [{name: one[name] for name in ("agent", "fraction", "by_cause_ns")} for one in dag["idle"][:_MOST_KERNELS]],
+        "kernels": [_kernel(one, f"{pointer}/analysis/kernels/{number}") for number, one in shown],
+        "kernels_in_all": len(kernels),
+        "notes": dag["notes"],
+    }
+
+
+def _kernel(kernel: Json, pointer: str) -> Json:
+    bottleneck, headroom, traced = kernel["bottleneck"], kernel["headroom"], kernel["thread_trace"]
+    found = {
+        "kernel": kernel["kernel"],
+        "time_ms": kernel["time_ms"],
+        "dispatches": kernel["dispatches"],
+        "of_critical_path": kernel["critical_path_score"],
+        "bottleneck": bottleneck["name"],
+        "certainty": bottleneck["certainty"],
+        "why": bottleneck["why"],
+        "factors": [factor["name"] for factor in bottleneck["factors"]],
+        "advice": bottleneck["advice"][:_MOST_ADVICE],
+        "headroom": {name: headroom[name] for name in ("fraction", "binding", "program_speedup", "priority")},
+        "resources": kernel["resources"] | {"waves_per_cu": kernel["occupancy"]["resident_waves_per_cu"]},
+        "read": pointer,
+    }
+    if traced is not None and traced["waited_for"] is not None:
+        found["waits_longest_for_line"] = traced["waited_for"]["source"]
+    return found
+
+
+def _compare(document: Json) -> Json:
+    return {
+        "exceeded": document["exceeded"],
+        "comparisons": [_comparison(one, f"/comparisons/{number}") for number, one in enumerate(document["comparisons"])],
+    }
+
+
+def _comparison(one: Json, pointer: str) -> Json:
+    kernels = [
+        {
+            "kernel": kernel["kernel"],
+            "bottleneck": kernel["bottleneck"],
+            "changed": [change for change in kernel["changes"] if change["verdict"] in ("more", "less")],
+            "counters_that_changed": len(kernel["counters"]),
+            "read": f"{pointer}/kernels/{number}",
+        }
+        for number, kernel in enumerate(one["kernels"])
+        if not kernel["is_runtime"]
+    ]
+    kept = ("program", "gone", "added", "limits", "notes", "model_error")
+    return {name: one[name] for name in kept} | {"new": one["new"]["path"], "kernels": kernels}
+
+
+def _prompt(document: Json) -> Json:
+    return {name: document[name] for name in ("source", "timing", "share", "text")} | {
+        "kernel": document["kernel"]["demangled"]
+    }
+
+
+def _gate(document: Json) -> Json:
+    """The steps, with the evidence of the one that decided."""
+    steps = []
+    for number, step in enumerate(document["steps"]):
+        found = {name: step[name] for name in ("step", "outcome", "reason")}
+        if step["outcome"] == "rejected":
+            found["evidence"] = step["evidence"]
+        elif step["outcome"] != "skipped":
+            found["read"] = f"/steps/{number}"
+        steps.append(found)
+    decided = [step for step in steps if step["outcome"] != "skipped" or document["accepted"]]
+    return {name: document[name] for name in document if name not in ("steps", "adopted")} | {"steps": decided}
+
+
+def _optimize(document: Json) -> Json:
+    if not isinstance(document, dict) or "proposals" not in document:
+        return document
+    proposals = [
+        {name: one[name] for name in ("transformation", "kernel", "line", "description")}
+        | ({} if one["verdict"] is None else {"accepted": one["verdict"].get("accepted")})
+        | {"read": f"/proposals/{number}"}
+        for number, one in enumerate(document["proposals"])
+    ]
+    return {name: value for name, value in document.items() if name != "refusals"} | {
+        "proposals": proposals,
+        "refusals": f"{len(document['refusals'])}: read /refusals",
+    }
+
+
+def _autotune(document: Json) -> Json:
+    return {name: value for name, value in document.items() if name != "evaluations"} | {
+        "evaluations": f"{len(document['evaluations'])}: read /evaluations"
+    }
+
+
+_OF: Mapping[str, Callable[[Json], Json]] = {
+    "profile": _profile,
+    "analyze": _profile,
+    "compare": _compare,
+    "prompt": _prompt,
+    "gate": _gate,
+    "optimize": _optimize,
+    "autotune": _autotune,
+}

@@ -1,0 +1,90 @@
+"""Shortens JSON values for an agent's context: what is left out says where it can be read."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+ROOM = 6000
+"""Characters of compact JSON that a result may take: about 2,000 tokens."""
+ROOM_FOR_TEXT = 24_000
+"""The same for a text that is of no use in part."""
+
+
+@dataclass(frozen=True)
+class _Limits:
+    """items: of an array. depth: of objects and arrays within each other. characters: of a string."""
+
+    items: int
+    depth: int
+    characters: int
+
+
+# From loose to tight; the last always applies.
+_STEPS = (
+    _Limits(10**9, 10**9, 10**9), _Limits(40, 9, 4000), _Limits(20, 7, 2000), _Limits(10, 6, 1000), _Limits(6, 5, 500),
+    _Limits(4, 4, 300), _Limits(3, 3, 200), _Limits(2, 2, 120), _Limits(1, 1, 80),
+)  # fmt: skip
+
+
+def compact(value: Any) -> str:
+    return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
+
+
+def outline(value: Any, pointer: str = "", room: int = ROOM) -> Any:
+    """The value itself if it fits, else its beginning, with JSON pointers to what is left out.
+
+    pointer: of the value in its document (RFC 6901).
+    """
+    for limits in _STEPS:
+        found = _cut(value, pointer, limits, limits.depth)
+        if len(compact(found)) <= room:
+            break
+    return found
+
+
+def _cut(value: Any, pointer: str, limits: _Limits, depth: int) -> Any:
+    if isinstance(value, str):
+        return value if len(value) <= limits.characters else f"{value[: limits.characters]}... ({_rest(value, pointer)})"
+    if not isinstance(value, dict | list) or not value:
+        return value
+    if depth == 0:
+        return {"left_out": _rest(value, pointer)}
+    if isinstance(value, dict):
+        return {name: _cut(one, child(pointer, name), limits, depth - 1) for name, one in value.items()}
+    shown = [_cut(one, child(pointer, number), limits, depth - 1) for number, one in enumerate(value[: limits.items])]
+    left = len(value) - len(shown)
+    return [*shown, {"left_out": f"{left} more of {len(value)}: read {pointer or '/'}"}] if left else shown
+
+
+def _rest(value: Any, pointer: str) -> str:
+    if isinstance(value, str):
+        return f"{len(value):,} characters: read {pointer or '/'}"
+    what = f"{len(value)} items" if isinstance(value, list) else f"fields {', '.join(value)}"
+    return f"{what}: read {pointer or '/'}"
+
+
+def child(pointer: str, name: str | int) -> str:
+    return f"{pointer}/{str(name).replace('~', '~0').replace('/', '~1')}"
+
+
+def value_at(document: Any, pointer: str) -> Any:
+    """Raises LookupError that says how far the pointer leads."""
+    found, passed = document, ""
+    for part in pointer.split("/")[1:] if pointer not in ("", "/") else []:
+        name = part.replace("~1", "/").replace("~0", "~")
+        if isinstance(found, list) and name.isdigit() and int(name) < len(found):
+            found = found[int(name)]
+        elif isinstance(found, dict) and name in found:
+            found = found[name]
+        else:
+            raise LookupError(f"{passed or 'the document'} has no {name!r}; it has {_content(found)}")
+        passed = child(passed, name)
+    return found
+
+
+def _content(value: Any) -> str:
+    if isinstance(value, dict):
+        return ", ".join(value)
+    return f"items 0 to {len(value) - 1}" if isinstance(value, list) and value else "nothing below it"

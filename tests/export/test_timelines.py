@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 import needs
 import rocpd_database
 from rocm_perf_lab.analysis.base_run import read_base_run
+from rocm_perf_lab.analysis.timeline import CRITICAL_PATH, Timeline
 from rocm_perf_lab.export.chrome import write_chrome
 from rocm_perf_lab.export.perfetto import write_perfetto
-from rocm_perf_lab.export.timeline import CRITICAL_PATH, Timeline
 from rocpd_database import Call, Copy, Dispatch
 
 
@@ -94,7 +94,7 @@ def test_every_dispatch_is_there_once_per_track_group_and_nothing_overlaps(tmp_p
     path = rocpd_database.write(tmp_path_factory.mktemp("t") / "t.db", work, rocpd_database.MODELLED)
     if not any(isinstance(one, Dispatch) for one in work):
         return
-    timeline = Timeline(read_base_run(path))
+    timeline = Timeline.of(read_base_run(path))
     origin = min(one.start for one in work)
     short = {"a(int)": "a", "void b<1>(float*)": "b<1>"}
     expected = Counter(
@@ -130,7 +130,7 @@ def test_arrows_are_the_dependencies_that_order_does_not_show(tmp_path):
         Dispatch("b", 110, 200, queue=2, stream=2, depends_on=[(0, "signal")], call=1),
         Copy(205, 220, depends_on=[(1, "signal")]),
     ]
-    timeline = Timeline(read_base_run(rocpd_database.write(tmp_path / "t.db", work, rocpd_database.MODELLED, calls=calls)))
+    timeline = Timeline.of(read_base_run(rocpd_database.write(tmp_path / "t.db", work, rocpd_database.MODELLED, calls=calls)))
     kinds = Counter(kind for *_, kind in timeline.flows)
     assert kinds["signal"] == 2 and not {"queue", "program"} & set(kinds)
     number = len(timeline.flows)
@@ -144,15 +144,17 @@ def test_arrows_are_the_dependencies_that_order_does_not_show(tmp_path):
 
 
 def test_the_label_of_modelled_times_is_on_every_group(tmp_path):
-    timeline = Timeline(read_base_run(rocpd_database.write(tmp_path / "t.db", [Dispatch("k", 0, 5)], rocpd_database.MODELLED)))
+    timeline = Timeline.of(
+        read_base_run(rocpd_database.write(tmp_path / "t.db", [Dispatch("k", 0, 5)], rocpd_database.MODELLED))
+    )
     assert all("MODELLED times, no GPU ran this: ./app" in group for _, group in chrome(timeline)[0].values())
-    measured = Timeline(read_base_run(rocpd_database.write(tmp_path / "m.db", [Dispatch("k", 0, 5)])))
+    measured = Timeline.of(read_base_run(rocpd_database.write(tmp_path / "m.db", [Dispatch("k", 0, 5)])))
     assert all("MODELLED" not in group for _, group in chrome(measured)[0].values())
 
 
 def test_a_recorded_run_with_its_calls(shared_data):
     folder = shared_data / "rocprofv3" / "ms_trace"
-    timeline = Timeline(read_base_run(next(folder.rglob("*.db"))))
+    timeline = Timeline.of(read_base_run(next(folder.rglob("*.db"))))
     names, slices, _, _ = perfetto(timeline)
     groups = {group.split(" | ")[0] for _, group in names.values() if group}
     assert "Host" in groups and CRITICAL_PATH in groups

@@ -14,7 +14,7 @@ from rocm_perf_lab.cli.trace_part_options import gpu_option, window_option
 from rocm_perf_lab.errors import TraceError, UsageError
 
 if TYPE_CHECKING:
-    from rocm_perf_lab.export.timeline import Timeline
+    from rocm_perf_lab.analysis.timeline import Timeline
     from rocm_perf_lab.report.documents import Documents
 
 _FILE = click.Path(path_type=Path, dir_okay=False)
@@ -47,9 +47,9 @@ def command(
     if not any((perfetto, chrome, tables, markdown)):
         raise UsageError("no format was asked for", "give at least one of --perfetto, --chrome, --csv and --markdown")
     from rocm_perf_lab.analysis.base_run import read_base_run
+    from rocm_perf_lab.analysis.timeline import Timeline
     from rocm_perf_lab.export.chrome import write_chrome
     from rocm_perf_lab.export.perfetto import write_perfetto
-    from rocm_perf_lab.export.timeline import Timeline
     from rocm_perf_lab.profile.databases import databases_in, only_rank
     from rocm_perf_lab.profile.pipeline import analyse
     from rocm_perf_lab.rocpd.trace_part import Part
@@ -60,7 +60,7 @@ def command(
     if perfetto or chrome:
         if base.path is None:
             raise TraceError(f"{base.trace.path} has no GPU times, so there is no timeline", "export tables only")
-        timeline = Timeline(base)
+        timeline = Timeline.of(base)
         _written(perfetto, write_perfetto, timeline)
         _written(chrome, write_chrome, timeline)
     if tables or markdown:

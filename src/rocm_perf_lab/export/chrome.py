@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterator
 from typing import IO, Any
 
-from rocm_perf_lab.export.timeline import Timeline, Track
+from rocm_perf_lab.analysis.timeline import Timeline, Track
 
 _COUNTERS = "Counters"
 

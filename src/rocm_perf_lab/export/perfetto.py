@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import IO, TYPE_CHECKING, Any
 
+from rocm_perf_lab.analysis.timeline import Timeline, Track
 from rocm_perf_lab.errors import UnavailableError
-from rocm_perf_lab.export.timeline import Timeline, Track
 
 if TYPE_CHECKING:
     from types import ModuleType

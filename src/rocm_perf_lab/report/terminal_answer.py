@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from rich.console import Console
 
 from rocm_perf_lab.report.documents import Reports
@@ -25,17 +27,23 @@ def kernel_of_interest(documents: Reports) -> KernelAnalysis:
 
 def render_answer(dag: DagDocument, kernel: KernelAnalysis, names: Names, console: Console) -> None:
     """Print the kernel, the cause, the headroom and what to try first, in a line or two each."""
-    labelled(console, "Kernel", f"{names.prose(kernel.kernel)}{_place(dag, kernel)}")
-    labelled(console, "Cause", _cause(kernel))
+    for label, text in answer(dag, kernel, names):
+        labelled(console, label, text)
+
+
+def answer(dag: DagDocument, kernel: KernelAnalysis, names: Names) -> Iterator[tuple[str, str]]:
+    """The same as labels and texts."""
+    yield "Kernel", f"{names.prose(kernel.kernel)}{_place(dag, kernel)}"
+    yield "Cause", _cause(kernel)
     if kernel.thread_trace is not None and kernel.thread_trace.waited_for is not None:
-        labelled(console, "Line", f"{kernel.thread_trace.waited_for.source}: waves wait longest for its accesses")
+        yield "Line", f"{kernel.thread_trace.waited_for.source}: waves wait longest for its accesses"
     if idle := _mostly_idle(dag):
-        labelled(console, "But", idle)
+        yield "But", idle
     if kernel.model_error is not None:
-        labelled(console, "Time", _model_error(kernel.model_error))
-    labelled(console, "Gain", _to_win(kernel.headroom, dag))
+        yield "Time", _model_error(kernel.model_error)
+    yield "Gain", _to_win(kernel.headroom, dag)
     for advice in first_advice(kernel, _MOST_ADVICE):
-        labelled(console, "Try", advice)
+        yield "Try", advice
 
 
 def _place(dag: DagDocument, kernel: KernelAnalysis) -> str:

@@ -27,7 +27,9 @@ def render_short(documents: Reports, directory: Path, console: Console) -> None:
     render_answer(documents.dag, kernel, Names(one.kernel for one in documents.analysis.kernels), console)
     for asked in (found for found in documents.dag.what_if if found.pattern is not None):
         labelled(console, "What if", _what_if(asked))
-    labelled(console, "More", f"rocm-perf report {shlex.quote(str(directory))}")
+    page = directory / "report.html"
+    in_browser = f", or {page} in a browser" if page.exists() else ""
+    labelled(console, "More", f"rocm-perf report {shlex.quote(str(directory))}{in_browser}")
 
 
 def _what_if(found: WhatIfSection) -> str:

@@ -6,13 +6,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 from rocm_perf_lab.report.documents import Documents
-from rocm_perf_lab.report.exporters import json_files, parquet_file
+from rocm_perf_lab.report.exporters import html_file, json_files, parquet_file
 from rocm_perf_lab.report.write import output_errors
 
 Export = Callable[[Documents, Path], None]
 """Writes its files, each whole or not at all, into an existing directory. The same documents give the same bytes."""
 
-EXPORTERS: dict[str, Export] = {"json": json_files.export, "parquet": parquet_file.export}
+EXPORTERS: dict[str, Export] = {"json": json_files.export, "parquet": parquet_file.export, "html": html_file.export}
 
 
 def export_all(documents: Documents, directory: Path) -> None:

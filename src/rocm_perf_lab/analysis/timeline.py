@@ -45,14 +45,23 @@ class CounterTrack:
 
 
 class Timeline:
-    """Read from a run whose times are known."""
+    def __init__(self, trace: Trace, dag: Dag, path: CriticalPath, most: int | None = None):
+        """most: only so many of the longest dispatches, copies and calls are shown; None for all."""
+        self.trace, self.dag, self.path = trace, dag, path
+        self._shown: Integers = np.arange(len(dag))
+        if most is not None and len(dag) > most:
+            self._shown = np.sort(np.argpartition(dag.duration, len(dag) - most)[len(dag) - most :])
 
-    def __init__(self, run: BaseRun):
+    @property
+    def left_out(self) -> int:
+        return len(self.dag) - len(self._shown)
+
+    @classmethod
+    def of(cls, run: BaseRun) -> Timeline:
+        """Errors: ValueError for a run without times."""
         if run.path is None:
             raise ValueError("a timeline needs times")
-        self.trace: Trace = run.trace
-        self.dag: Dag = run.dag
-        self.path: CriticalPath = run.path
+        return cls(run.trace, run.dag, run.path)
 
     @property
     def title(self) -> str:
@@ -133,29 +142,32 @@ class Timeline:
         return [words.short_name(name) for name in self.dag.names]
 
     def _of_gpus(self) -> Iterator[Track]:
-        trace, dag = self.trace, self.dag
+        trace, shown = self.trace, self._shown[self._shown < self.dag.gpu_nodes]
         dispatches, copies = trace.dispatches, trace.copies
-        agent = np.r_[dispatches.agent_id, copies.agent_id]
-        queue = np.r_[dispatches.queue_id, np.full(len(copies), -1)]
-        stream = np.r_[dispatches.stream_id, copies.stream_id]
+        agent = np.r_[dispatches.agent_id, copies.agent_id][shown]
+        queue = np.r_[dispatches.queue_id, np.full(len(copies), -1)][shown]
+        stream = np.r_[dispatches.stream_id, copies.stream_id][shown]
         for gpu in np.unique(agent).tolist():
             known = trace.agents.get(gpu)
             group = f"GPU agent {gpu}{f': {known.product} ({known.target})' if known else ''}"
             mine = np.flatnonzero(agent == gpu)
             for number in np.unique(queue[mine]).tolist():
                 name = f"queue {number}" if number >= 0 else "copies"
-                yield from self._lanes(group, name, mine[queue[mine] == number])
-            if dag.gpu_nodes and len(np.unique(stream[mine])) > 1:
+                yield from self._lanes(group, name, shown[mine[queue[mine] == number]])
+            if len(np.unique(stream[mine])) > 1:
                 for number in np.unique(stream[mine]).tolist():
                     if number >= 0:
-                        yield from self._lanes(f"{group}, by HIP stream", f"stream {number}", mine[stream[mine] == number])
+                        nodes = shown[mine[stream[mine] == number]]
+                        yield from self._lanes(f"{group}, by HIP stream", f"stream {number}", nodes)
 
     def _of_threads(self) -> Iterator[Track]:
         calls = self.trace.calls
         if calls is None or not len(calls):
             return
-        for thread in np.unique(calls.thread).tolist():
-            yield from self._lanes("Host", f"thread {thread}", self.dag.gpu_nodes + np.flatnonzero(calls.thread == thread))
+        shown = self._shown[self._shown >= self.dag.gpu_nodes]
+        of = calls.thread[shown - self.dag.gpu_nodes]
+        for thread in np.unique(of).tolist():
+            yield from self._lanes("Host", f"thread {thread}", shown[of == thread])
 
     def _lanes(self, group: str, name: str, nodes: Integers) -> Iterator[Track]:
         """As many tracks as are needed for slices not to overlap."""
@@ -171,7 +183,8 @@ class Timeline:
         nodes = self.path.nodes[self.path.counted]
         start, end = self.dag.start[nodes] - self.dag.origin, self.dag.end[nodes] - self.dag.origin
         start = np.maximum(start, np.r_[start[:1], np.maximum.accumulate(end)[:-1]])
-        return Track(CRITICAL_PATH, CRITICAL_PATH, nodes, start, np.maximum(start, end))
+        kept = np.isin(nodes, self._shown) if self.left_out else slice(None)
+        return Track(CRITICAL_PATH, CRITICAL_PATH, nodes[kept], start[kept], np.maximum(start, end)[kept])
 
 
 def _without_overlaps(start: Integers, end: Integers) -> Integers:

@@ -1,0 +1,1 @@
+"""report.html: the report as one file for browsers, which needs no network."""

@@ -1,0 +1,229 @@
+"""Puts the documents and the timeline into the page."""
+
+from __future__ import annotations
+
+import base64
+import html
+import json
+from collections.abc import Iterator
+from functools import cache
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rocm_perf_lab import __version__
+from rocm_perf_lab.analysis.timeline import CRITICAL_PATH, Timeline
+from rocm_perf_lab.report.schema import KernelAnalysis, RooflineSection, SignalSection
+from rocm_perf_lab.report.terminal import modelled_label
+from rocm_perf_lab.report.terminal_answer import answer, kernel_of_interest
+from rocm_perf_lab.text import words
+from rocm_perf_lab.text.names import Names
+
+if TYPE_CHECKING:
+    from rocm_perf_lab.arrays import Integers
+    from rocm_perf_lab.report.documents import Documents, Reports
+
+_MOST_NODES = 100_000  # a browser stays smooth with these, each on up to three tracks
+_MOST_ADVICE = 5
+_AGAIN = "by HIP stream"
+
+
+def page(documents: Documents) -> str:
+    """The text of report.html. The same documents give the same text."""
+    profile = documents.profile
+    title = f"{profile.run.command} on {profile.gpu.product} ({profile.gpu.target})"
+    data = {
+        "title": title,
+        "modelled": modelled_label(profile) if profile.timing == "modelled" else None,
+        "answer": [["Kernels", f"{words.milliseconds(profile.runtime_ms)} in all"], *_answer(documents)],
+        "kernels": [_kernel(kernel, documents) for kernel in documents.analysis.kernels],
+        "roofline": _roofline(documents),
+        "what_if": _what_if(documents),
+        "notes": list(dict.fromkeys([*documents.dag.notes, *kernel_of_interest(documents).notes])),
+        "made": f"Made by rocm-perf-lab {__version__} from the run of {profile.run.created} on {profile.run.host}.",
+        **_timeline(documents),
+    }
+    text = json.dumps(data, separators=(",", ":"), ensure_ascii=True, allow_nan=False).replace("<", "\\u003c")
+    parts = {
+        "TITLE": html.escape(title), "DATA": text, "STYLE": _file("page.css"), "SCRIPT": _file("page.js"),
+        "D3": _file("d3.min.js"), "LICENCE": html.escape(_file("d3-LICENSE")),
+    }  # fmt: skip
+    pieces = _file("page.html").split("@")
+    return "".join(parts[piece] if number % 2 else piece for number, piece in enumerate(pieces))
+
+
+@cache
+def _file(name: str) -> str:
+    return files(__package__).joinpath(name).read_text(encoding="utf-8")
+
+
+def _answer(documents: Reports) -> Iterator[list[str]]:
+    kernel = kernel_of_interest(documents)
+    yield from map(list, answer(documents.dag, kernel, Names(one.kernel for one in documents.analysis.kernels)))
+
+
+def _kernel(kernel: KernelAnalysis, documents: Reports) -> dict[str, Any]:
+    found, headroom, traced = kernel.bottleneck, kernel.headroom, kernel.thread_trace
+    roof = next((one for one in documents.roofline.kernels if one.kernel == kernel.kernel), None)
+    return {
+        "name": words.short_name(kernel.kernel),
+        "full": kernel.kernel,
+        "dispatches": kernel.dispatches,
+        "time_ns": None if kernel.time_ms is None else 1e6 * kernel.time_ms,
+        "share": kernel.critical_path_score,
+        "bottleneck": {
+            "name": found.name,
+            "certainty": found.certainty,
+            "why": found.why,
+            "evidence": list(map(_evidence, found.evidence)),
+            "factors": [f"{factor.name}: {factor.why}" for factor in found.factors],
+            "advice": found.advice[:_MOST_ADVICE],
+        },
+        "headroom": {"priority": headroom.priority, "lines": _headroom(kernel)},
+        "occupancy": list(_occupancy(kernel)),
+        "lines": [
+            [line.share, line.source, words.percent(line.share), f"{line.waited_cycles:,} cycles"]
+            for line in (traced.hot_lines if traced else [])
+        ],
+        "instructions": [
+            [one.share, one.isa, one.source or "", words.percent(one.share), f"{one.stall_cycles:,}"]
+            for one in (traced.hot_instructions if traced else [])
+        ],
+        "waits": [
+            [None, chain.wait.isa, f"{access.isa} {access.source or ''}".strip(), f"{access.waited_cycles:,}"]
+            for chain in (traced.wait_chains if traced else [])
+            for access in chain.accesses
+        ],
+        "levels": [] if roof is None else list(_levels(roof)),
+        "notes": [*kernel.notes, *kernel.occupancy.notes],
+    }
+
+
+def _evidence(one: SignalSection) -> str:
+    threshold = words.evidence("", one.threshold, one.unit).strip()
+    return f"{words.evidence(one.name, one.value, one.unit)}, {one.direction} {threshold}: {one.rationale}"
+
+
+def _headroom(kernel: KernelAnalysis) -> list[str]:
+    found = kernel.headroom
+    if found.kernel_speedup is None:
+        return [f"not known: {found.reasons['kernel_speedup']}"]
+    of_program = f", the GPU's span {words.times(found.program_speedup)}" if found.program_speedup is not None else ""
+    return [
+        f"at its ceiling ({found.binding}) at most {words.times(found.kernel_speedup)} faster{of_program}",
+        found.assumption,
+    ]
+
+
+def _occupancy(kernel: KernelAnalysis) -> Iterator[str]:
+    found, uses = kernel.occupancy, kernel.resources
+    used = (
+        f"{uses.vgpr_per_thread} + {uses.accum_vgpr_per_thread} VGPRs (arch + accum), {uses.sgpr_per_wave} SGPRs, "
+        f"{words.size(uses.lds_bytes)} LDS per workgroup, {words.size(uses.scratch_bytes)} scratch per thread"
+    )
+    yield f"it uses {used}"
+    waves, simds = found.resident_waves_per_cu, found.simds_per_cu
+    if waves is None or simds is None:
+        yield f"not known: {found.reasons['theoretical']}"
+        return
+    fit = f"{waves} of {found.max_waves_per_cu} waves fit on {words.unit(found.unit)}"
+    yield f"{fit}, limited by {' and '.join(found.limited_by)}"
+    for lift in found.lifts:
+        changes = [(change.resource, change.now, change.then) for change in lift.changes]
+        yield f"would raise it: {words.lift(changes, waves, lift.resident_waves_per_cu, simds)}"
+
+
+def _levels(roof: RooflineSection) -> Iterator[list[Any]]:
+    for level in roof.levels:
+        if level.bytes is not None:
+            rates = words.amount(level.gbps, "GB/s"), words.amount(level.peak_gbps, "GB/s"), words.percent(level.fraction)
+            yield [level.fraction and min(1.0, level.fraction), level.level, words.size(level.bytes), *rates]
+    for part in roof.arithmetic:
+        if part.flop:
+            rates = (
+                words.amount(part.gflops, "GFLOP/s"),
+                words.amount(part.peak_gflops, "GFLOP/s"),
+                words.percent(part.fraction),
+            )
+            yield [part.fraction, f"{part.pipe.upper()} {part.precision}", words.amount(part.flop, "FLOP"), *rates]
+
+
+def _roofline(documents: Reports) -> dict[str, Any]:
+    """Levels and pipes with their peaks, and each kernel's FLOPs, rate and bytes by level."""
+    roofs = documents.roofline.kernels
+    place = {kernel.kernel: number for number, kernel in enumerate(documents.analysis.kernels)}
+    shares = {kernel.kernel: kernel.critical_path_score for kernel in documents.analysis.kernels}
+    levels = {level.level: level for roof in roofs for level in roof.levels if level.peak_gbps is not None}
+    used = {(part.pipe, part.precision): part for roof in roofs for part in roof.arithmetic if part.flop and part.peak_gflops}
+    return {
+        "levels": [
+            {"level": name, "gbps": level.peak_gbps, "measured": level.measured_gbps} for name, level in levels.items()
+        ] if used else [],
+        "pipes": [
+            {"name": f"{pipe.upper()} {precision}", "gflops": part.peak_gflops, "measured": part.measured_gflops}
+            for (pipe, precision), part in used.items()
+        ],
+        "kernels": [
+            {
+                "name": words.short_name(roof.kernel), "kernel": place[roof.kernel], "share": shares[roof.kernel],
+                "flop": roof.flop, "gflops": roof.gflops, "bytes": {level.level: level.bytes for level in roof.levels},
+            }
+            for roof in roofs
+            if roof.kernel in place
+        ],
+        "none": _why_no_roofline(documents),
+    }  # fmt: skip
+
+
+def _why_no_roofline(documents: Reports) -> str:
+    reasons = [roof.reasons.get("position") for roof in documents.roofline.kernels]
+    return next((f"Not known: {reason}." for reason in reasons if reason), "No kernel has floating-point operations.")
+
+
+def _what_if(documents: Reports) -> dict[str, Any]:
+    dag = documents.dag
+    own = [one for one in dag.symbols if one.kind == "kernel" and one.fraction]
+    return {
+        "span": dag.critical_path_ns,
+        "kernels": [{"name": words.short_name(one.kernel), "fraction": min(one.fraction or 0.0, 1 - 1e-9)} for one in own],
+        "replayed": [
+            [None, ", ".join(map(words.short_name, one.kernels)), words.times(one.factor) if one.factor else "takes no time",
+             words.duration(one.span_ns), words.times(one.speedup), words.short_name(one.dominant_symbol or "")]
+            for one in dag.what_if
+            if one.kernels
+        ],
+    }  # fmt: skip
+
+
+def _timeline(documents: Documents) -> dict[str, Any]:
+    table = documents.dispatches
+    if table.path is None:
+        return {"timeline": None, "no_timeline": f"No timeline: {documents.dag.reasons['critical_path_ns']}."}
+    timeline = Timeline(table.trace, table.dag, table.path, _MOST_NODES)
+    tracks = sorted(timeline.tracks, key=lambda track: track.group != CRITICAL_PATH)  # first what matters most
+    first, described = 0, []
+    several = len({track.group for track in tracks if track.group.startswith("GPU")}) > 1
+    for track in tracks:
+        name = f"{track.group.split(':')[0]}, {track.name}" if several and track.group.startswith("GPU") else track.name
+        is_path = track.group == CRITICAL_PATH
+        described.append(
+            {"name": name, "first": first, "count": len(track.nodes), "path": is_path, "again": track.group.endswith(_AGAIN)}
+        )
+        first += len(track.nodes)
+    nodes = np.concatenate([track.nodes for track in tracks]) if tracks else np.empty(0, np.int64)
+    note = f"The {timeline.left_out:,} shortest of {len(table.dag):,} are left out." if timeline.left_out else ""
+    found = {
+        "tracks": described,
+        "names": [words.short_name(name) for name in table.dag.names],
+        "start": _base64(np.concatenate([track.start for track in tracks]), "<f8"),
+        "end": _base64(np.concatenate([track.end for track in tracks]), "<f8"),
+        "name": _base64(table.dag.symbol[nodes], "<i4"),
+        "span": max((int(track.end.max()) for track in tracks if len(track.end)), default=0),
+        "note": note,
+    }
+    return {"timeline": found, "no_timeline": None}
+
+
+def _base64(values: Integers, kind: str) -> str:
+    return base64.b64encode(np.ascontiguousarray(values, dtype=kind).tobytes()).decode("ascii")

@@ -1,0 +1,186 @@
+"""report.html in a real browser: no errors, no network, every control does what it says, and it stays quick."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from html.parser import HTMLParser
+
+import pytest
+
+import needs
+import rocpd_database
+from rocm_perf_lab.arch import family_of
+from rocm_perf_lab.profile.pipeline import analyse
+from rocm_perf_lab.report.html.page import page
+from rocpd_database import Copy, Dispatch
+
+HOSTILE = "evil</script><img src=x onerror=alert(1)>(float*)"
+NONE = dict.fromkeys(family_of("gfx942").counters(), [0.0])
+COUNTED = NONE | {
+    "SQ_INSTS_VALU_FMA_F32": [125_000.0], "TCC_BUBBLE_sum": [50_000.0], "TCC_EA0_RDREQ_sum": [50_000.0],
+    "TCP_TOTAL_CACHE_ACCESSES_sum": [64_000.0], "SQ_INSTS_VMEM": [1000.0], "SQ_WAVES": [16.0], "SQ_ITEMS": [1024.0],
+    "SQ_WAVE_CYCLES": [5e8], "SQ_WAIT_ANY": [4.5e8],
+    **dict.fromkeys(("SQ_BUSY_CYCLES", "SQ_BUSY_CU_CYCLES", "GRBM_GUI_ACTIVE", "GRBM_COUNT"), [400_000.0]),
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory):
+    """Two kernels on two queues, one with a hostile name, and copies."""
+    folder = tmp_path_factory.mktemp("page")
+    work = [
+        Copy(0, 45_000),
+        Dispatch("softmax(float*)", 50_000, 300_000, grid=1024, counters=COUNTED, depends_on=[(0, "signal")]),
+        Dispatch(HOSTILE, 310_000, 330_000, queue=2, stream=2, grid=1024, counters=COUNTED, depends_on=[(1, "signal")]),
+        Copy(340_000, 350_000, depends_on=[(2, "signal")]),
+    ]
+    path = folder / "report.html"
+    path.write_text(page(analyse(rocpd_database.write(folder / "t.db", work, rocpd_database.MODELLED))), encoding="utf-8")
+    return path
+
+
+@pytest.fixture(scope="module")
+def large(tmp_path_factory):
+    """100,000 dispatches."""
+    folder = tmp_path_factory.mktemp("large")
+    work = [Dispatch(f"k{n % 7}(int)", 100 * n, 100 * n + 80, queue=1 + n % 3, stream=1 + n % 3) for n in range(100_000)]
+    path = folder / "report.html"
+    path.write_text(page(analyse(rocpd_database.write(folder / "t.db", work, rocpd_database.MODELLED))), encoding="utf-8")
+    return path
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator:
+    chromium = needs.program("chromium")
+    api = needs.module("playwright.sync_api")
+    with api.sync_playwright() as playwright:
+        running = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        yield running
+        running.close()
+
+
+@pytest.fixture
+def opened(browser):
+    """opened(path, **options): the page in a tab without network; what goes wrong in it fails the test."""
+    tabs = []
+
+    def open_page(path, **options):
+        context = browser.new_context(offline=True, viewport={"width": 1250, "height": 900}, **options)
+        tab, trouble = context.new_page(), []
+        tab.on("console", lambda message: trouble.append(message.text) if message.type in ("error", "warning") else None)
+        tab.on("pageerror", lambda error: trouble.append(str(error)))
+        tab.on("request", lambda request: trouble.append(request.url) if not request.url.startswith("file:") else None)
+        tab.goto(path.as_uri())
+        tab.wait_for_selector("body[data-ready]")
+        tabs.append((context, trouble))
+        return tab
+
+    yield open_page
+    for context, trouble in tabs:
+        context.close()
+        assert trouble == []
+
+
+def drawn(tab) -> str:
+    return tab.eval_on_selector("#timeline", "canvas => canvas.toDataURL()")
+
+
+def test_what_it_shows(opened, small):
+    tab = opened(small)
+    assert "MODELLED: no GPU ran this" in tab.inner_text("#modelled")
+    assert tab.inner_text("h1").startswith("./app on")
+    assert "softmax, " in tab.inner_text("#answer") and "latency-bound" in tab.inner_text("#answer")
+    rows = tab.locator("#kernels tbody tr").all_inner_texts()
+    assert rows[0].split("\t")[:4] == ["softmax", "1", "250 us", "71.4 %"] and "latency-bound" in rows[0]
+    assert "wait fraction 90.0 %, at least 50.0 %" in tab.inner_text("#details")
+    circles = tab.locator("#roofline circle")
+    labels = [circles.nth(n).get_attribute("aria-label") for n in range(circles.count())]
+    assert len(labels) == 2 and labels[0].startswith("softmax: ") and "FLOP/byte at HBM" in labels[0]
+    assert tab.locator("img").count() == 0  # the hostile name is text
+
+
+def test_every_control_works(opened, small):
+    tab = opened(small)
+    tab.click("#kernels th button:text('time')")
+    assert tab.get_attribute("#kernels th:nth-child(3)", "aria-sort") == "descending"
+    tab.click("#kernels th button:text('time')")
+    assert tab.inner_text("#kernels tbody tr:first-child").startswith("evil</script>")
+    tab.focus("#kernels tbody tr:first-child")
+    tab.keyboard.press("Enter")
+    assert tab.inner_text("#details h3") == HOSTILE
+    tab.focus("#roofline circle >> nth=0")
+    tab.keyboard.press("Enter")
+    assert tab.inner_text("#details h3") == "softmax(float*)"
+    tab.select_option("#level", "L1")
+    assert "at L1" in tab.locator("#roofline circle").first.get_attribute("aria-label")
+    before = tab.inner_text("#what-if")
+    tab.focus("#what-if-factor")
+    tab.keyboard.press("End")
+    faster = tab.inner_text("#what-if")
+    assert faster != before and "100.00 times faster" in faster
+    gain = float(re.search(r"at most ([\d.]+) times shorter", faster)[1])
+    assert gain == pytest.approx(1 / (1 - 250 / 350 + 250 / 350 / 100), abs=0.01)
+    assert "takes no time" in tab.inner_text("#what-if-table")
+
+
+def test_the_timeline_zooms_searches_and_tells(opened, small):
+    tab = opened(small)
+    whole = drawn(tab)
+    tab.click("#zoom-in")
+    near = drawn(tab)
+    tab.focus("#timeline")
+    tab.keyboard.press("ArrowRight")
+    assert len({whole, near, drawn(tab)}) == 3
+    tab.keyboard.press("Home")
+    assert drawn(tab) == whole
+    tab.fill("#search", "softmax")
+    assert tab.inner_text("#found") == "1 found" and drawn(tab) != whole
+    tab.fill("#search", "")
+    assert drawn(tab) == whole
+    box = tab.locator("#timeline").bounding_box()
+    tab.mouse.click(box["x"] + 220 + (box["width"] - 220) / 2, box["y"] + 22 + 10)  # the middle of the first track: the path
+    assert tab.inner_text("#slice") == "softmax on Critical path: 250 us, from 50 us to 300 us"
+
+
+@pytest.mark.parametrize("options", [{"color_scheme": "dark"}, {"color_scheme": "light"}])
+def test_light_dark_and_on_paper(opened, small, options):
+    tab = opened(small, **options)
+    ground = tab.evaluate("getComputedStyle(document.body).backgroundColor")
+    assert (ground == "rgb(255, 255, 255)") == (options["color_scheme"] == "light")
+    tab.emulate_media(media="print")
+    assert not tab.is_visible("#zoom-in") and tab.is_visible("#kernels")
+
+
+def test_a_large_run_is_quick_and_small_enough(opened, large):
+    assert large.stat().st_size < 10_000_000
+    tab = opened(large)
+    assert float(tab.get_attribute("body", "data-ready")) < 5000  # the goal is 1 s on a quiet machine
+    for _ in range(5):
+        tab.click("#zoom-in")
+        assert float(tab.get_attribute("#timeline", "data-drawn")) < 500  # and 100 ms for this
+    tab.fill("#search", "k3")
+    assert tab.inner_text("#found") == "14,286 found"
+
+
+def test_the_file_needs_nothing_else(small):
+    text = small.read_text("utf-8")
+    assert len(text) < 1_500_000
+
+    class References(HTMLParser):
+        def handle_starttag(self, tag, attributes):
+            assert not {"src", "href"} & {name for name, _ in attributes}, (tag, attributes)
+
+    References().feed(text)
+    assert "Mike Bostock" in text and "Permission to use, copy" in text  # D3's licence
+    data = re.search(r'<script type="application/json" id="data">(.*?)</script>', text, re.DOTALL)[1]
+    assert json.loads(data)["kernels"][1]["full"] == HOSTILE
+
+
+def test_without_times_and_counters(opened, tmp_path):
+    path = tmp_path / "report.html"
+    path.write_text(page(analyse(rocpd_database.write(tmp_path / "t.db", [Dispatch("k", 5, 5)]))), encoding="utf-8")
+    tab = opened(path)
+    assert "No timeline: " in tab.inner_text("#timeline-section") and "Not known" in tab.inner_text("#roofline-section")
+    assert not tab.is_visible("#what-if-section")

@@ -30,7 +30,7 @@ from pathlib import Path
 from rocm_perf_lab import native
 from rocm_perf_lab.collect import device as devices
 from rocm_perf_lab.isolate import newest
-from rocm_perf_lab.replay import replay
+from rocm_perf_lab.replaying import replay
 
 PROGRAM = Path(__file__).with_name("replay_load.hip")
 UNITS = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}

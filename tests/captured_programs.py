@@ -1,4 +1,4 @@
-"""Fixtures of tests/isolate and tests/replay: HIP programs that are captured, and captures of them, each made once."""
+"""Fixtures of tests/isolate and tests/replaying: HIP programs that are captured, and captures of them, each made once."""
 
 from __future__ import annotations
 

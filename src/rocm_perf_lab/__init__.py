@@ -1,3 +1,26 @@
-"""Profile HIP programs on AMD GPUs, or on a software gfx942 where there is none."""
+"""Profile HIP programs on AMD GPUs, or on a software gfx942 where there is none.
+
+import rocm_perf_lab as rpl
+run = rpl.profile(["./app"])
+"""
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rocm_perf_lab.api import Roofline, Run, compare, load, profile, replay
 
 __version__ = "0.1.0"
+__all__ = ["Roofline", "Run", "compare", "load", "profile", "replay"]
+
+
+def __getattr__(name: str) -> Any:
+    """Import the interface when it is used, so that the command line starts quickly."""
+    if name not in __all__:
+        raise AttributeError(f"module 'rocm_perf_lab' has no attribute {name!r}")
+    from rocm_perf_lab import api
+
+    return getattr(api, name)
+
+
+def __dir__() -> list[str]:
+    return [*globals(), *__all__]

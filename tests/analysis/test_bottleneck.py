@@ -16,7 +16,7 @@ from rocm_perf_lab.analysis.indicators import factors, signals
 from rocm_perf_lab.analysis.score import HOLDS, Score
 from rocm_perf_lab.arch import family_of
 from rocm_perf_lab.arch.metric import Value
-from rocm_perf_lab.profile.pipeline import analyse
+from rocm_perf_lab.profiling.pipeline import analyse
 from rocpd_database import Dispatch
 
 WAVES = 304 * 4 * 8  # a full device: 8 waves on each SIMD

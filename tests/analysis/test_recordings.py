@@ -16,7 +16,7 @@ import pytest
 from rocm_perf_lab.analysis.critical_path import critical_path
 from rocm_perf_lab.analysis.dag import build_dag
 from rocm_perf_lab.errors import TraceError
-from rocm_perf_lab.profile.pipeline import analyse
+from rocm_perf_lab.profiling.pipeline import analyse
 from rocm_perf_lab.rocpd.reader import read_trace
 
 _SHARED = Path(os.environ.get("RPL_SHARED") or Path(__file__).resolve().parents[3] / "shared") / "data"

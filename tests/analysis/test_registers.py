@@ -12,7 +12,7 @@ from rocm_perf_lab.analysis import registers
 from rocm_perf_lab.arch import cdna3
 from rocm_perf_lab.arch.occupancy import KernelResources, occupancy
 from rocm_perf_lab.code_object import KernelMetadata
-from rocm_perf_lab.profile.pipeline import analyse
+from rocm_perf_lab.profiling.pipeline import analyse
 from rocpd_database import Dispatch
 
 RULES = cdna3.FAMILY.occupancy_rules

@@ -17,7 +17,7 @@ from rocm_perf_lab.analysis.focus import focus
 from rocm_perf_lab.analysis.selection import select
 from rocm_perf_lab.analysis.stability import classify, runtime_ms, stability
 from rocm_perf_lab.analysis.symbols import symbols_of
-from rocm_perf_lab.profile.pipeline import analyse
+from rocm_perf_lab.profiling.pipeline import analyse
 from rocm_perf_lab.rocpd.reader import read_trace
 from rocpd_database import Dispatch
 

@@ -9,7 +9,7 @@ import pytest
 
 from published_schemas import expect_published
 from rocm_perf_lab.analysis.ceilings import read_ceilings
-from rocm_perf_lab.profile.ceilings import BENCHMARKS
+from rocm_perf_lab.profiling.ceilings import BENCHMARKS
 from rocm_perf_lab.toml import tomllib
 
 CHOSEN = ("HBM", "L1", "valu_f64", "mfma_bf16", "mfma_xf32")
@@ -109,7 +109,7 @@ def test_ceilings_of_another_target_are_refused_before_the_program_runs(rocm_per
 @pytest.mark.slow
 @pytest.mark.parametrize("target", BENCHMARKS)
 def test_the_microbenchmarks_compile_for_every_target(target, repository, tmp_path, hipcc):
-    source = repository / "src/rocm_perf_lab/profile/ceilings.hip"
+    source = repository / "src/rocm_perf_lab/profiling/ceilings.hip"
     command = ["hipcc", "-O3", "-std=c++20", "-Wall", "-Wextra", f"--offload-arch={target}", "-o", tmp_path / "program", source]
     made = subprocess.run(command, capture_output=True, text=True)
     assert made.returncode == 0, made.stderr

@@ -14,7 +14,7 @@ import pytest
 
 from fuzz import damage, seeds, verdict
 from rocm_perf_lab.errors import RocmPerfError, TraceError
-from rocm_perf_lab.profile.pipeline import analyse
+from rocm_perf_lab.profiling.pipeline import analyse
 
 CASES, MORE_CASES = 450, 6000  # of each kind
 

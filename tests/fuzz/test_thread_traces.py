@@ -14,7 +14,7 @@ import pytest
 import rocpd_database
 from fuzz import thread_traces, verdict
 from rocm_perf_lab.analysis.thread_trace.read import read_all
-from rocm_perf_lab.profile.pipeline import analyse
+from rocm_perf_lab.profiling.pipeline import analyse
 from rocm_perf_lab.report.write import to_json
 
 CASES, MORE_CASES = 120, 6000

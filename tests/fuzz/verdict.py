@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from rocm_perf_lab.errors import RocmPerfError
-from rocm_perf_lab.profile.pipeline import analyse
+from rocm_perf_lab.profiling.pipeline import analyse
 from rocm_perf_lab.report.write import to_json
 from rocm_perf_lab.rocpd.origin import origins
 from rocm_perf_lab.rocpd.reader import read_trace

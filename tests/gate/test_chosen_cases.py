@@ -8,7 +8,7 @@ from types import SimpleNamespace
 from rocm_perf_lab.gate.chosen_cases import raced_cases, timed_inputs
 from rocm_perf_lab.gate.perturbation import NEARBY, Perturbation
 from rocm_perf_lab.gate.unproven import TriedCase
-from rocm_perf_lab.replay import Case, CaseOutcome
+from rocm_perf_lab.replaying import Case, CaseOutcome
 
 
 def tried(name: str, ms: float | None, *fields: str, **changed) -> TriedCase:

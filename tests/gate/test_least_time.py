@@ -13,7 +13,7 @@ from rocm_perf_lab.collect import device as devices
 from rocm_perf_lab.collect.command import Command
 from rocm_perf_lab.collect.tracer import BuiltinTracer
 from rocm_perf_lab.gate.least_time import Work, least_milliseconds
-from rocm_perf_lab.replay.replay_document import CountedSection
+from rocm_perf_lab.replaying.replay_document import CountedSection
 from rocm_perf_lab.rocpd.reader import read_trace
 
 TESTBED = ["vcopy", "softmax_testbed", "reduction", "histogram", "gemm", "stencil", "attention", "pointer_chase"]

@@ -7,7 +7,7 @@ import pytest
 import rocpd_database
 from rocm_perf_lab.errors import NoKernelsError
 from rocm_perf_lab.gate.program_run import read_program_run
-from rocm_perf_lab.profile.pipeline import analyse
+from rocm_perf_lab.profiling.pipeline import analyse
 from rocpd_database import Copy, Dispatch
 
 COUNTERS = {

@@ -11,7 +11,7 @@ import pytest
 from rocm_perf_lab.collect import device as devices
 from rocm_perf_lab.errors import ReplayFailedError, UsageError
 from rocm_perf_lab.isolate import Capture, newest
-from rocm_perf_lab.replay import replay
+from rocm_perf_lab.replaying import replay
 
 FAULTS = Path(__file__).parents[1] / "programs" / "faults.hip"
 

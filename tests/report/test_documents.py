@@ -12,7 +12,7 @@ import pytest
 import rocpd_database
 from rocm_perf_lab.arch import family_of
 from rocm_perf_lab.errors import OutputError
-from rocm_perf_lab.profile.pipeline import analyse
+from rocm_perf_lab.profiling.pipeline import analyse
 from rocm_perf_lab.report.exporters import export_all
 from rocm_perf_lab.report.schema import DOCUMENTS, EvidenceItem
 from rocm_perf_lab.report.write import to_json

@@ -13,7 +13,7 @@ from rich.console import Console
 
 import rocpd_database
 from rocm_perf_lab.arch import family_of
-from rocm_perf_lab.profile.pipeline import analyse
+from rocm_perf_lab.profiling.pipeline import analyse
 from rocm_perf_lab.report.terminal import render
 from rocm_perf_lab.report.terminal_short import render_short
 from rocpd_database import Copy, Dispatch

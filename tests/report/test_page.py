@@ -12,7 +12,7 @@ import pytest
 import needs
 import rocpd_database
 from rocm_perf_lab.arch import family_of
-from rocm_perf_lab.profile.pipeline import analyse
+from rocm_perf_lab.profiling.pipeline import analyse
 from rocm_perf_lab.report.html.page import page
 from rocpd_database import Copy, Dispatch
 

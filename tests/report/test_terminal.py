@@ -14,7 +14,7 @@ from rich.console import Console
 import rocpd_database
 from rocm_perf_lab.arch import family_of
 from rocm_perf_lab.arch.counter_passes import counter_passes
-from rocm_perf_lab.profile.pipeline import analyse
+from rocm_perf_lab.profiling.pipeline import analyse
 from rocm_perf_lab.report.terminal import render
 from rocm_perf_lab.text import words
 from rocpd_database import Copy, Dispatch

@@ -24,8 +24,8 @@ def best_profile(
 
     Raises what profiling raises, and NothingRanError if the build now fails.
     """
-    from rocm_perf_lab.profile.request import ProfileRequest
-    from rocm_perf_lab.profile.session import profile as profile_program
+    from rocm_perf_lab.profiling.request import ProfileRequest
+    from rocm_perf_lab.profiling.session import profile as profile_program
 
     with tempfile.TemporaryDirectory(prefix="rocm-perf-") as scratch:
         words = program.words(values, Path(scratch) / "output")

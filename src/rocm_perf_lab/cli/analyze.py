@@ -94,7 +94,7 @@ def command(
         given = click.get_current_context().get_parameter_source
         _report_traced(traces[0], as_json, [name for name in _OF_DATABASES if given(name) == ParameterSource.COMMANDLINE])
         return
-    from rocm_perf_lab.profile.databases import databases_in
+    from rocm_perf_lab.profiling.databases import databases_in
 
     databases = [path for trace in traces for path in databases_in(trace)]
     if len({path.resolve() for path in databases}) < len(databases):
@@ -103,9 +103,9 @@ def command(
         _check_thread_trace(thread_trace)
         thread_trace = thread_trace.absolute()  # for workers with another working directory
     from rocm_perf_lab.analysis.what_if import Speedup
-    from rocm_perf_lab.profile.existing import analyse_existing
-    from rocm_perf_lab.profile.parallel_ranks import AnalysisRequest
-    from rocm_perf_lab.profile.run_name import of_trace
+    from rocm_perf_lab.profiling.existing import analyse_existing
+    from rocm_perf_lab.profiling.parallel_ranks import AnalysisRequest
+    from rocm_perf_lab.profiling.run_name import of_trace
     from rocm_perf_lab.rocpd.trace_part import Part
 
     destination = destination or of_trace(databases[0])

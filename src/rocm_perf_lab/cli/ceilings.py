@@ -34,7 +34,7 @@ def command(
     On the software device the ceilings are modelled.
     """
     from rocm_perf_lab.json_model import json_text
-    from rocm_perf_lab.profile.ceilings import measure_ceilings
+    from rocm_perf_lab.profiling.ceilings import measure_ceilings
     from rocm_perf_lab.report import ceilings as report
 
     measurement = measure_ceilings(device, only, repeats, note, timeout)

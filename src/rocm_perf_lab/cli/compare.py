@@ -14,7 +14,7 @@ from rocm_perf_lab.cli.parameter_type import ParamType
 from rocm_perf_lab.errors import LimitExceededError, UsageError
 
 if TYPE_CHECKING:
-    from rocm_perf_lab.compare.limits import Limit
+    from rocm_perf_lab.comparison.limits import Limit
 
 _PATH = click.Path(path_type=Path)
 
@@ -23,7 +23,7 @@ class _Limit(ParamType["Limit"]):
     name = "limit"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Limit:
-        from rocm_perf_lab.compare.limits import Limit
+        from rocm_perf_lab.comparison.limits import Limit
 
         if isinstance(value, Limit):
             return value
@@ -65,7 +65,7 @@ def command(
     """
     if markdown and as_json:
         raise UsageError("--markdown and --json exclude each other", "give one of them")
-    from rocm_perf_lab.compare.comparison import compare
+    from rocm_perf_lab.comparison.compare import compare
 
     document = compare([base, *new], limits, kernel)
     if as_json:
@@ -73,11 +73,11 @@ def command(
 
         click.echo(json_text(document))
     elif markdown:
-        from rocm_perf_lab.compare.markdown import to_markdown
+        from rocm_perf_lab.comparison.markdown import to_markdown
 
         click.echo(to_markdown(document), nl=False)
     else:
-        from rocm_perf_lab.compare.terminal import render
+        from rocm_perf_lab.comparison.terminal import render
 
         render(document, stdout_console(), verbose)
     return LimitExceededError.exit_code if document.exceeded else 0

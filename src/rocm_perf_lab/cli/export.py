@@ -50,8 +50,8 @@ def command(
     from rocm_perf_lab.analysis.timeline import Timeline
     from rocm_perf_lab.export.chrome import write_chrome
     from rocm_perf_lab.export.perfetto import write_perfetto
-    from rocm_perf_lab.profile.databases import databases_in, only_rank
-    from rocm_perf_lab.profile.pipeline import analyse
+    from rocm_perf_lab.profiling.databases import databases_in, only_rank
+    from rocm_perf_lab.profiling.pipeline import analyse
     from rocm_perf_lab.rocpd.trace_part import Part
 
     rank = only_rank(databases_in(run))

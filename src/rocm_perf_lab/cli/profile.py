@@ -123,8 +123,8 @@ def command(
     PROGRAM and ARGS are separate words or one quoted string. Options of rocm-perf come before PROGRAM; only after a quoted
     string may they follow. Every run of the program reads the same standard input, if that is a file or a pipe.
     """
-    from rocm_perf_lab.profile.request import ProfileRequest
-    from rocm_perf_lab.profile.session import profile
+    from rocm_perf_lab.profiling.request import ProfileRequest
+    from rocm_perf_lab.profiling.session import profile
 
     if as_json and quiet:
         raise UsageError("--json and --quiet exclude each other", "choose one")

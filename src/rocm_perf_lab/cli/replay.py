@@ -30,7 +30,7 @@ def reserve_check(capture_dir: Path | None, as_json: bool, device: str) -> int:
     Exit code: 0 all exactly, 1 one cannot be mapped, 2 one would be relocated.
     """
     from rocm_perf_lab.isolate.capture import newest
-    from rocm_perf_lab.replay.run import run_attached
+    from rocm_perf_lab.replaying.run import run_attached
 
     return run_attached("reserve-check", capture_dir or newest(), ["--json"] if as_json else [], device)
 
@@ -116,7 +116,7 @@ def full_vm(
     end on the host's clock, both without set-up.
     """
     from rocm_perf_lab.isolate.capture import newest
-    from rocm_perf_lab.replay.run import run_attached
+    from rocm_perf_lab.replaying.run import run_attached
 
     options = ["--iterations", str(iterations), "--warmup", str(warmup), "--timeout", str(timeout)]
     flags = {"--no-recopy": no_recopy, "--json": as_json, "--compare": compare, "--flush-cache": flush_cache}
@@ -143,7 +143,7 @@ def export(capture_dir: Path | None, destination: Path | None) -> None:
     import re
 
     from rocm_perf_lab.isolate.capture import Capture, newest
-    from rocm_perf_lab.replay.export import export as write
+    from rocm_perf_lab.replaying.export import export as write
 
     capture = Capture.open(capture_dir or newest())
     folder = destination or Path("reproducer_" + re.sub(r"\W+", "_", capture.kernel.partition("(")[0]).strip("_"))

@@ -11,7 +11,7 @@ from rocm_perf_lab.gate.complaint import Complaint
 from rocm_perf_lab.gate.outputs import Outputs, difference
 from rocm_perf_lab.gate.reference import Reference
 from rocm_perf_lab.gate.unproven import TriedCase
-from rocm_perf_lab.replay import CaseOutcome
+from rocm_perf_lab.replaying import CaseOutcome
 
 _PATIENCE, _LEAST_PATIENCE_SECONDS = 20, 90.0  # a candidate may take this multiple of the baseline's wall time
 

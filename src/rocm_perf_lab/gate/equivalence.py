@@ -26,7 +26,7 @@ from rocm_perf_lab.gate.verdict_document import EQUIVALENCE, CapturedLaunch, Dif
 from rocm_perf_lab.hip_source import HipSource, SourceKernel
 from rocm_perf_lab.hip_source.parameter_layout import parameter_layouts
 from rocm_perf_lab.isolate import Capture
-from rocm_perf_lab.replay import Case
+from rocm_perf_lab.replaying import Case
 
 STEP = EQUIVALENCE
 _SERVICES = {  # of the host's runtime, by the hidden arguments through which a kernel reaches them

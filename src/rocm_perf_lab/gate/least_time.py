@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from rocm_perf_lab.arch.products import Product, products
 
 if TYPE_CHECKING:
-    from rocm_perf_lab.replay.replay_document import CountedSection
+    from rocm_perf_lab.replaying.replay_document import CountedSection
 
 # Width of a CU's vector memory path; AMD CDNA 3 ISA guide, "Memory hierarchy".
 _STORE_BYTES_PER_CLOCK = 64

@@ -22,7 +22,7 @@ from rocm_perf_lab.gate.races import new_race, without_unwritten_reads
 from rocm_perf_lab.gate.reference import DEPENDS_ON_ORDER, Reference, succeeded
 from rocm_perf_lab.gate.stores import stores_elsewhere
 from rocm_perf_lab.gate.unproven import TriedCase
-from rocm_perf_lab.replay import Case, CaseOutcome
+from rocm_perf_lab.replaying import Case, CaseOutcome
 
 _USUAL_ORDER = "the usual order"
 _MORE = 1.02  # by which the candidate's instructions may vary more than the baseline's, if those vary

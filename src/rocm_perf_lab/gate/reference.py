@@ -22,7 +22,7 @@ from rocm_perf_lab.gate.outputs import Outputs, difference, same_but_for
 from rocm_perf_lab.gate.perturbation import FIRST, Perturbation, Perturber
 from rocm_perf_lab.gate.unproven import TriedCase, unproven_in
 from rocm_perf_lab.isolate import Capture
-from rocm_perf_lab.replay import Case, CaseOutcome, replay_cases
+from rocm_perf_lab.replaying import Case, CaseOutcome, replay_cases
 
 POISONS = (0xA5, 0xFF)  # the second is a NaN in every floating-point type
 DEPENDS_ON_ORDER = "dropped: the baseline itself depends on the order of workgroups on it"

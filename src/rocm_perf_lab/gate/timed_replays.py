@@ -12,8 +12,8 @@ from rocm_perf_lab.cage import View
 from rocm_perf_lab.errors import ReplayFailedError
 from rocm_perf_lab.gate.checked_replay import is_modelled, memory_check
 from rocm_perf_lab.isolate import Capture
-from rocm_perf_lab.replay import Case, replay, replay_cases
-from rocm_perf_lab.replay.replay_document import CountedSection
+from rocm_perf_lab.replaying import Case, replay, replay_cases
+from rocm_perf_lab.replaying.replay_document import CountedSection
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from rocm_perf_lab.gate.buffers import Arguments, Unknown
 from rocm_perf_lab.gate.outputs import Outputs
 from rocm_perf_lab.gate.perturbation import Field, Perturbation
 from rocm_perf_lab.isolate import Capture
-from rocm_perf_lab.replay import Case, CaseOutcome
+from rocm_perf_lab.replaying import Case, CaseOutcome
 
 if TYPE_CHECKING:
     from rocm_perf_lab.gate.numbers import Bytes

@@ -7,7 +7,7 @@ from typing import Any, Literal
 from pydantic import Field, SerializeAsAny, ValidationInfo, field_validator
 
 from rocm_perf_lab.json_model import TOLERANT, JsonModel, SparseModel, Text
-from rocm_perf_lab.replay.replay_document import CountedSection
+from rocm_perf_lab.replaying.replay_document import CountedSection
 
 Pair = tuple[int, int]
 Timing = Literal["measured", "modelled"]

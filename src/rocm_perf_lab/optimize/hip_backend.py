@@ -126,8 +126,8 @@ class HipBackend:
 
     def survey(self, source: HipSource) -> ProfileSummary:
         """Build and profile. Errors: those of building and of profile.session.profile()."""
-        from rocm_perf_lab.profile.request import ProfileRequest
-        from rocm_perf_lab.profile.session import profile
+        from rocm_perf_lab.profiling.request import ProfileRequest
+        from rocm_perf_lab.profiling.session import profile
 
         self._profiles += 1
         self._note(f"building {source.path}" if self._profiles == 1 else "profiling what was accepted")

@@ -57,8 +57,8 @@ def _dominant(reports: Reports, pattern: str | None, sources: Sequence[Path], no
 
 
 def _profiled(program: Path, arguments: Sequence[str], options: BackendOptions, note: Callable[[str], None]) -> Reports:
-    from rocm_perf_lab.profile.request import ProfileRequest
-    from rocm_perf_lab.profile.session import profile
+    from rocm_perf_lab.profiling.request import ProfileRequest
+    from rocm_perf_lab.profiling.session import profile
 
     with tempfile.TemporaryDirectory(prefix="rocm-perf-") as scratch:
         request = ProfileRequest(

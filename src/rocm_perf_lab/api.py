@@ -1,0 +1,240 @@
+"""The Python interface: `import rocm_perf_lab as rpl`. Everything here is available as an attribute of the package.
+
+Errors are RocmPerfErrors (see rocm_perf_lab.errors), with the same sentences as on the command line.
+"""
+
+from __future__ import annotations
+
+import html
+import io
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rocm_perf_lab.errors import MissingInputError, UnavailableError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from matplotlib.axes import Axes
+
+    from rocm_perf_lab.comparison.compare_document import CompareDocument
+    from rocm_perf_lab.isolate import Capture
+    from rocm_perf_lab.replayinging.run import ReplayResult
+    from rocm_perf_lab.report.documents import Reports
+    from rocm_perf_lab.report.schema import AnalysisDocument, DagDocument, ProfileDocument, RooflineDocument
+
+AnyPath = str | os.PathLike[str]
+
+
+@dataclass(frozen=True)
+class Roofline:
+    """document: the roofline of every kernel, as in roofline.json."""
+
+    document: RooflineDocument
+
+    def plot(self, level: str = "HBM", axes: Axes | None = None) -> Axes:
+        """Draw the kernels under the roofs of one memory level (HBM, MALL, L2, L1 or LDS); needs matplotlib.
+
+        Returns the axes, which are new ones unless given. Raises UnavailableError without matplotlib.
+        """
+        try:
+            from matplotlib import pyplot
+        except ImportError as error:
+            raise UnavailableError("matplotlib is missing", "run `pip install matplotlib`") from error
+        from rocm_perf_lab.text.words import short_name
+
+        axes = axes or pyplot.subplots()[1]
+        roofs = {(part.pipe, part.precision): part.peak_gflops for one in self.document.kernels for part in one.arithmetic
+                 if part.flop and part.peak_gflops}  # fmt: skip
+        gbps = next((at.peak_gbps for one in self.document.kernels for at in one.levels if at.level == level), None)
+        for one in self.document.kernels:
+            amount = next((at.bytes for at in one.levels if at.level == level), None)
+            if one.flop and amount and one.gflops:
+                axes.plot(one.flop / amount, one.gflops, "o", label=short_name(one.kernel))
+        for (pipe, precision), peak in roofs.items():
+            if gbps:
+                axes.plot([0.01, peak / gbps, 1000], [0.01 * gbps, peak, peak], "-", label=f"{pipe.upper()} {precision}")
+        axes.set(xscale="log", yscale="log", xlabel=f"FLOP per byte ({level})", ylabel="GFLOP/s")
+        axes.legend()
+        return axes
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run of a program. documents: all that was found. directory: of its files; None for a database that was not profiled
+    by this tool.
+
+    Tables are Arrow tables: `.to_pandas()`, or `polars.from_arrow(...)` without a copy.
+    """
+
+    documents: Reports
+    directory: Path | None
+
+    @property
+    def profile(self) -> ProfileDocument:
+        """As in profile.json."""
+        return self.documents.profile
+
+    @property
+    def analysis(self) -> AnalysisDocument:
+        """As in analysis.json: each kernel's bottleneck with evidence, and its headroom."""
+        return self.documents.analysis
+
+    @property
+    def dag(self) -> DagDocument:
+        """As in dag.json: the critical path."""
+        return self.documents.dag
+
+    @property
+    def roofline(self) -> Roofline:
+        return Roofline(self.documents.roofline)
+
+    @property
+    def is_modelled(self) -> bool:
+        """Whether times come from the software device's timing model, and not from a GPU."""
+        return self.profile.timing == "modelled"
+
+    @cached_property
+    def kernels(self) -> pa.Table:
+        """One row per kernel, most time first: times, share of the path, bottleneck, headroom, resources. Unknown is null."""
+        from rocm_perf_lab.export.tables import kernels_table
+
+        return kernels_table(self.documents)
+
+    @cached_property
+    def dispatches(self) -> pa.Table:
+        """One row per dispatch or copy, as in dispatches.parquet."""
+        from pyarrow import parquet
+
+        from rocm_perf_lab.report.documents import Documents
+
+        if isinstance(self.documents, Documents):
+            return self.documents.dispatches.table()
+        path = (self.directory or Path()) / "dispatches.parquet"
+        if not path.exists():
+            raise MissingInputError(f"there is no {path}", "profile the program again")
+        with path.open("rb") as file:
+            return parquet.read_table(file)
+
+    def report(self, width: int = 100) -> str:
+        """The whole report as text."""
+        from rich.console import Console
+
+        from rocm_perf_lab.report.terminal import render
+
+        out = io.StringIO()
+        render(self.documents, Console(file=out, width=width))
+        return out.getvalue()
+
+    def __repr__(self) -> str:
+        kernel, of_path = self.dag.dominant_symbol, self.dag.fraction
+        found = f", {kernel} has {of_path:.0%} of the critical path" if kernel and of_path is not None else ""
+        return f"<Run of {self.profile.run.command}, {self.profile.timing}{found}>"
+
+    def _repr_html_(self) -> str:
+        """For notebooks: the answer, and the kernels."""
+        from rocm_perf_lab.report.terminal_answer import answer, kernel_of_interest
+        from rocm_perf_lab.text.names import Names
+        from rocm_perf_lab.text.words import milliseconds, percent, short_name
+
+        kernels = self.analysis.kernels
+        lines = answer(self.dag, kernel_of_interest(self.documents), Names(one.kernel for one in kernels))
+        head = "MODELLED: no GPU ran this" if self.is_modelled else "measured"
+        rows = (
+            (short_name(one.kernel), milliseconds(one.time_ms), percent(one.critical_path_score), one.bottleneck.name)
+            for one in kernels
+        )
+        return "".join(
+            [f"<b>{html.escape(self.profile.run.command)}</b> ({head})<dl>"]
+            + [f"<dt>{html.escape(label)}</dt><dd>{html.escape(text)}</dd>" for label, text in lines]
+            + ["</dl><table><tr><th>kernel</th><th>time</th><th>of path</th><th>bottleneck</th></tr>"]
+            + [f"<tr>{''.join(f'<td>{html.escape(cell)}</td>' for cell in row)}</tr>" for row in rows]
+            + ["</table>"]
+        )
+
+
+def profile(
+    command: Sequence[str] | str,
+    *,
+    output: AnyPath | None = None,
+    runs: int | None = None,
+    kernel: str | None = None,
+    device: str = "auto",
+    device_options: Sequence[str] = (),
+    timeout: float | None = None,
+    deep_analysis: bool = True,
+    quiet: bool = True,
+) -> Run:
+    """Run a program and analyse it, as `rocm-perf profile` does.
+
+    command: program and arguments. output: the run directory; None for ./<program>.rocm-perf, replacing an earlier run there.
+    runs: how often to run it; None for three, or one where times are modelled. kernel: a regular expression for the kernels to
+    report on. device: auto, hardware or gfx942. timeout: seconds per run. deep_analysis: whether to make a thread trace. quiet:
+    whether to print no progress, and none of the program's output.
+    """
+    import sys
+
+    from rocm_perf_lab.profiling.request import ProfileRequest
+    from rocm_perf_lab.profiling.session import profile as run_profile
+
+    words = [command] if isinstance(command, str) else list(command)
+    request = ProfileRequest(
+        words=words, runs=runs, kernel=kernel, device=device, device_options=device_options, timeout=timeout,
+        destination=None if output is None else Path(output), deep_analysis=deep_analysis,
+    )  # fmt: skip
+
+    def note(text: str) -> None:
+        if not quiet:
+            print(f"rocm-perf: {text}", file=sys.stderr)
+
+    if not quiet:
+        return Run(*run_profile(request, None, note))
+    with open(os.devnull, "wb") as nowhere:
+        return Run(*run_profile(request, nowhere, note))
+
+
+def load(path: AnyPath) -> Run:
+    """A run that was made earlier: a run directory, a rocpd database (of rocprofv3, too), or a folder of databases."""
+    from rocm_perf_lab.report.reading import is_run_directory, reports_in
+
+    path = Path(path)
+    if is_run_directory(path):
+        return Run(reports_in(path), path)
+    from rocm_perf_lab.profiling.databases import databases_in, only_rank
+    from rocm_perf_lab.profiling.pipeline import analyse
+
+    rank = only_rank(databases_in(path))
+    return Run(analyse(rank.base, rank.repeats, rank.counters), None)
+
+
+def compare(
+    base: AnyPath | Run, *new: AnyPath | Run, fail_on: Sequence[str] = (), kernel: str | None = None
+) -> CompareDocument:
+    """Compare runs with a base, as `rocm-perf compare` does.
+
+    base, new: run directories, databases, captures, folders of several runs, or Runs with a directory. fail_on: limits such as
+    'time>2%'; see the result's `exceeded`. kernel: a regular expression for the kernels to compare.
+    """
+    from rocm_perf_lab.comparison.compare import compare as compared
+    from rocm_perf_lab.comparison.limits import parsed
+
+    return compared([_path_of(side) for side in (base, *new)], parsed(fail_on), kernel)
+
+
+def _path_of(side: AnyPath | Run) -> Path:
+    if not isinstance(side, Run):
+        return Path(side)
+    if side.directory is None:
+        raise MissingInputError("a run that was loaded from a database has no run directory", "compare the database itself")
+    return side.directory
+
+
+def replay(capture: AnyPath | Capture, **options: Any) -> ReplayResult:
+    """Replay a capture of `rocm-perf isolate`. options: those of rocm_perf_lab.replaying.replay."""
+    from rocm_perf_lab.isolate import Capture
+    from rocm_perf_lab.replayinging import replay as run_replay
+
+    return run_replay(capture if isinstance(capture, Capture) else Path(capture), **options)

@@ -1,0 +1,194 @@
+"""Compares sides, and judges the changes against limits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from operator import itemgetter
+from pathlib import Path
+
+import numpy as np
+
+from rocm_perf_lab.analysis.model_error import error_for_differences
+from rocm_perf_lab.comparison import change as changes
+from rocm_perf_lab.comparison.change import CONFIDENCE, LEAST_CHANGE, ratio_interval
+from rocm_perf_lab.comparison.compare_document import (
+    ChangeSection,
+    CompareDocument,
+    ComparisonSection,
+    IntervalSection,
+    KernelSection,
+    LimitSection,
+    SideSection,
+)
+from rocm_perf_lab.comparison.exact_change import counter_changes, exact_change
+from rocm_perf_lab.comparison.facts import KernelFacts, Side
+from rocm_perf_lab.comparison.limits import Limit
+from rocm_perf_lab.comparison.matching import Match, Matches, match
+from rocm_perf_lab.comparison.metrics import KERNEL_METRICS, PROGRAM_METRICS, TIME, ProgramMetric, mean
+from rocm_perf_lab.comparison.read_run import read_side
+from rocm_perf_lab.comparison.words import change_in_words
+from rocm_perf_lab.errors import TraceError
+from rocm_perf_lab.kernel_pattern import fits
+
+
+def compare(paths: Sequence[Path], limits: Sequence[Limit] = (), kernel: str | None = None) -> CompareDocument:
+    """Compare the first path with each of the others.
+
+    paths: see read_run.read_side(). kernel: a pattern (see kernel_pattern) for the kernels to report on and to judge; the
+    program's own figures remain those of all kernels. Raises a RocmPerfError for what cannot be read or compared.
+    """
+    base, *others = map(read_side, paths)
+    comparisons = [_compared(base, new, limits, kernel) for new in others]
+    exceeded = any(limit.exceeded for one in comparisons for limit in one.limits)
+    return CompareDocument(base=_side(base), comparisons=comparisons, exceeded=exceeded)
+
+
+def _compared(base: Side, new: Side, limits: Sequence[Limit], kernel: str | None) -> ComparisonSection:
+    _check_comparable(base, new)
+    matches = match(base.kernels.values(), new.kernels.values())
+    both = [one for one in matches.both if fits(kernel, one.new.name, one.new.symbol)]
+    modelled = base.timing == "modelled"
+    confidence = 1 - (1 - CONFIDENCE) / (len(both) + len(PROGRAM_METRICS))  # of each interval (Bonferroni)
+    program = [_of_program(one, base, new, confidence) for one in PROGRAM_METRICS]
+    total = mean(base.kernel_ns)
+    kernels = [_kernel(one, confidence, modelled, total) for one in both]
+    kernels.sort(key=lambda one: (one.is_runtime, -(one.share or 0)))
+    error = error_for_differences(base.timing_parameters) if modelled else None
+    alone = [[one for one in side if fits(kernel, one.name, one.symbol)] for side in (matches.gone, matches.added)]
+    return ComparisonSection(
+        new=_side(new),
+        model_error=error if isinstance(error, float) else None,
+        program=program,
+        kernels=kernels,
+        gone=[one.name for one in alone[0]],
+        added=[one.name for one in alone[1]],
+        limits=[_judged(limit, program, kernels, alone[1]) for limit in limits],
+        notes=list(_notes(base, new, matches, error)),
+    )
+
+
+def _check_comparable(base: Side, new: Side) -> None:
+    """Refuse to compare measured with modelled times, or times of two parameter sets."""
+    if base.timing != new.timing:
+        what = f"times in {base.label} are {base.timing}, those in {new.label} {new.timing}: they cannot be compared"
+        raise TraceError(what, "profile both on the same device")
+    known = {one.timing_parameters for one in (base, new)} - {None}
+    if len(known) > 1:
+        what = f"times in {base.label} and {new.label} were modelled with different parameters: they cannot be compared"
+        raise TraceError(what, "profile both with the same version of rocm-perf and the same --device-option")
+
+
+def _kernel(one: Match, confidence: float, modelled: bool, total: float | None) -> KernelSection:
+    base, new = one.base, one.new
+    found = []
+    for metric in KERNEL_METRICS:
+        values = metric.value(base), metric.value(new)
+        if metric.name == TIME:
+            found.append(_time(base, new, confidence, modelled))
+        else:
+            found.append(exact_change(metric.name, metric.unit, *values))
+    counters = {name: (base.counters[name], new.counters[name]) for name in base.counters if name in new.counters}
+    time = mean(base.run_ns)
+    return KernelSection(
+        kernel=new.name,
+        was=base.name if base.name != new.name else None,
+        grid=(base.grid, new.grid),
+        workgroup=(base.workgroup, new.workgroup),
+        matched_by=one.by,
+        is_runtime=new.is_runtime,
+        share=time / total if time is not None and total else None,
+        bottleneck=(base.bottleneck, new.bottleneck),
+        changes=found,
+        counters={name: pair for name, pair in counters.items() if pair[0] != pair[1]},
+        same_counters=[name for name, pair in counters.items() if pair[0] == pair[1]],
+    )
+
+
+def _time(base: KernelFacts, new: KernelFacts, confidence: float, modelled: bool) -> ChangeSection:
+    before, after = mean(base.run_ns), mean(new.run_ns)
+    if modelled or before is None or after is None:
+        return exact_change(TIME, "ns", before, after)
+    return _measured(TIME, before, after, ratio_interval(base.durations, new.durations, confidence))
+
+
+def _of_program(metric: ProgramMetric, base: Side, new: Side, confidence: float) -> ChangeSection:
+    one, other = metric.values(base), metric.values(new)
+    before, after = mean(one), mean(other)
+    if base.timing == "modelled" or before is None or after is None:
+        return exact_change(metric.name, metric.unit, before, after)
+    runs, others = ([np.array([value]) for value in side] for side in (one, other))
+    return _measured(metric.name, before, after, ratio_interval(runs, others, confidence))
+
+
+def _measured(metric: str, base: float, new: float, interval: changes.Interval | str) -> ChangeSection:
+    found = exact_change(metric, "ns", base, new)
+    if isinstance(interval, str):
+        return found.model_copy(update={"why_no_interval": interval, "verdict": "undecided"})
+    section = IntervalSection(
+        low=interval.low, high=interval.high, confidence=interval.confidence, method=interval.method
+    )  # fmt: skip
+    return found.model_copy(update={"interval": section, "verdict": _verdict(interval, new / base - 1)})
+
+
+def _verdict(interval: changes.Interval, change: float) -> str:
+    if not interval.low <= 1 <= interval.high and abs(change) >= LEAST_CHANGE:
+        return "more" if change > 0 else "less"
+    is_close = 1 - LEAST_CHANGE <= interval.low and interval.high <= 1 + LEAST_CHANGE
+    return "same" if is_close or not interval.low <= 1 <= interval.high else "undecided"
+
+
+def _judged(
+    limit: Limit, program: Sequence[ChangeSection], kernels: Sequence[KernelSection], added: Sequence[KernelFacts]
+) -> LimitSection:
+    by, undecided = [], []
+    known = False
+    for who, change in _changes_of(limit.metric, program, kernels):
+        known = True
+        if (exceeds := limit.exceeds(change)) is None:
+            undecided.append(f"{who}: {change_in_words(change)}")
+        elif exceeds:
+            by.append(f"{who}: {change_in_words(change)}")
+    if not known:
+        undecided.append(f"no kernel has {limit.metric} on both sides")
+    elif limit.metric not in {one.name for one in PROGRAM_METRICS}:
+        undecided += [f"{one.name}: it is new" for one in added]
+    return LimitSection(limit=limit.text, exceeded=bool(by), by=by, undecided=undecided)
+
+
+def _changes_of(
+    metric: str, program: Sequence[ChangeSection], kernels: Sequence[KernelSection]
+) -> Iterator[tuple[str, ChangeSection]]:
+    """The changes of a metric: of the program, or of each of its own kernels."""
+    yield from (("the program", one) for one in program if one.metric == metric)
+    for kernel in kernels:
+        if not kernel.is_runtime:
+            yield from ((kernel.kernel, one) for one in (*kernel.changes, *counter_changes(kernel)) if one.metric == metric)
+
+
+def _side(side: Side) -> SideSection:
+    return SideSection(
+        path=side.label, command=side.command, gpu=side.product, target=side.target, timing=side.timing,
+        timing_parameters=side.timing_parameters, runs=side.runs,
+    )  # fmt: skip
+
+
+def _notes(base: Side, new: Side, matches: Matches, error: float | str | None) -> Iterator[str]:
+    if base.command != new.command:
+        yield f"the commands differ: {base.command} and {new.command}"
+    if (base.target, base.product) != (new.target, new.product):
+        yield f"the GPUs differ: {base.product} ({base.target}) and {new.product} ({new.target})"
+    if isinstance(error, float):
+        needed = 1 - 1 / (1 + error)
+        yield (
+            f"times are modelled and repeat exactly; on a GPU, ratios of two variants may differ by up to {error:.0%}, so that "
+            f"only savings of {needed:.0%} and more are certain there"
+        )
+    elif isinstance(error, str):
+        yield f"times are modelled; how far their ratios are off on a GPU is not known: {error}"
+    for side in (base, new):
+        for why, missing in groupby(side.what_is_missing.items(), key=itemgetter(1)):
+            yield f"{side.label} has no {', '.join(name for name, _ in missing)}: {why}"
+    for one in matches.both:
+        if one.by != "name":
+            yield f"{one.base.name} and {one.new.name} are taken for the same kernel, by their {one.by}"

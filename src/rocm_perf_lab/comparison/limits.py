@@ -1,0 +1,66 @@
+"""Limits on changes: `time>2%`, `scratch>0`, `occupancy<0`, `SQ_INSTS_VALU>10%`."""
+
+from __future__ import annotations
+
+import difflib
+import math
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from rocm_perf_lab.comparison.change import relative
+from rocm_perf_lab.comparison.compare_document import ChangeSection
+from rocm_perf_lab.comparison.metrics import names
+from rocm_perf_lab.errors import UsageError
+
+_FORM = re.compile(r"\s*([A-Za-z_]\w*)\s*([<>])\s*(-?\d+(?:\.\d+)?)\s*(%|ns|us|ms|s|KiB|MiB)?\s*")
+_FACTORS = {"ns": 1, "us": 1e3, "ms": 1e6, "s": 1e9, "KiB": 1 << 10, "MiB": 1 << 20, None: 1}
+_COUNTER = re.compile(r"[A-Z][A-Za-z0-9]*_\w+")  # as all hardware counters are named
+EXAMPLES = "time>2%, kernel_time>50us, scratch>0, occupancy<0 or SQ_INSTS_VALU>10%"
+
+
+@dataclass(frozen=True)
+class Limit:
+    """The largest allowed change of a metric, or the smallest with '<'. percent: the change is relative to the base."""
+
+    text: str
+    metric: str
+    sign: str
+    bound: float
+    percent: bool
+
+    @classmethod
+    def of(cls, text: str) -> Limit:
+        """Raises UsageError."""
+        found = _FORM.fullmatch(text)
+        if not found:
+            raise UsageError(f"{text!r} is not METRIC>CHANGE", f"for example {EXAMPLES}")
+        metric, sign, number, unit = found.groups()
+        if metric not in names() and not _COUNTER.fullmatch(metric):
+            near = difflib.get_close_matches(metric, names(), 1)
+            meant = f"did you mean {near[0]}? There are" if near else "there are"
+            raise UsageError(f"{metric} in {text!r} is no metric", f"{meant} {', '.join(names())}, and hardware counters")
+        percent = unit == "%"
+        return cls(text.strip(), metric, sign, float(number) / 100 if percent else float(number) * _FACTORS[unit], percent)
+
+    def exceeds(self, change: ChangeSection) -> bool | None:
+        """Whether a change is beyond the limit; None if that is not certain, or a value is not known."""
+        if change.base is None or change.new is None:
+            return None
+        if change.interval is not None:
+            ends = [self._beyond(change.base, change.base * ratio) for ratio in (change.interval.low, change.interval.high)]
+            return ends[0] if ends[0] == ends[1] else None
+        beyond = self._beyond(change.base, change.new)
+        return None if beyond and change.why_no_interval else beyond
+
+    def _beyond(self, base: float, new: float) -> bool:
+        change = relative(base, new) if self.percent else new - base
+        # So that 'time>2%' is not exceeded by 2 % that rounding made 2.0000000001.
+        if math.isclose(change, self.bound, rel_tol=1e-9, abs_tol=1e-12):
+            return False
+        return change > self.bound if self.sign == ">" else change < self.bound
+
+
+def parsed(texts: Iterable[str]) -> list[Limit]:
+    """Raises UsageError."""
+    return [Limit.of(text) for text in texts]

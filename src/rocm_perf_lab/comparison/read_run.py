@@ -1,0 +1,223 @@
+"""Reads a side of a comparison: a run directory, databases, a capture, or a folder with several runs of one build."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rocm_perf_lab.analysis.base_run import read_base_run
+from rocm_perf_lab.analysis.counters import counters_by_symbol
+from rocm_perf_lab.analysis.symbols import symbols_of
+from rocm_perf_lab.comparison.facts import KernelFacts, Side
+from rocm_perf_lab.errors import MissingInputError, TraceError, UsageError
+from rocm_perf_lab.profiling.databases import only_rank
+from rocm_perf_lab.profiling.pipeline import analyse
+from rocm_perf_lab.report.documents import Reports
+from rocm_perf_lab.report.reading import is_run_directory, reports_in
+from rocm_perf_lab.rocpd.origin import Origin
+from rocm_perf_lab.rocpd.reader import read_trace
+from rocm_perf_lab.run_directory import TRACE_FOLDER
+
+if TYPE_CHECKING:
+    from rocm_perf_lab.arrays import Integers
+    from rocm_perf_lab.rocpd.tables import Trace
+
+_CAPTURE = "dispatch.json"
+_WHAT = "a run directory, a rocpd .db file, a capture"
+_NO_DATABASE = "the run directory has no database any more"
+_ALIKE = ("target", "timing", "timing_parameters")  # what all runs of a side share
+
+
+def read_side(path: Path) -> Side:
+    """Raises MissingInputError, TraceError, UsageError, CaptureError."""
+    if not path.exists():
+        raise MissingInputError(f"there is no run {path}", f"name {_WHAT}, or a folder of them")
+    sides = list(_sides(path))
+    if not sides:
+        what = f"the folder {path} has no run: no run directory, no .db file and no capture"
+        raise MissingInputError(what, "name a folder that `rocm-perf profile` or rocprofv3 made")
+    return replace(_together(sides), label=str(path))
+
+
+def _sides(path: Path) -> Iterator[Side]:
+    if not path.is_dir():
+        yield _of_databases([path])
+    elif is_run_directory(path):
+        yield _of_run_directory(path)
+    elif (path / _CAPTURE).is_file():
+        yield _of_capture(path)
+    elif databases := sorted(one for one in path.rglob("*.db") if TRACE_FOLDER not in one.parts):
+        yield _of_databases(databases)
+    else:
+        for one in sorted(path.iterdir()):
+            # `isolate` makes a link to the newest capture.
+            if one.is_dir() and not one.is_symlink() and (is_run_directory(one) or (one / _CAPTURE).is_file()):
+                yield from _sides(one)
+
+
+def _together(sides: Sequence[Side]) -> Side:
+    """Several runs of one build as one side. What does not vary from run to run is taken from the first."""
+    first = sides[0]
+    for other in sides[1:]:
+        for name in _ALIKE:
+            if getattr(first, name) != getattr(other, name):
+                said = name.replace("_", " ")
+                what = f"{first.label} and {other.label} are not runs of one build: their {said} differs"
+                raise UsageError(what, "keep the runs of each build in a folder of its own")
+    kernels = dict(first.kernels)
+    for other in sides[1:]:
+        for symbol, kernel in other.kernels.items():
+            before = kernels.get(symbol)
+            kernels[symbol] = replace(before, durations=[*before.durations, *kernel.durations]) if before else kernel
+    spans = [span for side in sides for span in side.spans_ns]
+    return replace(first, runs=sum(side.runs for side in sides), spans_ns=spans, kernels=kernels)
+
+
+def _of_run_directory(path: Path) -> Side:
+    reports = reports_in(path)
+    databases = sorted((path / TRACE_FOLDER).rglob("*.db"))
+    if databases:
+        rank = only_rank(databases)
+        return _of_reports(str(path), reports, _read([rank.base, *rank.repeats]), _read(rank.counters))
+    return _of_reports(str(path), reports, [], [], durations=_from_table(path / "dispatches.parquet"))
+
+
+def _of_databases(paths: Sequence[Path]) -> Side:
+    rank = only_rank(paths)
+    base = read_base_run(rank.base)
+    return _of_reports(
+        str(paths[0]), analyse(base, (), rank.counters), [base.trace, *_read(rank.repeats)], _read(rank.counters)
+    )
+
+
+def _read(origins: Sequence[Origin]) -> list[Trace]:
+    return [read_trace(origin.path, origin.suffix) for origin in origins]
+
+
+def _of_reports(
+    label: str,
+    reports: Reports,
+    runs: Sequence[Trace],
+    passes: Sequence[Trace],
+    durations: Mapping[str, Sequence[Integers]] | None = None,
+) -> Side:
+    """durations: of each kernel by its demangled name, where there is no trace."""
+    profile = reports.profile
+    by_symbol = _durations(runs)
+    counters = counters_by_symbol(runs[0], passes) if runs else {}
+    runtime = {one.kernel for one in reports.dag.symbols if one.kind == "runtime kernel"}
+    on_path = {one.kernel: one.critical_path_ns for one in reports.dag.symbols}
+    kernels = {}
+    for kernel in reports.analysis.kernels:
+        times = by_symbol.get(kernel.symbol, []) if durations is None else durations.get(kernel.kernel, [])
+        kernels[kernel.symbol] = KernelFacts(
+            name=kernel.kernel,
+            symbol=kernel.symbol,
+            is_runtime=kernel.kernel in runtime,
+            dispatches=kernel.dispatches,
+            workgroup=kernel.workgroup,
+            grid=kernel.grid,
+            durations=times if kernel.time_ms is not None else [],
+            resources=kernel.resources,
+            path_ns=on_path.get(kernel.kernel),
+            waves_per_cu=kernel.occupancy.resident_waves_per_cu,
+            bottleneck=kernel.bottleneck.name,
+            counters=dict(found.values) if (found := counters.get(kernel.symbol)) else {},
+        )
+    return Side(
+        label=label,
+        command=profile.run.command,
+        target=profile.gpu.target,
+        product=profile.gpu.product,
+        timing=profile.timing,
+        timing_parameters=profile.timing_parameters,
+        runs=max(1, len(runs)),
+        spans_ns=[_span(run) for run in runs if run.has_times] if runs else _recorded_span(reports),
+        kernels=kernels,
+        what_is_missing={} if runs else {"counters": _NO_DATABASE},
+    )
+
+
+def _durations(runs: Sequence[Trace]) -> dict[str, list[Integers]]:
+    found: dict[str, list[Integers]] = {}
+    for run in runs:
+        if not run.has_times:
+            continue
+        took = run.dispatches.end.astype(np.int64) - run.dispatches.start
+        for symbol in symbols_of(run):
+            found.setdefault(symbol.kernel.symbol, []).append(took[symbol.rows])
+    return found
+
+
+def _span(run: Trace) -> float:
+    tables = [table for table in (run.dispatches, run.copies) if len(table)]
+    return float(max(int(table.end.max()) for table in tables) - min(int(table.start.min()) for table in tables))
+
+
+def _recorded_span(reports: Reports) -> list[float]:
+    length = reports.dag.critical_path_ns  # which lasts from the first start to the last end
+    return [] if length is None else [float(length)]
+
+
+def _from_table(path: Path) -> dict[str, list[Integers]]:
+    """The durations in a run directory's table of dispatches, by demangled name."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+    from pyarrow import parquet
+
+    try:
+        with path.open("rb") as file:
+            table = parquet.read_table(file, columns=["kind", "name", "start_ns", "end_ns"])
+    except (OSError, pa.ArrowInvalid) as error:
+        raise TraceError(f"{path} cannot be read ({error})", "profile the program again") from error
+    table = table.filter(pc.equal(table["kind"].cast(pa.string()), "dispatch"))
+    names = table["name"].cast(pa.string()).to_pylist()
+    took = np.asarray(table["end_ns"]) - np.asarray(table["start_ns"])
+    rows: dict[str, list[int]] = {}
+    for row, name in enumerate(names):
+        rows.setdefault(name, []).append(row)
+    return {name: [took[of]] for name, of in rows.items()}
+
+
+def _of_capture(path: Path) -> Side:
+    from rocm_perf_lab.code_object import parse
+    from rocm_perf_lab.isolate import Capture
+    from rocm_perf_lab.report.schema import Resources
+
+    capture = Capture.open(path)
+    packet, origin, agent = (capture.dispatch[name] for name in ("packet", "origin", "agent"))
+    metadata = parse(capture.code_object.read_bytes()).kernels[capture.symbol]
+    kernel = KernelFacts(
+        name=capture.kernel,
+        symbol=capture.symbol,
+        is_runtime=False,
+        dispatches=1,
+        workgroup=tuple(packet["workgroup"]),
+        grid=tuple(packet["grid"]),
+        durations=[np.array([capture.gpu_time_ns])],
+        resources=Resources(
+            vgpr_per_thread=metadata.vgprs - metadata.agprs,
+            accum_vgpr_per_thread=metadata.agprs,
+            sgpr_per_wave=metadata.sgprs,
+            lds_bytes=packet["group_segment_size"],
+            scratch_bytes=packet["private_segment_size"],
+        ),
+        code=metadata.code,
+    )
+    capture_only = "a capture holds one dispatch, without counters"
+    return Side(
+        label=str(path),
+        command=" ".join(origin["command"]),
+        target=agent["name"],
+        product=agent["product"],
+        timing=origin["timing"],
+        timing_parameters=None,
+        runs=1,
+        spans_ns=[],
+        kernels={capture.symbol: kernel},
+        what_is_missing=dict.fromkeys(("span", "critical path", "occupancy", "bottleneck", "counters"), capture_only),
+    )

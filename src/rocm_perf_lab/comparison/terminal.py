@@ -1,0 +1,115 @@
+"""The comparison as text: the answer first, then what changed in each kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from rich.console import Console
+
+from rocm_perf_lab.analysis.telling_counters import TELLING
+from rocm_perf_lab.comparison.compare_document import (
+    ChangeSection,
+    CompareDocument,
+    ComparisonSection,
+    KernelSection,
+    SideSection,
+)
+from rocm_perf_lab.comparison.exact_change import counter_changes
+from rocm_perf_lab.comparison.metrics import TIME
+from rocm_perf_lab.comparison.words import change_in_words, interval, other_changes, percent, value
+from rocm_perf_lab.report.layout import heading, labelled, say
+from rocm_perf_lab.report.table import Table
+from rocm_perf_lab.text.names import Names
+
+_MOST_KERNELS, _MOST_COUNTERS = 10, 4
+_NOTICED = 0.01  # smaller changes of counters are only counted
+_STATES = {"more": "slower", "less": "faster", "same": "as before", "undecided": "undecided"}
+
+
+def render(document: CompareDocument, console: Console, everything: bool) -> None:
+    """everything: all kernels and counters, not only the most important ones."""
+    for number, one in enumerate(document.comparisons):
+        if number:
+            console.print()
+        _render(document.base, one, console, everything)
+
+
+def _render(base: SideSection, one: ComparisonSection, console: Console, everything: bool) -> None:
+    say(console, f"{_named(base)} -> {_named(one.new)} on {one.new.gpu} ({one.new.target}), times {one.new.timing}", indent=0)
+    for change in one.program:
+        if change.base is not None or change.new is not None:
+            labelled(console, {"kernel_time": "Kernels", "span": "Span"}[change.metric], _program(change))
+    for limit in one.limits:
+        labelled(console, "Limit", f"{limit.limit} is {'EXCEEDED' if limit.exceeded else 'kept'}")
+        for line in limit.by:
+            say(console, f"- {line}", indent=10)
+        for line in limit.undecided:
+            say(console, f"- undecided: {line}", indent=10)
+    own = [kernel for kernel in one.kernels if everything or not kernel.is_runtime] or one.kernels
+    shown = own if everything else own[:_MOST_KERNELS]
+    names = Names([kernel.kernel for kernel in one.kernels] + one.gone + one.added)
+    _times(shown, names, console)
+    if len(own) > len(shown):
+        say(console, f"{len(own) - len(shown)} kernels with less time are left out (-v shows all)")
+    _details(shown, names, console, everything)
+    for label, kernels in (("gone", one.gone), ("new", one.added)):
+        if kernels:
+            say(console, f"{label}: {', '.join(map(names.prose, kernels))}")
+    if one.notes:
+        heading(console, "Notes")
+    for note in one.notes:
+        say(console, f"- {note}")
+
+
+def _named(side: SideSection) -> str:
+    return f"{side.path} ({side.runs} {'run' if side.runs == 1 else 'runs'})"
+
+
+def _program(change: ChangeSection) -> str:
+    text = f"{value(change.base, change.unit)} -> {value(change.new, change.unit)}, {percent(change.change)}"
+    return f"{text} ({interval(change)})" if change.interval else text
+
+
+def _times(kernels: Sequence[KernelSection], names: Names, console: Console) -> None:
+    rows = [(kernel, _of(kernel, TIME)) for kernel in kernels]
+    if not rows:
+        return
+    console.print()
+    with_interval = any(time.interval for _, time in rows)
+    table = Table("kernel", "before", "after", "change", *(["certain"] if with_interval else []), "result")
+    for kernel, time in rows:
+        certain = [interval(time)] if with_interval else []
+        state = _STATES[time.verdict] if time.base is not None else "no times"
+        cells = value(time.base, "ns"), value(time.new, "ns"), percent(time.change), *certain, state
+        table.add_row(names.cell(kernel.kernel), *cells)
+    table.show(console)
+
+
+def _details(kernels: Sequence[KernelSection], names: Names, console: Console, everything: bool) -> None:
+    """What else changed."""
+    lines = [(kernel, list(_changed(kernel, everything))) for kernel in kernels]
+    if any(parts for _, parts in lines):
+        heading(console, "What else changed")
+    for kernel, parts in lines:
+        if parts:
+            say(console, f"- {names.prose(kernel.kernel)}: {', '.join(parts)}")
+
+
+def _changed(kernel: KernelSection, everything: bool) -> Iterator[str]:
+    yield from other_changes(kernel)
+    changed = [one for one in counter_changes(kernel) if one.verdict != "same"]
+    shown = changed if everything else _telling(changed)[:_MOST_COUNTERS]
+    yield from map(change_in_words, shown)
+    if len(changed) > len(shown):
+        left = len(changed) - len(shown)
+        yield f"{left} {'more' if shown else 'less important'} counters (-v)"
+
+
+def _telling(changed: Sequence[ChangeSection]) -> list[ChangeSection]:
+    """The counters that explain times, those that changed most first."""
+    telling = [one for one in changed if one.metric in TELLING and (one.change is None or abs(one.change) >= _NOTICED)]
+    return sorted(telling, key=lambda one: -abs(one.change if one.change is not None else float("inf")))
+
+
+def _of(kernel: KernelSection, metric: str) -> ChangeSection:
+    return next(one for one in kernel.changes if one.metric == metric)

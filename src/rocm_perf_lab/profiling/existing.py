@@ -1,0 +1,123 @@
+"""Turns existing databases into a run directory: one rank's documents, or several ranks' folders and a summary."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from rocm_perf_lab import run_directory
+from rocm_perf_lab.analysis.ranks import Rank, ranks
+from rocm_perf_lab.errors import UsageError
+from rocm_perf_lab.profiling.parallel_ranks import AnalysisRequest, RankResult, analyse_ranks
+from rocm_perf_lab.report.documents import Reports
+from rocm_perf_lab.report.schema import SummaryDocument
+from rocm_perf_lab.report.summary import RankReports, summary
+from rocm_perf_lab.report.write import write_json
+from rocm_perf_lab.rocpd.origin import origins
+from rocm_perf_lab.rocpd.trace_part import EmptyPartError
+from rocm_perf_lab.text import words
+
+Note = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class ExistingAnalysis:
+    """reports: one per rank. summary: None for a single rank."""
+
+    reports: list[Reports]
+    summary: SummaryDocument | None
+
+
+def analyse_existing(
+    paths: Sequence[Path], request: AnalysisRequest, destination: Path, scheduler: str | None, note: Note
+) -> ExistingAnalysis:
+    """Analyse the databases and write the run directory, which appears complete or not at all.
+
+    note: receives one line about each step and each assumption. Raises a RocmPerfError.
+    """
+    found, notes = ranks([origin for path in paths for origin in origins(path)])
+    for text in notes:
+        note(text)
+    if request.thread_trace is not None and len(found) > 1:
+        raise UsageError(f"--thread-trace is of one process, and these are {len(found)} ranks", "analyse that rank alone")
+    if len(paths) > 1:
+        for text in _what_is_what(found):
+            note(text)
+    with run_directory.growing(destination) as directory:
+        folders = [""] if len(found) == 1 else [_name(rank, place).replace(" ", "_") for place, rank in enumerate(found)]
+        results = analyse_ranks(found, folders, request, directory, scheduler, _progress(len(found), note))
+        together = _with_content(found, folders, results, notes, note)
+        _check_patterns(request, together)
+        if request.thread_trace is not None:
+            for reason in _not_traced(together[0].reports):
+                note(f"{request.thread_trace}: {reason}")
+        if len({(one.reports.profile.timing, one.reports.profile.timing_parameters) for one in together}) > 1:
+            notes.append(
+                "times of the ranks are measured and modelled, or have different timing parameters: do not compare them"
+            )
+            note(notes[-1])
+        for one in together:
+            write_json(directory / one.folder, one.reports.by_name())
+        if lacking := sum(not result.has_table and result.empty is None for result in results):
+            notes.append(f"{lacking} ranks have no dispatches.parquet: their workers cannot reach {destination}")
+            note(notes[-1])
+        overview = summary(together, notes) if len(found) > 1 else None
+        if overview is not None:
+            write_json(directory, {"summary": overview})
+        (directory / run_directory.TRACE_FOLDER).rmdir()
+    return ExistingAnalysis([one.reports for one in together], overview)
+
+
+def _progress(total: int, note: Note) -> Callable[[int], None]:
+    return lambda count: note(f"{count} of {total} ranks analysed") if total > 1 else None
+
+
+def _with_content(
+    found: Sequence[Rank], folders: Sequence[str], results: Sequence[RankResult], notes: list[str], note: Note
+) -> list[RankReports]:
+    """The ranks that have content in the requested part. If none has any, the first rank's error is raised."""
+    kept: list[RankReports] = []
+    empty: EmptyPartError | None = None
+    for place, (rank, folder, result) in enumerate(zip(found, folders, results, strict=True)):
+        if result.empty is not None:
+            notes.append(f"{_name(rank, place)} is left out: {result.empty.what}")
+            note(notes[-1])
+            empty = empty or result.empty
+        elif result.documents is not None:
+            kept.append(RankReports(rank, folder, Reports.of_json(result.documents)))
+    if empty is not None and not kept:
+        raise empty
+    return kept
+
+
+def _not_traced(reports: Reports) -> list[str]:
+    """Which traces yield nothing; if no kernel of the report got a thread trace, why not."""
+    kernels = reports.analysis.kernels
+    if any(kernel.thread_trace for kernel in kernels):
+        return [note for note in kernels[0].notes if "was traced, but" in note or note.startswith("the trace of ")]
+    return [kernels[0].reasons["thread_trace"]]
+
+
+def _check_patterns(request: AnalysisRequest, together: Sequence[RankReports]) -> None:
+    """Each pattern of --what-if must match a kernel of some rank. Raises UsageError."""
+    scenarios = [one for of in together for one in of.reports.dag.what_if]
+    for pattern in (speedup.pattern for speedup in request.speedups):
+        asked = [one for one in scenarios if one.pattern == pattern]
+        if asked and not any(one.kernels for one in asked):
+            names = [one.kernel for of in together for one in of.reports.dag.symbols if one.kind.endswith("kernel")]
+            some = ", ".join(map(words.short_name, dict.fromkeys(names[:3])))
+            raise UsageError(f"no kernel matches {pattern}", f"the trace has {len(set(names))} kernels, such as {some}")
+
+
+def _name(rank: Rank, place: int) -> str:
+    return f"rank {rank.number if rank.number is not None else place}"
+
+
+def _what_is_what(found: Sequence[Rank]) -> list[str]:
+    lines = []
+    for place, rank in enumerate(found):
+        further = [f"{origin.path.name} (repeat)" for origin in rank.repeats]
+        further += [f"{origin.path.name} (counters)" for origin in rank.counters]
+        lines.append(f"{_name(rank, place)}: {', '.join([rank.base.path.name, *further])}")
+    return lines

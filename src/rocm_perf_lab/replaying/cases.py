@@ -1,0 +1,138 @@
+"""Runs one dispatch many times, each time differently: in one process, and in a new one for the remaining cases when a case
+fails.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rocm_perf_lab.cage import View
+from rocm_perf_lab.collect import device as devices
+from rocm_perf_lab.errors import ReplayFailedError
+from rocm_perf_lab.isolate.capture import Capture
+from rocm_perf_lab.replaying.caged import SETTING_UP_SECONDS, Caged
+from rocm_perf_lab.replaying.overlay import packed
+from rocm_perf_lab.replaying.replay_document import CountedSection
+from rocm_perf_lab.replaying.run import error_of, races_and_written, run_json
+
+FAILED = ReplayFailedError.exit_code
+
+
+@dataclass(frozen=True)
+class Case:
+    """One run.
+
+    overlays: (address, content) each, written over the captured memory. poison: byte written over what the captured kernel
+    changed. device_options: passed to the software device, beside those of all cases; it begins anew where they change.
+    flush_cache: begin with cold caches. compare: compare memory with what the captured kernel left. dump: keep memory.
+    findings: keep what the software device's race check finds.
+    """
+
+    overlays: tuple[tuple[int, bytes], ...] = ()
+    poison: int | None = None
+    device_options: tuple[str, ...] = ()
+    flush_cache: bool = False
+    compare: bool = False
+    dump: bool = True
+    findings: bool = False
+
+
+@dataclass(frozen=True)
+class CaseOutcome:
+    """The outcome of one case.
+
+    dump: folder with the regions that the kernel changed, if they were to be kept. failure: why there is no result; gpu_ms is
+    None in that case. counted: by the software device; None on a GPU. equal: whether memory is what the captured kernel left;
+    None if not compared. races, written: see ReplayResult.
+    """
+
+    dump: Path
+    gpu_ms: float | None
+    failure: str | None
+    counted: CountedSection | None = None
+    equal: bool | None = None
+    races: tuple[str, ...] = ()
+    written: tuple[tuple[int, int], ...] = ()
+
+
+def replay_cases(
+    capture: Capture,
+    cases: Sequence[Case],
+    folder: Path,
+    *,
+    hsaco: Path | None = None,
+    timeout: int = 600,
+    device: str = devices.AUTO,
+    device_options: Sequence[str] = (),
+    view: View | None = None,
+    seconds: float | None = None,
+) -> list[CaseOutcome]:
+    """Run each case once from fresh memory. folder: new or empty, for what is to be kept.
+
+    view: what the cage shows; None for no cage. seconds: wall time for all cases in a cage; None for as long as `timeout`
+    allows. A fault or timeout is a failure of that case only; when the cage's limit ends a case, the cases after it fail as
+    well. Raises CaptureError, PlacementError, UnfitCodeError, UnavailableError, NoCageError.
+    """
+    folder = folder.absolute()
+    allowed = SETTING_UP_SECONDS + timeout * len(cases) if seconds is None else seconds
+    caged = None if view is None else Caged(view, (folder,), allowed)
+    began = time.monotonic()
+    entries = [_entry(case, folder / str(number)) for number, case in enumerate(cases)]
+    outcomes: list[CaseOutcome] = []
+    while len(outcomes) < len(cases):
+        first = len(outcomes)
+        listing = folder / "cases.json"
+        listing.write_text(json.dumps(entries[first:]))
+        options = ["--cases", str(listing), "--timeout", str(timeout)] + (
+            [] if hsaco is None else ["--hsaco", str(hsaco.absolute())]
+        )
+        completed = run_json("cases", capture, options, device, device_options, caged=caged)
+        lines = [line for line in completed.stdout.splitlines() if line.startswith("{")]
+        outcomes += [_outcome(folder / str(first + i), json.loads(line)) for i, line in enumerate(lines)]
+        if completed.returncode == 0 and len(outcomes) == len(cases):
+            break
+        error = error_of(completed)
+        if not isinstance(error, ReplayFailedError) or len(outcomes) == len(cases):
+            raise error
+        outcomes.append(CaseOutcome(folder / str(len(outcomes)), None, error.what))
+        if caged and time.monotonic() - began > allowed:
+            late = f"{len(outcomes)} of {len(cases)} cases took longer than {allowed:.0f} s"
+            left = range(len(outcomes), len(cases))
+            return outcomes + [CaseOutcome(folder / str(number), None, late) for number in left]
+    return outcomes
+
+
+def _outcome(dump: Path, line: dict[str, Any]) -> CaseOutcome:
+    counted = None if line["counted"] is None else CountedSection.model_validate(line["counted"])
+    found = races_and_written(*_findings(dump))
+    return CaseOutcome(dump, line["gpu_ms"], None, counted, line["equal"], *found)
+
+
+def _findings(dump: Path) -> tuple[Path, Path]:
+    """The files with races and written ranges; their names are those that rocmperf-replay chooses."""
+    folder = dump.with_suffix(".findings")
+    return folder / "races", folder / "written"
+
+
+def _entry(case: Case, dump: Path) -> dict[str, str | int | bool | None]:
+    dump.mkdir(parents=True)
+    findings, _ = _findings(dump)
+    findings.parent.mkdir()
+    overlay = None
+    if case.overlays:
+        overlay = dump.with_suffix(".overlay")
+        overlay.write_bytes(packed(case.overlays))
+    return {
+        "poison": case.poison,
+        "overlay": str(overlay) if overlay else None,
+        "dump": str(dump) if case.dump else None,
+        "findings": str(findings.parent) if case.findings else None,
+        "device_options": ",".join(case.device_options),
+        "flush_cache": case.flush_cache,
+        "compare": case.compare,
+    }

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from rocm_perf_lab.comparison.compare_document import CompareDocument
     from rocm_perf_lab.isolate import Capture
-    from rocm_perf_lab.replayinging.run import ReplayResult
+    from rocm_perf_lab.replaying.run import ReplayResult
     from rocm_perf_lab.report.documents import Reports
     from rocm_perf_lab.report.schema import AnalysisDocument, DagDocument, ProfileDocument, RooflineDocument
 
@@ -58,7 +58,8 @@ class Roofline:
             if gbps:
                 axes.plot([0.01, peak / gbps, 1000], [0.01 * gbps, peak, peak], "-", label=f"{pipe.upper()} {precision}")
         axes.set(xscale="log", yscale="log", xlabel=f"FLOP per byte ({level})", ylabel="GFLOP/s")
-        axes.legend()
+        if axes.lines:
+            axes.legend()
         return axes
 
 
@@ -235,6 +236,6 @@ def _path_of(side: AnyPath | Run) -> Path:
 def replay(capture: AnyPath | Capture, **options: Any) -> ReplayResult:
     """Replay a capture of `rocm-perf isolate`. options: those of rocm_perf_lab.replaying.replay."""
     from rocm_perf_lab.isolate import Capture
-    from rocm_perf_lab.replayinging import replay as run_replay
+    from rocm_perf_lab.replaying import replay as run_replay
 
     return run_replay(capture if isinstance(capture, Capture) else Path(capture), **options)

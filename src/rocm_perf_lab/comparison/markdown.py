@@ -6,9 +6,8 @@ from collections.abc import Iterator
 
 from rocm_perf_lab.comparison.compare_document import ChangeSection, CompareDocument, ComparisonSection, SideSection
 from rocm_perf_lab.comparison.words import interval, other_changes, percent, value
-from rocm_perf_lab.text.words import short_name
+from rocm_perf_lab.text.words import markdown, short_name
 
-_ESCAPED = str.maketrans({character: f"\\{character}" for character in "\\`*_{}[]<>#|~"})
 _PROGRAM = {"kernel_time": "all kernels", "span": "span on the GPU"}
 
 
@@ -19,14 +18,14 @@ def to_markdown(document: CompareDocument) -> str:
 def _lines(base: SideSection, one: ComparisonSection) -> Iterator[str]:
     failed = any(limit.exceeded for limit in one.limits)
     state = "limits exceeded" if failed else "limits kept" if one.limits else "comparison"
-    yield f"### {_text(base.path)} → {_text(one.new.path)}: {state}"
+    yield f"### {markdown(base.path)} → {markdown(one.new.path)}: {state}"
     yield ""
-    yield f"{_text(one.new.gpu)} ({one.new.target}), times {one.new.timing}; {base.runs} and {one.new.runs} runs."
+    yield f"{markdown(one.new.gpu)} ({one.new.target}), times {one.new.timing}; {base.runs} and {one.new.runs} runs."
     yield ""
     for limit in one.limits:
-        yield f"- **{'EXCEEDED' if limit.exceeded else 'kept'}** {_text(limit.limit)}"
-        yield from (f"  - {_text(line)}" for line in limit.by)
-        yield from (f"  - undecided: {_text(line)}" for line in limit.undecided)
+        yield f"- **{'EXCEEDED' if limit.exceeded else 'kept'}** {markdown(limit.limit)}"
+        yield from (f"  - {markdown(line)}" for line in limit.by)
+        yield from (f"  - undecided: {markdown(line)}" for line in limit.undecided)
     yield ""
     yield "| | before | after | change | certain | what else changed |"
     yield "|---|--:|--:|--:|--:|---|"
@@ -39,9 +38,9 @@ def _lines(base: SideSection, one: ComparisonSection) -> Iterator[str]:
     yield ""
     for label, kernels in (("Gone", one.gone), ("New", one.added)):
         if kernels:
-            yield f"{label}: {', '.join(_text(short_name(kernel)) for kernel in kernels)}"
+            yield f"{label}: {', '.join(markdown(short_name(kernel)) for kernel in kernels)}"
             yield ""
-    yield from (f"- {_text(note)}" for note in one.notes)
+    yield from (f"- {markdown(note)}" for note in one.notes)
 
 
 def _row(name: str, change: ChangeSection, rest: str) -> str:
@@ -53,8 +52,4 @@ def _row(name: str, change: ChangeSection, rest: str) -> str:
         interval(change),
         rest,
     )
-    return "| " + " | ".join(map(_text, cells)) + " |"
-
-
-def _text(text: str) -> str:
-    return " ".join(text.translate(_ESCAPED).split())
+    return "| " + " | ".join(map(markdown, cells)) + " |"

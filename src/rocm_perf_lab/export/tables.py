@@ -13,8 +13,6 @@ from rocm_perf_lab.report.documents import Reports
 from rocm_perf_lab.report.schema import KernelAnalysis
 from rocm_perf_lab.text import words
 
-_ESCAPED = str.maketrans({character: f"\\{character}" for character in "\\`*_{}[]<>#|~"})
-
 _COLUMNS: dict[str, tuple[pa.DataType, Callable[[KernelAnalysis], Any]]] = {
     "kernel": (pa.string(), lambda one: one.kernel),
     "symbol": (pa.string(), lambda one: one.symbol),
@@ -70,17 +68,13 @@ def kernels_markdown(reports: Reports) -> str:
             words.percent(kernel.critical_path_score), f"{kernel.bottleneck.name} ({kernel.bottleneck.certainty} certainty)",
             words.times(kernel.headroom.program_speedup),
         )  # fmt: skip
-        rows.append("| " + " | ".join(map(_text, cells)) + " |")
+        rows.append("| " + " | ".join(map(words.markdown, cells)) + " |")
     lines = [
-        f"### {_text(profile.run.command)}",
+        f"### {words.markdown(profile.run.command)}",
         "",
-        f"{_text(profile.gpu.product)} ({profile.gpu.target}), times {how}. Time in kernels: "
+        f"{words.markdown(profile.gpu.product)} ({profile.gpu.target}), times {how}. Time in kernels: "
         f"{words.milliseconds(profile.runtime_ms)}; critical path: {words.duration(dag.critical_path_ns)}.",
         "",
         *rows,
     ]
     return "\n".join(lines) + "\n"
-
-
-def _text(text: str) -> str:
-    return " ".join(text.translate(_ESCAPED).split())

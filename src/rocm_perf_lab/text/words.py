@@ -115,3 +115,11 @@ def visible(text: str, kept: str = "") -> str:
     kept: those of these characters to keep, such as line breaks.
     """
     return "".join(one if one.isprintable() or one in kept else repr(one)[1:-1] for one in text)
+
+
+_ESCAPED_IN_MARKDOWN = str.maketrans({character: f"\\{character}" for character in "\\`*_{}[]<>#|~"})
+
+
+def markdown(text: str) -> str:
+    """The text for Markdown, on one line and without anything that Markdown would obey."""
+    return " ".join(text.translate(_ESCAPED_IN_MARKDOWN).split())

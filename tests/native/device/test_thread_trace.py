@@ -55,7 +55,7 @@ def traced(native_dir, repository, tmp_path_factory, rocm_perf_in, hipcc):
                 command = ["hipcc", "-g", "-O3", "-std=c++20", "--offload-arch=gfx942", "-o", program, source]
                 subprocess.run(command, check=True, capture_output=True)
             directory = folder / kernel
-            command = ("profile", "--runs", 1, "--deep-analysis", "-o", directory, program, *arguments)
+            command = ("profile", "-v", "--runs", 1, "--deep-analysis", "-o", directory, program, *arguments)
             printed = rocm_perf_in(folder, *command).stdout
             (ui,) = (directory / ".rocpd_profile" / "att").glob("ui_output_agent_*")
             runs[kernel] = Run(printed, directory, ui)

@@ -57,6 +57,7 @@ def test_what_cannot_be_read(run, rocm_perf, tmp_path, change, code, said):
 def test_one_json_for_one_run(run, rocm_perf):
     assert rocm_perf("report", "--json", "t.rocm-perf", "t.rocm-perf").returncode == 2
     assert rocm_perf("report", "absent").returncode == 66
+    assert "t.db is a file, not a run directory; `rocm-perf analyze`" in rocm_perf("report", "t.db").stderr
 
 
 def test_ranks_are_reported_as_analyze_does(rocm_perf, tmp_path):

@@ -151,6 +151,8 @@ def test_the_command_line(tmp_path, rocm_perf):
     wrong = rocm_perf("compare", "base", "new", "--fail-on", "tim>5%")
     assert wrong.returncode == 2 and "did you mean time?" in wrong.stderr
     assert rocm_perf("compare", "base", "absent").returncode == 66
+    none = rocm_perf("compare", "base", "new", "--kernel", "nothing", "--fail-on", "time>5%")
+    assert none.returncode == 2 and "no kernel matches nothing; there are alpha" in none.stderr
     assert rocm_perf("compare", "base", "new", "--json", "--markdown").returncode == 2
 
 

@@ -104,6 +104,15 @@ def test_paths_exist(page: Path):
         assert (REPOSITORY / name).exists(), f"{page.name} names {name}"
 
 
+@every_page
+def test_paths_within_the_package_exist(page: Path):
+    """`profiling/session.py` and the like, which name neither src nor native."""
+    roots = (REPOSITORY, REPOSITORY / "src" / "rocm_perf_lab", REPOSITORY / "native", REPOSITORY / "native" / "device")
+    for span in spans(page.read_text("utf-8")):
+        if re.fullmatch(r"[a-z_]+/[\w/]+\.(py|toml|h|cpp)", span):
+            assert any((root / span).exists() for root in roots), f"{page.name} names {span}"
+
+
 def test_the_floors_are_those_that_the_code_keeps():
     page = (REPOSITORY / "docs" / "ARCHITECTURE.md").read_text("utf-8")
     _, _, rest = page.partition("<!-- floors -->\n```mermaid\nflowchart TD\n")

@@ -99,8 +99,12 @@ def test_no_line_is_longer_than_the_terminal_is_wide(trace, width):
 
 
 @pytest.mark.parametrize("width", (80, 120, 200))
-def test_the_short_report_has_at_most_fifteen_lines(trace, width):
+def test_the_short_report_has_at_most_fifteen_lines(trace, width, tmp_path):
     assert len(short(trace, width).splitlines()) <= 15
+    name = "void a_kernel_with_quite_a_long_name_that_fills_lines<float, 128, 128, 64, 32>(float*)"
+    work = [Dispatch(name, 0, 10_000, counters=launched(256, WAITS)), Dispatch(name, 990_000, 1_000_000)]
+    waiting = short(rocpd_database.write(tmp_path / "waiting.db", work, rocpd_database.MODELLED), width)
+    assert "  But " in waiting and "  Try " in waiting and len(waiting.splitlines()) <= 15
 
 
 def numbers(text: str) -> Counter:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
@@ -11,7 +12,7 @@ import click
 from rocm_perf_lab.cli.debug import debug_option
 from rocm_perf_lab.cli.progress import note
 from rocm_perf_lab.cli.trace_part_options import gpu_option, window_option
-from rocm_perf_lab.errors import TraceError, UsageError
+from rocm_perf_lab.errors import OutputError, TraceError, UsageError
 
 if TYPE_CHECKING:
     from rocm_perf_lab.analysis.timeline import Timeline
@@ -67,13 +68,23 @@ def command(
         _tables(analyse(base, rank.repeats, rank.counters), tables, markdown)
 
 
+@contextmanager
+def _named(path: Path) -> Iterator[None]:
+    """Convert an OSError into one that names what was asked for."""
+    try:
+        yield
+    except OSError as error:
+        raise OutputError(
+            f"{path} cannot be written ({error.strerror})", "name a place with room that you may write to"
+        ) from error
+
+
 def _written(path: Path | None, write: Callable[[Timeline, IO[bytes]], None], timeline: Timeline) -> None:
     from rocm_perf_lab.atomic_write import atomic_write
-    from rocm_perf_lab.report.write import output_errors
 
     if path is None:
         return
-    with output_errors(path.parent), atomic_write(path) as temporary, temporary.open("wb") as file:
+    with _named(path), atomic_write(path) as temporary, temporary.open("wb") as file:
         write(timeline, file)
     note(f"wrote {path}")
 
@@ -81,10 +92,9 @@ def _written(path: Path | None, write: Callable[[Timeline, IO[bytes]], None], ti
 def _tables(documents: Documents, tables: Path | None, markdown: Path | None) -> None:
     from rocm_perf_lab.atomic_write import atomic_write
     from rocm_perf_lab.export.tables import kernels_markdown, kernels_table, write_csv
-    from rocm_perf_lab.report.write import output_errors
 
     if tables is not None:
-        with output_errors(tables):
+        with _named(tables):
             tables.mkdir(parents=True, exist_ok=True)
             write_csv(kernels_table(documents), tables / "kernels.csv")
             write_csv(documents.dispatches.table(), tables / "dispatches.csv")
@@ -92,6 +102,6 @@ def _tables(documents: Documents, tables: Path | None, markdown: Path | None) ->
     if markdown is not None and str(markdown) == "-":
         click.echo(kernels_markdown(documents), nl=False)
     elif markdown is not None:
-        with output_errors(markdown.parent), atomic_write(markdown) as temporary:
+        with _named(markdown), atomic_write(markdown) as temporary:
             temporary.write_text(kernels_markdown(documents), encoding="utf-8")
         note(f"wrote {markdown}")

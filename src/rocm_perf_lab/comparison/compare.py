@@ -28,8 +28,9 @@ from rocm_perf_lab.comparison.matching import Match, Matches, match
 from rocm_perf_lab.comparison.metrics import KERNEL_METRICS, PROGRAM_METRICS, TIME, ProgramMetric, mean
 from rocm_perf_lab.comparison.read_run import read_side
 from rocm_perf_lab.comparison.words import change_in_words
-from rocm_perf_lab.errors import TraceError
+from rocm_perf_lab.errors import TraceError, UsageError
 from rocm_perf_lab.kernel_pattern import fits
+from rocm_perf_lab.text.words import short_name
 
 
 def compare(paths: Sequence[Path], limits: Sequence[Limit] = (), kernel: str | None = None) -> CompareDocument:
@@ -47,6 +48,7 @@ def compare(paths: Sequence[Path], limits: Sequence[Limit] = (), kernel: str | N
 def _compared(base: Side, new: Side, limits: Sequence[Limit], kernel: str | None) -> ComparisonSection:
     _check_comparable(base, new)
     matches = match(base.kernels.values(), new.kernels.values())
+    _expect_kernel(kernel, [*base.kernels.values(), *new.kernels.values()])
     both = [one for one in matches.both if fits(kernel, one.new.name, one.new.symbol)]
     modelled = base.timing == "modelled"
     confidence = 1 - (1 - CONFIDENCE) / (len(both) + len(PROGRAM_METRICS))  # of each interval (Bonferroni)
@@ -66,6 +68,12 @@ def _compared(base: Side, new: Side, limits: Sequence[Limit], kernel: str | None
         limits=[_judged(limit, program, kernels, alone[1]) for limit in limits],
         notes=list(_notes(base, new, matches, error)),
     )
+
+
+def _expect_kernel(pattern: str | None, kernels: Sequence[KernelFacts]) -> None:
+    """A pattern that matches nothing would keep every limit."""
+    if kernels and not any(fits(pattern, one.name, one.symbol) for one in kernels):
+        raise UsageError(f"no kernel matches {pattern}", f"there are {', '.join(short_name(one.name) for one in kernels[:3])}")
 
 
 def _check_comparable(base: Side, new: Side) -> None:

@@ -33,6 +33,8 @@ def reports_in(folder: Path) -> Reports:
 
 def read_run_directory(folder: Path) -> tuple[SummaryDocument | None, list[Reports]]:
     """The documents of each rank, and the summary if there are several. Raises as reports_in() does."""
+    if folder.exists() and not folder.is_dir():
+        raise MissingInputError(f"{folder} is a file, not a run directory", "`rocm-perf analyze` reports on a database")
     if not (folder / _SUMMARY).is_file():
         return None, [reports_in(folder)]
     summary = _document(folder / _SUMMARY, SummaryDocument)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import shlex
+from collections.abc import Sequence
 from pathlib import Path
 
 from rich.console import Console
@@ -10,10 +12,11 @@ from rich.console import Console
 from rocm_perf_lab.report.documents import Reports
 from rocm_perf_lab.report.layout import labelled, say
 from rocm_perf_lab.report.schema import ProfileDocument, WhatIfSection
-from rocm_perf_lab.report.terminal_answer import kernel_of_interest, render_answer
+from rocm_perf_lab.report.terminal_answer import answer, kernel_of_interest
 from rocm_perf_lab.text import words
 from rocm_perf_lab.text.names import Names
 
+_MOST_LINES, _HEAD = 15, 3  # in all, and above the answer
 MODELLED = "MODELLED: no GPU ran this. Cache traffic and every time come from models."
 
 
@@ -24,12 +27,26 @@ def render_short(documents: Reports, directory: Path, console: Console) -> None:
     if profile.timing == "modelled":
         say(console, MODELLED, "bold yellow", indent=0)
     console.print()
-    render_answer(documents.dag, kernel, Names(one.kernel for one in documents.analysis.kernels), console)
-    for asked in (found for found in documents.dag.what_if if found.pattern is not None):
-        labelled(console, "What if", _what_if(asked))
+    lines = list(answer(documents.dag, kernel, Names(one.kernel for one in documents.analysis.kernels)))
     page = directory / "report.html"
     in_browser = f", or {page} in a browser" if page.exists() else ""
-    labelled(console, "More", f"rocm-perf report {shlex.quote(str(directory))}{in_browser}")
+    more = "More", f"rocm-perf report {shlex.quote(str(directory))}{in_browser}"
+    # The least important advice goes if it does not fit; the whole report has it.
+    while lines[-2][0] == "Try" and _height([*lines, more], console.width) > _MOST_LINES - _HEAD:
+        lines.pop()
+    for label, text in lines:
+        labelled(console, label, text)
+    for asked in (found for found in documents.dag.what_if if found.pattern is not None):
+        labelled(console, "What if", _what_if(asked))
+    labelled(console, *more)
+
+
+def _height(lines: Sequence[tuple[str, str]], width: int) -> int:
+    out = io.StringIO()
+    console = Console(file=out, width=width)
+    for label, text in lines:
+        labelled(console, label, text)
+    return out.getvalue().count("\n")
 
 
 def _what_if(found: WhatIfSection) -> str:

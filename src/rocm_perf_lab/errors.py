@@ -4,13 +4,14 @@ An error says what went wrong, naming the thing concerned, and how to fix it. Th
 and exits with the class's `exit_code`; `exit_codes()` lists all codes, and `rocm-perf --help` prints that list. The numbers
 from 64 on follow sysexits.h where one of its meanings fits; 31 to 36 are about the profiled program and its source, 37 to 42
 about captures and replays, 43 about the optimizer, 44 about the cage, 45 about the gate, 46 and 47 about search spaces, 48 to
-50 about models, 51 and 52 about kernels that fail or write what they should not, 53 about code for another GPU, and 54 about
-comparisons.
+50 about models, 51 and 52 about kernels that fail or write what they should not, 53 about code for another GPU, 54 about
+comparisons, and 55 about builds.
 """
 
 from __future__ import annotations
 
 import signal
+from pathlib import Path
 
 from rocm_perf_lab.text.words import visible
 
@@ -201,7 +202,15 @@ class WrongTargetError(RocmPerfError):
 
 class LimitExceededError(RocmPerfError):
     exit_code = 54
-    meaning = "a change exceeds a limit (`rocm-perf compare --fail-on`)"
+    meaning = "a change exceeds a limit (`--fail-on` of `rocm-perf compare` and `rocm-perf ci`)"
+
+
+class BuildFailedError(RocmPerfError):
+    exit_code = 55
+    meaning = "a revision could not be built (`rocm-perf ci`)"
+
+    def __init__(self, command: str, log: Path):
+        super().__init__(f"the build command `{command}` failed", f"see {log}")
 
 
 class TraceError(RocmPerfError):

@@ -24,6 +24,7 @@ COMMANDS = {
     "analyze": "analyze",
     "report": "report",
     "compare": "compare",
+    "ci": "ci",
     "export": "export",
     "run": "run",
     "isolate": "isolate",

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from rocm_perf_lab.cli.console import stdout_console
 from rocm_perf_lab.cli.debug import debug_option
 from rocm_perf_lab.cli.kernel_option import kernel_option
-from rocm_perf_lab.cli.parameter_type import ParamType
+from rocm_perf_lab.cli.limit_option import limit_option
 from rocm_perf_lab.errors import LimitExceededError, UsageError
 
 if TYPE_CHECKING:
@@ -19,30 +19,10 @@ if TYPE_CHECKING:
 _PATH = click.Path(path_type=Path)
 
 
-class _Limit(ParamType["Limit"]):
-    name = "limit"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Limit:
-        from rocm_perf_lab.comparison.limits import Limit
-
-        if isinstance(value, Limit):
-            return value
-        try:
-            return Limit.of(value)
-        except UsageError as error:
-            self.fail(str(error), param, ctx)
-
-
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("base", type=_PATH)
 @click.argument("new", nargs=-1, required=True, type=_PATH, metavar="NEW...")
-@click.option(
-    "--fail-on", "limits", type=_Limit(), multiple=True, metavar="METRIC>CHANGE",
-    help="Exit with code 54 if a change exceeds this: 'time>2%', 'kernel_time>50us', 'scratch>0', 'occupancy<0', "
-    "'SQ_INSTS_VALU>10%'. METRIC is time, dispatches, path, vgprs, agprs, sgprs, lds, scratch or occupancy of any of the "
-    "program's kernels, kernel_time or span of the program, or a counter. Measured times must exceed it beyond doubt. "
-    "Repeatable.",
-)  # fmt: skip
+@limit_option
 @kernel_option("Kernels to compare; kernel_time and span remain those of the whole program")
 @click.option("--markdown", is_flag=True, help="Print Markdown instead of text, e.g. for a comment on a pull request.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")

@@ -60,6 +60,7 @@ PRINTED = {
         ("analyze", "report.profile_document", "AnalyzeOutput"),
         ("report", "report.profile_document", "AnalyzeOutput"),
         ("compare", "comparison.compare_document", "CompareDocument"),
+        ("ci", "ci.document", "CiDocument"),
         ("prompt", "prompt.prompt_document", "PromptDocument"),
         ("gate", "gate.gate_document", "GateDocument"),
         ("isolate", "isolate.isolate_document", "IsolateDocument"),

@@ -11,14 +11,15 @@ from rocm_perf_lab.text.words import markdown, short_name
 _PROGRAM = {"kernel_time": "all kernels", "span": "span on the GPU"}
 
 
-def to_markdown(document: CompareDocument) -> str:
-    return "\n\n".join("\n".join(_lines(document.base, one)) for one in document.comparisons) + "\n"
+def to_markdown(document: CompareDocument, title: str | None = None) -> str:
+    """title: what was compared; by default, the names of both sides."""
+    return "\n\n".join("\n".join(_lines(document.base, one, title)) for one in document.comparisons) + "\n"
 
 
-def _lines(base: SideSection, one: ComparisonSection) -> Iterator[str]:
+def _lines(base: SideSection, one: ComparisonSection, title: str | None) -> Iterator[str]:
     failed = any(limit.exceeded for limit in one.limits)
     state = "limits exceeded" if failed else "limits kept" if one.limits else "comparison"
-    yield f"### {markdown(base.path)} → {markdown(one.new.path)}: {state}"
+    yield f"### {markdown(title or f'{base.path} → {one.new.path}')}: {state}"
     yield ""
     yield f"{markdown(one.new.gpu)} ({one.new.target}), times {one.new.timing}; {base.runs} and {one.new.runs} runs."
     yield ""

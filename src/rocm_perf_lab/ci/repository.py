@@ -1,0 +1,100 @@
+"""The git repository: names of revisions, and a folder with the files of one."""
+
+from __future__ import annotations
+
+import contextlib
+import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from rocm_perf_lab.errors import MissingInputError, OutputError, UsageError
+
+_SHORT = 12  # digits of a commit
+
+
+@dataclass(frozen=True)
+class Revision:
+    """asked: as the user named it. commit: its full hash. subject: the first line of its message."""
+
+    asked: str
+    commit: str
+    subject: str
+
+    @property
+    def short(self) -> str:
+        return self.commit[:_SHORT]
+
+
+@dataclass(frozen=True)
+class Repository:
+    """top: the folder of the checkout."""
+
+    top: Path
+
+    @classmethod
+    def around(cls, folder: Path) -> Repository:
+        """Raises MissingInputError if the folder belongs to no repository, or git is not installed."""
+        found = _git(folder, "rev-parse", "--show-toplevel")
+        if found.returncode:
+            raise MissingInputError(f"{folder} is not in a checkout of a git repository ({_said(found)})", "change to one")
+        return cls(Path(found.stdout.rstrip("\n")))
+
+    def revision(self, name: str) -> Revision:
+        """Raises UsageError if there is no such commit."""
+        found = _git(self.top, "rev-parse", "--verify", "--quiet", "--end-of-options", name + "^{commit}")
+        if found.returncode:
+            hint = "check its name; in a shallow checkout, fetch it first (GitHub: fetch-depth: 0, GitLab: GIT_DEPTH: 0)"
+            raise UsageError(f"{name} is no commit of {self.top}", hint)
+        commit = found.stdout.strip()
+        return Revision(name, commit, _git(self.top, "show", "--no-patch", "--format=%s", commit).stdout.strip())
+
+    def merge_base(self, base: Revision, head: Revision) -> Revision | None:
+        """The commit at which head left base; None if they share none that is here."""
+        found = _git(self.top, "merge-base", base.commit, head.commit)
+        return None if found.returncode else self.revision(found.stdout.strip())
+
+    def has_uncommitted_changes(self) -> bool:
+        return bool(_git(self.top, "status", "--porcelain", "--untracked-files=no").stdout.strip())
+
+    @contextlib.contextmanager
+    def files(self, revision: Revision, folder: Path) -> Iterator[Path]:
+        """The revision's files in a work tree at `folder`, with submodules; it is removed at the end.
+
+        Raises OutputError if git cannot make it.
+        """
+        self._remove(folder)  # of a run that was killed
+        try:
+            self._expect(
+                folder, _git(self.top, "worktree", "add", "--quiet", "--detach", "--force", str(folder), revision.commit)
+            )
+            if (folder / ".gitmodules").exists():
+                self._expect(folder, _git(folder, "submodule", "--quiet", "update", "--init", "--recursive"))
+            yield folder
+        finally:
+            self._remove(folder)
+
+    def _remove(self, folder: Path) -> None:
+        if folder.exists():
+            _git(self.top, "worktree", "remove", "--force", "--force", str(folder))
+        _git(self.top, "worktree", "prune")
+
+    def _expect(self, folder: Path, done: subprocess.CompletedProcess[str]) -> None:
+        if done.returncode:
+            raise OutputError(
+                f"git cannot make a work tree in {folder} ({_said(done)})", "run the command that it names by hand"
+            )
+
+
+def _git(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    try:
+        return subprocess.run(
+            ["git", "-C", str(folder), *arguments], capture_output=True, text=True, errors="surrogateescape", check=False
+        )
+    except FileNotFoundError as error:
+        raise MissingInputError("git was not found on PATH", "install it") from error
+
+
+def _said(done: subprocess.CompletedProcess[str]) -> str:
+    lines = done.stderr.strip().splitlines()
+    return lines[-1] if lines else f"exit status {done.returncode}"

@@ -198,17 +198,19 @@ def profile(
 
 
 def load(path: AnyPath) -> Run:
-    """A run that was made earlier: a run directory, a rocpd database (of rocprofv3, too), or a folder of databases."""
+    """A run that was made earlier: a run directory, or what `rocm-perf analyze` reads: databases, other profilers' files."""
     from rocm_perf_lab.report.reading import is_run_directory, reports_in
 
     path = Path(path)
     if is_run_directory(path):
         return Run(reports_in(path), path)
-    from rocm_perf_lab.profiling.databases import databases_in, only_rank
+    from rocm_perf_lab.importing.formats import Imports
+    from rocm_perf_lab.profiling.databases import only_rank
     from rocm_perf_lab.profiling.pipeline import analyse
 
-    rank = only_rank(databases_in(path))
-    return Run(analyse(rank.base, rank.repeats, rank.counters), None)
+    with Imports(lambda _: None) as imports:
+        rank = only_rank(imports.databases(path))
+        return Run(analyse(rank.base, rank.repeats, rank.counters), None)
 
 
 def compare(

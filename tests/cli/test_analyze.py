@@ -138,7 +138,7 @@ def test_kernels_that_match_are_reported_on_the_path_of_all(analyzed, tmp_path):
         (["--what-if", "a=0"], 2, "not REGEX=FACTOR"),
         (["t.db"], 2, "a trace is named twice"),
         (["no.db"], 66, "there is no trace no.db"),
-        (["empty"], 66, "contains no .db file"),
+        (["empty"], 66, "contains no trace"),
         (["text.db"], 65, "not a SQLite database"),
         (["-o", "empty/in/here"], 73, "does not exist"),
         (["--scheduler", "nothing://127.0.0.1:1"], 69, "Dask"),

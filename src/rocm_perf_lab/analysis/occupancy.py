@@ -15,6 +15,8 @@ from rocm_perf_lab.arch.occupancy_lift import Lift, lifts
 from rocm_perf_lab.code_object import KernelMetadata
 from rocm_perf_lab.rocpd.tables import Trace
 
+NO_REGISTERS = "the trace has no register counts"  # every kernel has VGPRs
+
 
 @dataclass(frozen=True)
 class DispatchOccupancy:
@@ -56,6 +58,8 @@ def dispatch_occupancy(
     if device.family is None:
         reason = f"no occupancy rules for {device.target or 'an unnamed target'}"
         return DispatchOccupancy(resources, workgroups, None, None, None, reason)
+    if arch + accum < 1:
+        return DispatchOccupancy(resources, workgroups, None, None, None, NO_REGISTERS)
     if workgroup < 1:
         return DispatchOccupancy(resources, workgroups, None, None, None, "the trace has no workgroup size")
     found = device.family.occupancy(allocated)

@@ -54,7 +54,7 @@ def ranks(origins: Sequence[Origin]) -> tuple[list[Rank], list[str]]:
         if same is None:
             found.append(Rank(origin))
             notes.append(
-                f"{origin.path} was collected with counters, and no run without: its times are those of a profiled run"
+                f"{origin.label} was collected with counters, and no run without: its times are those of a profiled run"
             )
         else:
             same.counters.append(origin)
@@ -97,6 +97,7 @@ def _check_ranks(one: Origin, other: Origin) -> None:
         return
     commands = f"one is of {one.command}, the other of {other.command}" if one.command != other.command else None
     raise UsageError(
-        f"{one.path} and {other.path} are neither repeats nor ranks of one run: {commands or difference(one, other) or _AGAIN}",
+        f"{one.label} and {other.label} are neither repeats nor ranks of one run: "
+        f"{commands or difference(one, other) or _AGAIN}",
         "analyse each by itself: `rocm-perf analyze` with that database alone",
     )

@@ -86,32 +86,35 @@ def command(
 ) -> None:
     """Analyse rocpd databases: those of rocprofv3 or of this tool, of one run or of several.
 
-    A folder stands for all .db files in it; a folder that has only thread traces is reported on by itself. Databases of
-    different ranks are analysed side by side; repeated runs and counter passes are assigned to their rank. Neither a GPU
-    nor ROCm is needed. The databases are never modified.
+    A folder stands for all .db files in it; a folder that has only thread traces is reported on by itself. Other files are
+    converted first: rocprofv3's CSV and JSON, workload folders of rocprof-compute, results of the older rocprof, .rpd files of
+    rocmProfileData. Databases of different ranks are analysed side by side; repeated runs and counter passes are assigned to
+    their rank. Neither a GPU nor ROCm is needed. The traces are never modified.
     """
     if len(traces) == 1 and thread_trace is None and _holds_only_thread_traces(traces[0]):
         given = click.get_current_context().get_parameter_source
         _report_traced(traces[0], as_json, [name for name in _OF_DATABASES if given(name) == ParameterSource.COMMANDLINE])
         return
-    from rocm_perf_lab.profiling.databases import databases_in
-
-    databases = [path for trace in traces for path in databases_in(trace)]
-    if len({path.resolve() for path in databases}) < len(databases):
+    if len({path.resolve() for path in traces}) < len(traces):
         raise UsageError("a trace is named twice", "name each database once")
     if thread_trace is not None:
         _check_thread_trace(thread_trace)
         thread_trace = thread_trace.absolute()  # for workers with another working directory
     from rocm_perf_lab.analysis.what_if import Speedup
+    from rocm_perf_lab.importing.formats import Imports
     from rocm_perf_lab.profiling.existing import analyse_existing
     from rocm_perf_lab.profiling.parallel_ranks import AnalysisRequest
     from rocm_perf_lab.profiling.run_name import of_trace
     from rocm_perf_lab.rocpd.trace_part import Part
 
-    destination = destination or of_trace(databases[0])
     wanted = tuple(Speedup(*speedup) for speedup in speedups)
     request = AnalysisRequest(Part(gpu, window), kernel, clock_mhz, memory_bandwidth_gbps, wanted, ceilings, thread_trace)
-    found = analyse_existing(databases, request, destination, scheduler, note)
+    with Imports(note) as imports:
+        databases = [path for trace in traces for path in imports.databases(trace)]
+        if len({path.resolve() for path in databases}) < len(databases):
+            raise UsageError("a trace is named twice", "name each database once")
+        destination = destination or of_trace(databases[0])
+        found = analyse_existing(databases, request, destination, scheduler, note)
     if as_json:
         print_json(found.reports, found.summary, destination)
     else:

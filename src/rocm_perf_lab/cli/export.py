@@ -51,21 +51,23 @@ def command(
     from rocm_perf_lab.analysis.timeline import Timeline
     from rocm_perf_lab.export.chrome import write_chrome
     from rocm_perf_lab.export.perfetto import write_perfetto
-    from rocm_perf_lab.profiling.databases import databases_in, only_rank
+    from rocm_perf_lab.importing.formats import Imports
+    from rocm_perf_lab.profiling.databases import only_rank
     from rocm_perf_lab.profiling.pipeline import analyse
     from rocm_perf_lab.rocpd.trace_part import Part
 
-    rank = only_rank(databases_in(run))
-    base = read_base_run(rank.base, part=Part(gpu, window))
-    base.expect_kernels()
-    if perfetto or chrome:
-        if base.path is None:
-            raise TraceError(f"{base.trace.path} has no GPU times, so there is no timeline", "export tables only")
-        timeline = Timeline.of(base)
-        _written(perfetto, write_perfetto, timeline)
-        _written(chrome, write_chrome, timeline)
-    if tables or markdown:
-        _tables(analyse(base, rank.repeats, rank.counters), tables, markdown)
+    with Imports(note) as imports:
+        rank = only_rank(imports.databases(run))
+        base = read_base_run(rank.base, part=Part(gpu, window))
+        base.expect_kernels()
+        if perfetto or chrome:
+            if base.path is None:
+                raise TraceError(f"{run} has no GPU times, so there is no timeline", "export tables only")
+            timeline = Timeline.of(base)
+            _written(perfetto, write_perfetto, timeline)
+            _written(chrome, write_chrome, timeline)
+        if tables or markdown:
+            _tables(analyse(base, rank.repeats, rank.counters), tables, markdown)
 
 
 @contextmanager

@@ -30,6 +30,7 @@ from rocm_perf_lab.comparison.read_run import read_side
 from rocm_perf_lab.comparison.words import change_in_words
 from rocm_perf_lab.errors import TraceError, UsageError
 from rocm_perf_lab.kernel_pattern import fits
+from rocm_perf_lab.rocpd.tables import UNNAMED
 from rocm_perf_lab.text.words import short_name
 
 
@@ -182,7 +183,7 @@ def _side(side: Side) -> SideSection:
 
 
 def _notes(base: Side, new: Side, matches: Matches, error: float | str | None) -> Iterator[str]:
-    if base.command != new.command:
+    if base.command != new.command and UNNAMED not in (base.command, new.command):
         yield f"the commands differ: {base.command} and {new.command}"
     if (base.target, base.product) != (new.target, new.product):
         yield f"the GPUs differ: {base.product} ({base.target}) and {new.product} ({new.target})"

@@ -14,6 +14,7 @@ from rocm_perf_lab.analysis.counters import counters_by_symbol
 from rocm_perf_lab.analysis.symbols import symbols_of
 from rocm_perf_lab.comparison.facts import KernelFacts, Side
 from rocm_perf_lab.errors import MissingInputError, TraceError, UsageError
+from rocm_perf_lab.importing.formats import Imports
 from rocm_perf_lab.profiling.databases import only_rank
 from rocm_perf_lab.profiling.pipeline import analyse
 from rocm_perf_lab.report.documents import Reports
@@ -38,14 +39,16 @@ def read_side(path: Path) -> Side:
         raise MissingInputError(f"there is no run {path}", f"name {_WHAT}, or a folder of them")
     sides = list(_sides(path))
     if not sides:
-        what = f"the folder {path} has no run: no run directory, no .db file and no capture"
-        raise MissingInputError(what, "name a folder that `rocm-perf profile` or rocprofv3 made")
+        with Imports(lambda _: None) as imports:
+            sides = [_of_databases(imports.databases(path))]
     return replace(_together(sides), label=str(path))
 
 
 def _sides(path: Path) -> Iterator[Side]:
+    """Nothing for a folder without a run of this tool or a database."""
     if not path.is_dir():
-        yield _of_databases([path])
+        with Imports(lambda _: None) as imports:
+            yield _of_databases(imports.databases(path))
     elif is_run_directory(path):
         yield _of_run_directory(path)
     elif (path / _CAPTURE).is_file():

@@ -100,7 +100,7 @@ def resources(context: Context) -> list[str]:
     lines = [
         "## Resources and occupancy",
         "",
-        f"- {uses.vgpr_per_thread} + {uses.accum_vgpr_per_thread} VGPRs per thread, {uses.sgpr_per_wave} SGPRs per wave, "
+        f"- {words.registers(uses.vgpr_per_thread, uses.accum_vgpr_per_thread, uses.sgpr_per_wave)}, "
         f"{words.size(uses.lds_bytes)} LDS per workgroup, {words.size(uses.scratch_bytes)} scratch per thread.",
     ]
     if found.theoretical is None:

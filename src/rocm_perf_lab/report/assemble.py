@@ -143,7 +143,7 @@ def _run(trace: Trace) -> schema.Run:
     written = datetime.fromtimestamp(int(trace.path.stat().st_mtime), timezone.utc)
     process = trace.process
     return schema.Run(
-        command=process.command, host=process.host, pid=process.pid, created=written.isoformat(), collector=trace.collector
+        command=process.program, host=process.host, pid=process.pid, created=written.isoformat(), collector=trace.collector
     )
 
 

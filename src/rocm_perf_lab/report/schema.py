@@ -75,13 +75,15 @@ class StabilitySection(Section):
 
 
 class Resources(Section):
-    vgpr_per_thread: int = Field(
+    vgpr_per_thread: int | None = Field(
         description="architectural VGPRs: from the code object's metadata, else as loaded, rounded up to 4"
     )
-    accum_vgpr_per_thread: int = Field(
+    accum_vgpr_per_thread: int | None = Field(
         description="AGPRs: from the code object's metadata, else the rest of the allocation as loaded, padding included"
     )
-    sgpr_per_wave: int = Field(description="SGPRs: from the code object's metadata, else as loaded, rounded up to the granule")
+    sgpr_per_wave: int | None = Field(
+        description="SGPRs: from the code object's metadata, else as loaded, rounded up to the granule"
+    )
     lds_bytes: int = Field(description="LDS per workgroup, static and dynamic")
     scratch_bytes: int = Field(description="scratch per work-item")
 

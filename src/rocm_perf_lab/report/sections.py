@@ -10,7 +10,7 @@ from rocm_perf_lab.analysis.durations import Durations
 from rocm_perf_lab.analysis.evidence import Evidence
 from rocm_perf_lab.analysis.headroom import ASSUMPTION, Headroom
 from rocm_perf_lab.analysis.indicators import Signal
-from rocm_perf_lab.analysis.occupancy import DispatchOccupancy
+from rocm_perf_lab.analysis.occupancy import NO_REGISTERS, DispatchOccupancy
 from rocm_perf_lab.analysis.roofline import NO_TIME, Arithmetic, Level, Roofline
 from rocm_perf_lab.arch.metric import Value
 from rocm_perf_lab.arch.occupancy import KernelResources
@@ -62,10 +62,11 @@ def gpu(device: DeviceModel, trace: Trace) -> schema.Gpu:
 
 def resources(uses: KernelResources, dispatches: Dispatches, row: int) -> schema.Resources:
     """Registers of the kernel, and memory of its dispatch in `row`."""
+    registers = dict(vgpr_per_thread=uses.arch_vgprs, accum_vgpr_per_thread=uses.accum_vgprs, sgpr_per_wave=uses.sgprs)
+    known = uses.arch_vgprs + uses.accum_vgprs > 0
     return schema.Resources(
-        vgpr_per_thread=uses.arch_vgprs,
-        accum_vgpr_per_thread=uses.accum_vgprs,
-        sgpr_per_wave=uses.sgprs,
+        **(registers if known else dict.fromkeys(registers)),
+        reasons={} if known else dict.fromkeys(registers, NO_REGISTERS),
         lds_bytes=int(dispatches.lds_bytes[row]),
         scratch_bytes=int(dispatches.scratch_bytes[row]),
     )

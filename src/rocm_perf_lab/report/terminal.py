@@ -203,8 +203,7 @@ def _numbers(evidence: Iterable[EvidenceItem]) -> str:
 def _occupancy(kernel: KernelAnalysis, console: Console) -> None:
     resources, found = kernel.resources, kernel.occupancy
     uses = (
-        f"{resources.vgpr_per_thread} + {resources.accum_vgpr_per_thread} VGPRs (arch + accum), "
-        f"{resources.sgpr_per_wave} SGPRs, "
+        f"{words.registers(resources.vgpr_per_thread, resources.accum_vgpr_per_thread, resources.sgpr_per_wave)}, "
         f"{words.size(resources.lds_bytes)} LDS per workgroup"
     )
     if resources.scratch_bytes:

@@ -8,6 +8,7 @@ from rich.text import Text
 from rocm_perf_lab.arch.counter_passes import counter_passes
 from rocm_perf_lab.report.layout import heading, say
 from rocm_perf_lab.report.schema import KernelAnalysis, ProfileDocument
+from rocm_perf_lab.rocpd.tables import UNNAMED
 
 _NOTHING_SPEAKS = "no number stands out: make a thread trace to see where its waves spend their time"
 
@@ -30,7 +31,8 @@ def render_next(profile: ProfileDocument, kernel: KernelAnalysis, console: Conso
         say(console, f"- collect the missing counters: without them no cause can be named ({how})")
         return
     say(console, "- collect the missing counters, then give all databases to `rocm-perf analyze` together:")
+    program = "PROGRAM" if profile.run.command == UNNAMED else profile.run.command
     for counters in passes:
         # On one line, however long, because it is meant to be copied.
-        command = f"rocprofv3 --pmc {' '.join(counters)} --output-format rocpd -d counters -- {profile.run.command}"
+        command = f"rocprofv3 --pmc {' '.join(counters)} --output-format rocpd -d counters -- {program}"
         console.print(Text(f"    {command}"), no_wrap=True, crop=False, overflow="ignore", soft_wrap=True)

@@ -26,7 +26,7 @@ def difference(one: Origin, other: Origin) -> str | None:
         return changed
     first, second = _read(one)[1], _read(other)[1]
     if alone := sorted(first.keys() ^ second.keys()):
-        return f"only {(one if alone[0] in first else other).path} launched {alone[0]}"
+        return f"only {(one if alone[0] in first else other).label} launched {alone[0]}"
     shapes = (name for name in first if first[name] != second[name])
     return next((f"{name} was launched with other grids, workgroups or LDS" for name in shapes), None)
 
@@ -38,7 +38,7 @@ def other_build(one: Origin, other: Origin) -> str | None:
     """
     first, second = _read(one)[0], _read(other)[0]
     if (alone := first.keys() - second.keys()) and second.keys() - first.keys():
-        return f"each has kernels that the other has not: {min(alone)} is only in {one.path}"
+        return f"each has kernels that the other has not: {min(alone)} is only in {one.label}"
     for name in (name for name in first if name in second):
         pairs = zip(_RESOURCES.values(), first[name], second[name], strict=True)
         if changed := [f"{a} {what} in one and {b} in the other" for what, a, b in pairs if a != b]:

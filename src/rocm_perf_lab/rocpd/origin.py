@@ -35,6 +35,12 @@ class Origin:
     span: tuple[int, int] | None
     has_counters: bool
     gpus: frozenset[str] = frozenset()
+    imported_from: str | None = None
+
+    @property
+    def label(self) -> str:
+        """The file that the user knows."""
+        return self.imported_from or str(self.path)
 
     def absolute(self) -> Origin:
         return replace(self, path=self.path.resolve())
@@ -92,7 +98,11 @@ def _of_process(connection: Connection, path: Path) -> list[Origin]:
     process = Process(_number(pid), validate.text(command), validate.text(host), validate.json_object(extdata))
     slowed = counters and not process.is_modelled
     rank, gpus = _rank(environment), _gpus(connection)
-    return [Origin(path, connection.suffix, process.host, process.pid, process.command, rank, span, slowed, gpus)]
+    return [
+        Origin(
+            path, connection.suffix, process.host, process.pid, process.command, rank, span, slowed, gpus, process.imported_from
+        )
+    ]
 
 
 def _gpus(connection: Connection) -> frozenset[str]:

@@ -140,18 +140,34 @@ class Agent:
         return value if isinstance(value, int) and value > 0 else None
 
 
+UNNAMED = "an unnamed program"  # some profilers' files do not say what they ran
+
+
 @dataclass(frozen=True)
 class Process:
+    """command: '' if it is not recorded."""
+
     pid: int
     command: str
     host: str
     extdata: dict[str, Any]
 
     @property
+    def program(self) -> str:
+        """The command, or words that say that there is none."""
+        return self.command or UNNAMED
+
+    @property
     def own(self) -> dict[str, Any]:
-        """What this project's collector records about itself; empty for rocprofv3."""
+        """What this project's collector or converter records about itself; empty for rocprofv3."""
         own = self.extdata.get("rocm_perf_lab")
         return own if isinstance(own, dict) else {}
+
+    @property
+    def imported_from(self) -> str | None:
+        """The file of another profiler that this was converted from; None if it was not."""
+        value = self.own.get("imported_from")
+        return str(value) if value else None
 
     @property
     def has_exact_dependencies(self) -> bool:

@@ -52,6 +52,13 @@ def size(count: float | None) -> str:
     return f"{count:.0f} B"
 
 
+def registers(vgprs: int | None, agprs: int | None, sgprs: int | None) -> str:
+    """'32 + 0 VGPRs (arch + accum), 16 SGPRs'."""
+    if vgprs is None or agprs is None:
+        return "an unknown number of registers"
+    return f"{vgprs} + {agprs} VGPRs (arch + accum), {sgprs} SGPRs"
+
+
 def evidence(name: str, value: float | None, unit: str) -> str:
     """'wait fraction 51.5 %': a piece of evidence, without its unit if the name already contains it."""
     label = name.replace("_", " ")

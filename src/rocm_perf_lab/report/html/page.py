@@ -119,7 +119,7 @@ def _headroom(kernel: KernelAnalysis) -> list[str]:
 def _occupancy(kernel: KernelAnalysis) -> Iterator[str]:
     found, uses = kernel.occupancy, kernel.resources
     used = (
-        f"{uses.vgpr_per_thread} + {uses.accum_vgpr_per_thread} VGPRs (arch + accum), {uses.sgpr_per_wave} SGPRs, "
+        f"{words.registers(uses.vgpr_per_thread, uses.accum_vgpr_per_thread, uses.sgpr_per_wave)}, "
         f"{words.size(uses.lds_bytes)} LDS per workgroup, {words.size(uses.scratch_bytes)} scratch per thread"
     )
     yield f"it uses {used}"

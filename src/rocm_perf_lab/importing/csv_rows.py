@@ -1,0 +1,96 @@
+"""Rows of a CSV file, with errors that name file and line."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from rocm_perf_lab.errors import TraceError
+
+_HINT = "profile the program again, or leave this file out"
+csv.field_size_limit(1 << 24)  # names of C++ kernels exceed the default of 128 KiB
+
+
+class Row:
+    """One line. Columns can be asked for by several names, of which the first that the file has counts."""
+
+    def __init__(self, path: Path, line: int, index: Mapping[str, int], values: Sequence[str]):
+        self._path, self._line, self._index, self._values = path, line, index, values
+
+    def text(self, *names: str) -> str:
+        """Raises TraceError if the file has no such column."""
+        for name in names:
+            if (place := self._index.get(name)) is not None:
+                return self._values[place]
+        raise TraceError(f"{self._path} has no column {names[0]}", _HINT)
+
+    def integer(self, *names: str) -> int:
+        """Raises TraceError for anything else; spreadsheets turn integers into 8.1E+14, which is accepted."""
+        found = self.optional_integer(*names)
+        if found is None:
+            raise TraceError(f"{self._path} has no column {names[0]}", _HINT)
+        return found
+
+    def optional_integer(self, *names: str) -> int | None:
+        """None if the file has no such column, or this line no value in it."""
+        text = self._first(names)
+        if text is None or not text.strip():
+            return None
+        try:
+            return int(text)
+        except ValueError:
+            value = self.number(*names)
+            return int(value)
+
+    def number(self, *names: str) -> float:
+        text = self.text(*names)
+        try:
+            value = float(text)
+        except ValueError:
+            value = math.nan
+        if not math.isfinite(value):
+            raise TraceError(f"{self._path}, line {self._line}: {names[0]} is {text[:40]!r}, not a number", _HINT)
+        return value
+
+    def _first(self, names: Sequence[str]) -> str | None:
+        return next((self._values[self._index[name]] for name in names if name in self._index), None)
+
+
+def header(path: Path) -> list[str]:
+    """The names of the columns; empty if it is no text. Raises TraceError if the file cannot be read."""
+    with _open(path) as file:
+        return [name.strip() for name in next(csv.reader(file), [])]
+
+
+def rows(path: Path) -> Iterator[Row]:
+    """The lines below the header. Raises TraceError for lines that are too short: a file that was cut off ends in one."""
+    with _open(path) as file:
+        reader = csv.reader(file)
+        names = [name.strip() for name in next(reader, [])]
+        index: dict[str, int] = {}
+        for place, name in enumerate(names):
+            index.setdefault(name, place)
+        for values in reader:
+            if values and len(values) < len(names):
+                raise TraceError(
+                    f"{path}, line {reader.line_num}: {len(values)} of {len(names)} columns; it was cut off", _HINT
+                )
+            if values:
+                yield Row(path, reader.line_num, index, values)
+
+
+@contextmanager
+def _open(path: Path) -> Iterator[io.TextIOBase]:
+    try:
+        opened = gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb")
+        with io.TextIOWrapper(opened, "utf-8", "replace", newline="") as file:
+            yield file
+    except (OSError, EOFError) as error:
+        raise TraceError(f"cannot read {path} ({getattr(error, 'strerror', None) or error})", _HINT) from error
+    except csv.Error as error:
+        raise TraceError(f"{path} is not a CSV file ({error})", _HINT) from error

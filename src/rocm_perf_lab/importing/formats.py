@@ -1,0 +1,165 @@
+"""Recognises what other profilers wrote, and converts what the analysis can use."""
+
+from __future__ import annotations
+
+import os
+import re
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from types import TracebackType
+
+from rocm_perf_lab.errors import MissingInputError, TraceError
+from rocm_perf_lab.importing import rocprofv3_csv, rocprofv3_json, rpd, wide_csv
+
+Convert = Callable[[Path], Sequence[str]]  # writes the database of one process; returns what the format leaves out
+_SQLITE = b"SQLite format 3\0"
+_PROFILE = "profile with `rocprofv3 --kernel-trace --memory-copy-trace --hip-trace --output-format rocpd`"
+# Names of other files, what they are, and what to do instead.
+_OTHERS = (
+    (r"\.pftrace$|\.perfetto-trace$|\.proto$", "a Perfetto trace, which has no resources or counters of kernels", _PROFILE),
+    (r"\.otf2?$|\.def$", "an OTF2 archive", _PROFILE),
+    (
+        r"_kernel_stats\.csv$|_stats\.csv$",
+        "a table of statistics without single dispatches",
+        "give the file *_kernel_trace.csv",
+    ),
+    (r"\.nsys-rep$|\.ncu-rep$|\.qdrep$", "a report of NVIDIA's profilers", "profile on an AMD GPU with rocprofv3"),
+    (r"\.rpd\.gz$|\.db\.gz$", "compressed", "unpack it: gunzip FILE"),
+    (r"\.pb\.gz$|\.xplane\.pb$", "a trace of XLA's profiler", _PROFILE),
+    (r"\.json(\.gz)?$", "a JSON file that rocprofv3 did not write", _PROFILE),
+    (r"\.csv(\.gz)?$", "a CSV file whose columns are not those of rocprofv3, rocprof or rocprof-compute", _PROFILE),
+)
+
+
+class Imports:
+    """Databases made from other formats, which last as long as the `with` block."""
+
+    def __init__(self, note: Callable[[str], None]):
+        self._note = note
+        self._folder = tempfile.TemporaryDirectory(prefix="rocm-perf-import-")
+
+    def __enter__(self) -> Imports:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self._folder.cleanup()
+
+    def databases(self, path: Path) -> list[Path]:
+        """The databases that a path stands for: itself, those in the folder, or those made from other profilers' files.
+
+        Raises MissingInputError if there is nothing to analyse, and TraceError for files that cannot be read.
+        """
+        if not path.exists():
+            hint = "give a database of rocprofv3, a folder of such, or files that it or another profiler wrote"
+            raise MissingInputError(f"there is no trace {path}", hint)
+        if path.is_dir():
+            if found := sorted(path.rglob("*.db")):
+                return found
+            conversions = list(_in_folder(path))
+            if not conversions:
+                hint = "profile with `rocprofv3 --output-format rocpd`"
+                raise MissingInputError(f"the folder {path} contains no trace that this tool can read", hint)
+        elif (conversions := list(_of_file(path))) == []:
+            return [path]
+        return [self._made(*conversion) for conversion in conversions]
+
+    def _made(self, source: Path, name: str, convert: Convert) -> Path:
+        place = Path(tempfile.mkdtemp(dir=self._folder.name)) / f"{_file_name(name)}.db"
+        self._note(f"reading {source}")
+        for left_out in convert(place):
+            self._note(f"{source}: {left_out}")
+        os.utime(place, (source.stat().st_atime, source.stat().st_mtime))  # reports say when the run was made
+        return place
+
+
+def _file_name(name: str) -> str:
+    return re.sub(r"[^\w.+-]+", "_", name).strip("_") or "trace"
+
+
+Conversion = tuple[Path, str, Convert]  # from, name of what it is, how
+
+
+def _of_file(path: Path) -> Iterator[Conversion]:
+    """Nothing if the file is a rocpd database, or not recognised as anything else. Raises TraceError for formats known to be of
+    no use.
+    """
+    name = path.name.removesuffix(".gz")
+    if rpd.is_one(path):
+        yield from _rpd(path)
+    elif name.endswith(".csv"):
+        if rocprofv3_csv.kind_of(path):
+            yield from _csv(rocprofv3_csv.siblings(path), path)
+        elif wide_csv.is_one(path):
+            yield path, path.stem, lambda into: wide_csv.convert(path, into)
+        else:
+            _refuse(path)
+    elif name.endswith(".json"):
+        if not rocprofv3_json.is_one(path):
+            _refuse(path)
+        yield from _json(path)
+    elif not _begins_with(path, _SQLITE):
+        _refuse(path)
+
+
+def _in_folder(folder: Path) -> Iterator[Conversion]:
+    """Of the most complete format there: rocprofv3 may have written the same run in several."""
+    for find in (_rpd_files, _json_files, _compute_files, _csv_files):
+        if found := list(find(folder)):
+            yield from found
+            return
+
+
+def _rpd_files(folder: Path) -> Iterator[Conversion]:
+    for path in sorted(folder.rglob("*.rpd")):
+        yield from _rpd(path)
+
+
+def _json_files(folder: Path) -> Iterator[Conversion]:
+    for path in sorted([*folder.rglob("*.json"), *folder.rglob("*.json.gz")]):
+        if rocprofv3_json.is_one(path):
+            yield from _json(path)
+
+
+def _compute_files(folder: Path) -> Iterator[Conversion]:
+    for path in sorted([*folder.rglob(wide_csv.MAIN_FILE), *folder.rglob(wide_csv.MAIN_FILE + ".gz")]):
+        yield path, path.parent.name, lambda into, path=path: wide_csv.convert(path, into)  # type: ignore[misc]
+
+
+def _csv_files(folder: Path) -> Iterator[Conversion]:
+    paths = sorted([*folder.rglob("*.csv"), *folder.rglob("*.csv.gz")])
+    yield from _csv(paths, folder)
+
+
+def _rpd(path: Path) -> Iterator[Conversion]:
+    for pid in rpd.processes(path):
+        yield path, path.stem, lambda into, pid=pid: rpd.convert(path, pid, into)  # type: ignore[misc]
+
+
+def _json(path: Path) -> Iterator[Conversion]:
+    for process in rocprofv3_json.processes(path):
+        name = re.sub(r"(_results)?\.json(\.gz)?$", "", path.name)
+        yield path, name, lambda into, process=process: rocprofv3_json.convert(process, path, into)  # type: ignore[misc]
+
+
+def _csv(paths: list[Path], given: Path) -> Iterator[Conversion]:
+    found = rocprofv3_csv.processes(paths)
+    if not found and given.is_file():
+        raise TraceError(f"{given} has no dispatches, nor has a file of the same run beside it", "give *_kernel_trace.csv")
+    for files in found:
+        yield given, files.name, lambda into, files=files: rocprofv3_csv.convert(files, given, into)  # type: ignore[misc]
+
+
+def _refuse(path: Path) -> None:
+    """Raise TraceError if the name tells what the file is."""
+    for pattern, what, instead in _OTHERS:
+        if re.search(pattern, path.name):
+            raise TraceError(f"{path} is {what}", instead.replace("FILE", str(path)))
+
+
+def _begins_with(path: Path, magic: bytes) -> bool:
+    try:
+        with path.open("rb") as file:
+            return file.read(len(magic)) == magic
+    except OSError:
+        return False

@@ -1,0 +1,203 @@
+"""The CSV files of rocprofv3 (`--output-format csv`), of ROCm 6.2 to 7.
+
+rocprofv3 writes one file per kind of record, all with the same prefix: PREFIX_kernel_trace.csv, PREFIX_counter_collection.csv,
+PREFIX_memory_copy_trace.csv, PREFIX_hip_api_trace.csv, PREFIX_hsa_api_trace.csv, PREFIX_agent_info.csv. They lack sizes of
+copies, mangled names, command line and host, and the counter file gives the number of work-items instead of the grid's shape.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from rocm_perf_lab.errors import TraceError
+from rocm_perf_lab.importing.csv_rows import Row, header, rows
+from rocm_perf_lab.importing.database import UNNAMED_GPU, Launch, RocpdDatabase, Size, Symbol
+
+SOURCE = "rocprofv3 (CSV)"
+# The columns by which each kind of file is told, whatever its name.
+_COLUMNS = {
+    "kernels": {"Kernel_Name", "Kernel_Id", "Start_Timestamp", "Workgroup_Size_X"},
+    "counters": {"Kernel_Name", "Dispatch_Id", "Counter_Name", "Counter_Value"},
+    "copies": {"Direction", "Source_Agent_Id", "Destination_Agent_Id", "Start_Timestamp"},
+    "calls": {"Domain", "Function", "Correlation_Id", "Start_Timestamp"},
+    "agents": {"Node_Id", "Agent_Type", "Cu_Count"},
+}
+_KIND_IN_NAME = re.compile(r"_(kernel_trace|counter_collection|memory_copy_trace|\w+_api_trace|agent_info)\.csv(\.gz)?$")
+
+
+@dataclass
+class Files:
+    """The files of one process, by kind."""
+
+    name: str
+    kernels: list[Path] = field(default_factory=list)
+    counters: list[Path] = field(default_factory=list)
+    copies: list[Path] = field(default_factory=list)
+    calls: list[Path] = field(default_factory=list)
+    agents: list[Path] = field(default_factory=list)
+
+
+def kind_of(path: Path) -> str | None:
+    """Which kind of rocprofv3's files this is; None for another CSV file."""
+    names = set(header(path))
+    return next((kind for kind, columns in _COLUMNS.items() if columns <= names), None)
+
+
+def processes(paths: Iterable[Path]) -> list[Files]:
+    """The processes that wrote these files, told by the prefix of the names; those without any dispatch are left out."""
+    found: dict[tuple[Path, str], Files] = {}
+    for path in paths:
+        if kind := kind_of(path):
+            prefix = _KIND_IN_NAME.sub("", path.name)
+            files = found.setdefault((path.parent, prefix), Files(prefix or path.parent.name))
+            getattr(files, kind).append(path)
+    return [files for files in found.values() if files.kernels or files.counters]
+
+
+def siblings(path: Path) -> list[Path]:
+    """The files with the same prefix, this one included."""
+    prefix = _KIND_IN_NAME.sub("", path.name)
+    return sorted(one for one in path.parent.glob("*.csv*") if _KIND_IN_NAME.sub("", one.name) == prefix) or [path]
+
+
+def convert(files: Files, given: Path, database: Path) -> list[str]:
+    """given: the path that the user named. Returns what such files leave out. Raises TraceError."""
+    into = RocpdDatabase(database, SOURCE, given)
+    try:
+        into.process(_pid(files))
+        agents = _agents(files, into)
+        _launches(files, agents, into)
+        for row in _all(files.copies):
+            _copy(row, agents, into)
+        seen: set[int] = set()
+        for row in _all(files.calls):
+            _call(row, into, seen)
+    finally:
+        into.close()
+    return [*_left_out(files)]
+
+
+def _left_out(files: Files) -> Iterator[str]:
+    yield "CSV files give LDS rounded up to what is allocated"
+    if not files.kernels:
+        yield "without *_kernel_trace.csv, grids and workgroups are known as numbers of work-items, without their shape"
+    if not files.agents:
+        yield "without *_agent_info.csv, the GPU is not known"
+    if files.copies:
+        yield "CSV files do not give the sizes of copies"
+
+
+def _all(paths: Iterable[Path]) -> Iterator[Row]:
+    for path in paths:
+        yield from rows(path)
+
+
+def _pid(files: Files) -> int:
+    row = next(_all([*files.counters, *files.calls]), None)
+    return (row.optional_integer("Process_Id") if row else None) or 0
+
+
+# ---- agents ----
+
+_NAMES = {"Name", "Product_Name", "Agent_Type", "Vendor_Name", "Model_Name", "Node_Id", "Uuid"}
+
+
+def _agents(files: Files, into: RocpdDatabase) -> dict[int, str]:
+    """Node -> type of each agent."""
+    types = {}
+    for path in files.agents:
+        columns = [name for name in header(path) if name not in _NAMES and name]
+        for row in rows(path):
+            node, type = row.integer("Node_Id"), row.text("Agent_Type")
+            types[node] = type
+            properties = {name.lower(): value for name in columns if (value := _property(row, name)) is not None}
+            into.agent(node, type, row.text("Name"), row.text("Product_Name"), properties)
+    if not types:  # nobody says which GPU it was
+        into.agent(1, "GPU", *UNNAMED_GPU, {})
+    return types
+
+
+def _property(row: Row, name: str) -> int | None:
+    try:
+        return row.optional_integer(name)
+    except TraceError:
+        return None  # text, which the analysis does not ask for
+
+
+def _agent(row: Row, agents: dict[int, str], *names: str) -> int | None:
+    """'Agent 1', or in older versions '1'."""
+    number = re.search(r"\d+$", row.text(*names))
+    if not agents:
+        return 1
+    return int(number[0]) if number and int(number[0]) in agents else None
+
+
+def _gpu(row: Row, agents: dict[int, str]) -> int:
+    found = _agent(row, agents, "Agent_Id")
+    return found if found is not None else next((node for node, type in agents.items() if type == "GPU"), 1)
+
+
+# ---- dispatches ----
+
+
+def _launches(files: Files, agents: dict[int, str], into: RocpdDatabase) -> None:
+    """The dispatches of the kernel trace, or else those that the counter file tells of; and their counters."""
+    events = {}
+    for row in _all(files.kernels):
+        event = into.dispatch(_launch(row, agents, into, _size(row, "Workgroup_Size"), _size(row, "Grid_Size")))
+        if (id := row.optional_integer("Dispatch_Id")) is not None:
+            events[id] = event
+    for row in _all(files.counters):
+        id = row.integer("Dispatch_Id")
+        if id not in events:
+            shape = (row.integer("Workgroup_Size"), 1, 1), (row.integer("Grid_Size"), 1, 1)
+            events[id] = into.dispatch(_launch(row, agents, into, *shape))
+        into.counter(events[id], row.text("Counter_Name"), row.number("Counter_Value"))
+
+
+def _launch(row: Row, agents: dict[int, str], into: RocpdDatabase, workgroup: Size, grid: Size) -> Launch:
+    name = row.text("Kernel_Name")
+    registers = (row.optional_integer(column) for column in ("VGPR_Count", "Accum_VGPR_Count", "SGPR_Count"))
+    return Launch(
+        kernel=into.kernel(Symbol(name, name, *registers)),
+        agent=_gpu(row, agents),
+        start=row.integer("Start_Timestamp"),
+        end=row.integer("End_Timestamp"),
+        workgroup=workgroup,
+        grid=grid,
+        lds_bytes=row.optional_integer("LDS_Block_Size", "Group_Segment_Size") or 0,
+        scratch_bytes=row.optional_integer("Scratch_Size", "Private_Segment_Size") or 0,
+        queue=row.optional_integer("Queue_Id"),
+        stream=row.optional_integer("Stream_Id"),
+        call=row.optional_integer("Correlation_Id"),
+    )
+
+
+def _size(row: Row, name: str) -> Size:
+    return row.integer(f"{name}_X"), row.integer(f"{name}_Y"), row.integer(f"{name}_Z")
+
+
+# ---- copies and calls ----
+
+
+def _copy(row: Row, agents: dict[int, str], into: RocpdDatabase) -> None:
+    direction = row.text("Direction")
+    into.copy(
+        direction if direction.startswith("MEMORY_COPY") else f"MEMORY_COPY_{direction}",
+        row.integer("Start_Timestamp"),
+        row.integer("End_Timestamp"),
+        (_agent(row, agents, "Source_Agent_Id"), _agent(row, agents, "Destination_Agent_Id")),
+        stream=row.optional_integer("Stream_Id"),
+        call=row.optional_integer("Correlation_Id"),
+    )
+
+
+def _call(row: Row, into: RocpdDatabase, seen: set[int]) -> None:
+    id = row.integer("Correlation_Id")
+    if id in seen:
+        return
+    seen.add(id)
+    into.call(id, row.integer("Thread_Id"), row.text("Function"), row.integer("Start_Timestamp"), row.integer("End_Timestamp"))

@@ -1,0 +1,164 @@
+"""The JSON file of rocprofv3 (`--output-format json`): one object per process under "rocprofiler-sdk-tool".
+
+Its records name kinds and operations by numbers, which "strings" resolves, and agents by handles, which "agents" resolves to
+nodes.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import shlex
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from rocm_perf_lab.errors import TraceError
+from rocm_perf_lab.importing.database import Launch, RocpdDatabase, Size, Symbol
+
+SOURCE = "rocprofv3 (JSON)"
+_ROOT = "rocprofiler-sdk-tool"
+_HINT = "profile the program again, or give rocprofv3's database (`--output-format rocpd`)"
+_TYPES = {1: "CPU", 2: "GPU"}
+_CALLS = ("hip_api", "hsa_api")
+Record = Mapping[str, Any]
+
+
+def is_one(path: Path) -> bool:
+    """Whether the file begins like one; the rest is not read."""
+    try:
+        with _open(path) as file:
+            head: bytes = file.read(4096)
+    except (OSError, EOFError):
+        return False
+    return _ROOT.encode() in head
+
+
+def processes(path: Path) -> list[Record]:
+    """The objects of the processes. Raises TraceError."""
+    try:
+        with _open(path) as file:
+            found = json.load(file)[_ROOT]
+    except (OSError, EOFError) as error:
+        raise TraceError(f"cannot read {path} ({getattr(error, 'strerror', None) or error})", _HINT) from error
+    except (ValueError, RecursionError, LookupError, TypeError) as error:
+        raise TraceError(f"{path} is not a complete JSON file of rocprofv3 ({error})", _HINT) from error
+    return found if isinstance(found, list) else [found]
+
+
+def convert(process: Record, path: Path, database: Path) -> list[str]:
+    """path: of the JSON file, for errors. It leaves nothing out. Raises TraceError."""
+    into = RocpdDatabase(database, SOURCE, path)
+    try:
+        _Conversion(process, into).run()
+    except (LookupError, TypeError, ValueError, AttributeError) as error:
+        raise TraceError(f"{path} lacks what rocprofv3 writes ({type(error).__name__}: {error})", _HINT) from error
+    finally:
+        into.close()
+    return []
+
+
+def _open(path: Path) -> Any:
+    return gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb")
+
+
+class _Conversion:
+    def __init__(self, process: Record, into: RocpdDatabase):
+        self.process, self.into = process, into
+        self.agents: dict[int, int] = {}  # handle -> node
+        self.kernels: dict[int, int] = {}  # rocprofv3's id -> the database's
+        self.counters = {one["id"]["handle"]: one["name"] for one in process["counters"]}
+
+    def run(self) -> None:
+        metadata = self.process["metadata"]
+        self.into.process(metadata["pid"], shlex.join(map(str, metadata.get("command", []))), metadata["node"]["hostname"])
+        for agent in self.process["agents"]:
+            self._agent(agent)
+        symbols = {one["kernel_id"]: one for one in self.process["kernel_symbols"] if one["kernel_name"]}
+        for id, symbol in symbols.items():
+            self.kernels[id] = self.into.kernel(_symbol(symbol))
+        records = self.process["buffer_records"]
+        events = {one["dispatch_info"]["dispatch_id"]: self._dispatch(one) for one in records["kernel_dispatch"]}
+        for collected in self.process["callback_records"]["counter_collection"]:
+            self._counters(collected, events)
+        for copy in records["memory_copy"]:
+            self._copy(copy)
+        for call in self._calls(records):
+            self._call(call)
+
+    def _agent(self, agent: Record) -> None:
+        node = agent["node_id"]
+        self.agents[agent["id"]["handle"]] = node
+        plain = {name: value for name, value in agent.items() if isinstance(value, int) or name == "uuid"}
+        self.into.agent(node, _TYPES.get(agent["type"], "OTHER"), agent["name"], agent["product_name"], plain)
+
+    def _dispatch(self, record: Record) -> int:
+        info = record["dispatch_info"]
+        return self.into.dispatch(
+            Launch(
+                kernel=self.kernels[info["kernel_id"]],
+                agent=self.agents[info["agent_id"]["handle"]],
+                start=record["start_timestamp"],
+                end=record["end_timestamp"],
+                workgroup=_size(info["workgroup_size"]),
+                grid=_size(info["grid_size"]),
+                lds_bytes=info["group_segment_size"],
+                scratch_bytes=info["private_segment_size"],
+                queue=info["queue_id"]["handle"],
+                stream=record.get("stream_id", {}).get("handle"),
+                call=record["correlation_id"]["internal"],
+            )
+        )
+
+    def _counters(self, collected: Record, events: dict[int, int]) -> None:
+        """A run with counters has its dispatches here."""
+        data = collected["dispatch_data"]
+        id = data["dispatch_info"]["dispatch_id"]
+        if id not in events:
+            events[id] = self._dispatch({"stream_id": collected.get("stream_id", {}), **data})
+        for record in collected["records"]:
+            self.into.counter(events[id], self.counters[record["counter_id"]["handle"]], record["value"])
+
+    def _copy(self, copy: Record) -> None:
+        self.into.copy(
+            self._operation(copy),
+            copy["start_timestamp"],
+            copy["end_timestamp"],
+            (self.agents.get(copy["src_agent_id"]["handle"]), self.agents.get(copy["dst_agent_id"]["handle"])),
+            bytes=copy.get("bytes"),
+            stream=copy.get("stream_id", {}).get("handle"),
+            call=copy["correlation_id"]["internal"],
+        )
+
+    def _calls(self, records: Record) -> Iterator[Record]:
+        seen = set()
+        for kind in _CALLS:
+            for call in records.get(kind, []):
+                if (id := call["correlation_id"]["internal"]) not in seen:
+                    seen.add(id)
+                    yield call
+
+    def _call(self, call: Record) -> None:
+        arguments = [(one["name"], str(one["value"])) for one in call.get("args", [])]
+        self.into.call(
+            call["correlation_id"]["internal"],
+            call["thread_id"],
+            self._operation(call),
+            call["start_timestamp"],
+            call["end_timestamp"],
+            arguments,
+        )
+
+    def _operation(self, record: Record) -> str:
+        return str(self.process["strings"]["buffer_records"][record["kind"]]["operations"][record["operation"]])
+
+
+def _symbol(one: Record) -> Symbol:
+    name = one["formatted_kernel_name"] or one["demangled_kernel_name"]
+    registers = (one["arch_vgpr_count"], one["accum_vgpr_count"], one["sgpr_count"])
+    memory = (one["group_segment_size"], one["private_segment_size"])
+    return Symbol(one["kernel_name"], name, *registers, *memory, one["code_object_id"])
+
+
+def _size(of: Record) -> Size:
+    return of["x"], of["y"], of["z"]

@@ -20,7 +20,7 @@ from pydantic import BaseModel
 
 import needs
 from rocm_perf_lab.analysis.bottleneck import CLASSES
-from rocm_perf_lab.analysis.indicators import factors, signals
+from rocm_perf_lab.analysis.indicators import factors, meanings, signals
 from rocm_perf_lab.cli import COMMANDS, cli
 from rocm_perf_lab.errors import exit_codes
 from rocm_perf_lab.report import schema
@@ -184,7 +184,7 @@ def test_options_named_alone_exist(page: Path):
 
 
 @pytest.mark.parametrize(
-    "page", [REFERENCE / "exit-codes.md", REPOSITORY / "skill/references/cli.md"], ids=lambda page: page.name
+    "page", [REFERENCE / "exit-codes.md", REPOSITORY / "skill/rocm-perf/references/exit-codes.md"], ids=lambda page: page.name
 )
 def test_exit_codes(page: Path):
     assert [(int(code), meaning) for code, meaning in table(page, "exit codes")] == exit_codes()
@@ -238,7 +238,9 @@ def table_of_variables() -> list[str]:
 
 def test_bottleneck_classes_and_their_thresholds():
     page = REFERENCE / "bottlenecks.md"
-    assert first_column(page, "classes") == list(CLASSES)
+    assert [(spans(row[0])[0], row[1]) for row in table(page, "classes")] == [
+        (name, meanings()[name].applies) for name in CLASSES
+    ]
     assert first_column(page, "factors") == [factor.name for factor in factors()]
     shown = [(spans(row[0])[0], *map(float, row[1:])) for row in table(page, "signals")]
     assert shown == [(s.name, s.none, s.threshold, s.full) for s in signals().values()]

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-SKILL = Path(__file__).resolve().parents[2] / "skill" / "SKILL.md"
+SKILL = Path(__file__).resolve().parents[2] / "skill" / "rocm-perf" / "SKILL.md"
 
 
 def test_the_head_names_and_describes_it():

@@ -29,6 +29,7 @@ CALLS = {
     "profile": {"program": ["./program", "--runs"], "runs": 1, "deep_analysis": False, "output": "run", **DEVICE},
     "analyze": {"traces": ["run"], "kernel": "sum_rows", "output": "again"},
     "compare": {"base": "run", "new": ["again"], "fail_on": ["time>2%"]},
+    "explain": {"what": "run"},
     "prompt": {"program": ["program.hip", "./program"], "profile": "run", "build": BUILD, "compact": True},
     "gate": {"baseline": "program.hip", "candidate": "changed.hip", "program": ["./program"], "build": BUILD,
              "equivalence": "sampled", **DEVICE},

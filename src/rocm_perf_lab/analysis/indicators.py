@@ -61,6 +61,21 @@ class Factor:
         return self.below is not None and number < self.below
 
 
+@dataclass(frozen=True)
+class Meaning:
+    """Of a class, for people. applies: the condition in words."""
+
+    name: str
+    meaning: str
+    applies: str
+
+
+@cache
+def meanings() -> dict[str, Meaning]:
+    """Of the classes, by name."""
+    return {name: Meaning(name, **entry) for name, entry in _table()["class"].items()}
+
+
 @cache
 def signals() -> dict[str, Signal]:
     """By name, in the file's order."""

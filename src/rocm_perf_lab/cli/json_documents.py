@@ -59,6 +59,7 @@ PRINTED = {
         ("profile", "report.profile_document", "ProfileOutput"),
         ("analyze", "report.profile_document", "AnalyzeOutput"),
         ("report", "report.profile_document", "AnalyzeOutput"),
+        ("explain", "report.explain_document", "ExplainDocument"),
         ("compare", "comparison.compare_document", "CompareDocument"),
         ("ci", "ci.document", "CiDocument"),
         ("prompt", "prompt.prompt_document", "PromptDocument"),

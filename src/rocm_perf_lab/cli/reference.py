@@ -10,6 +10,7 @@ import sys
 import types
 import typing
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import click
@@ -64,14 +65,23 @@ _MORE = {
 _DEBUG = "debug"
 
 
-def reference() -> str:
-    """Everything on one self-contained page, for agents."""
-    title = "# rocm-perf: commands, options, exit codes, JSON fields"
-    codes = ["## Exit codes", _CODES_HEAD, _codes()]
-    commands = [_command(named) for named in every_command()]
+def _skill_page(command: str) -> str:
+    """A command on a page of its own, for agents."""
+    return _page(f"# rocm-perf {command}", _RULES, *(_command(named) for named in every_command() if _top(named) == command))
+
+
+def _top(named: tuple[str, click.Command]) -> str:
+    return named[0].split()[0]
+
+
+def _skill_documents() -> str:
     titles = _files()
-    documents = ["## Documents", _DOCUMENTS_HEAD, *_sections(titles, list(titles))]
-    return _page(title, _RULES, f"## Commands\n\n{_overview()}", *commands, *codes, *documents)
+    return _page("# Files of a run directory", _DOCUMENTS_HEAD, *_sections(titles, list(titles)))
+
+
+def _skill_commands() -> str:
+    rows = [f"| [`{name}`]({name.split()[0]}.md) | {_first_sentence(command)} |" for name, command in every_command()]
+    return _page("# Commands", "\n".join(["| Command | What it does |", "|---|---|", *rows]))
 
 
 def commands_page() -> str:
@@ -93,8 +103,12 @@ def documents_page() -> str:
     return _page("# JSON documents", _DOCUMENTS_HEAD, _DOCUMENTS_RULES, *files, *commands)
 
 
+_SKILL = "skill/rocm-perf/references"
 PAGES: dict[str, Callable[[], str]] = {
-    "skill/references/cli.md": reference,
+    f"{_SKILL}/commands.md": _skill_commands,
+    f"{_SKILL}/exit-codes.md": exit_codes_page,
+    f"{_SKILL}/documents.md": _skill_documents,
+    **{f"{_SKILL}/{name}.md": partial(_skill_page, name) for name in COMMANDS},
     "docs/reference/commands.md": commands_page,
     "docs/reference/exit-codes.md": exit_codes_page,
     "docs/reference/json.md": documents_page,

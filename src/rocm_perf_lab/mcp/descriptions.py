@@ -18,6 +18,11 @@ DESCRIPTIONS = {
         "did, or, with fail_on such as time>2%, whether it is a regression. Returns the changes only; exit code 54 if a "
         "limit is exceeded."
     ),
+    "explain": (
+        "Says why the kernels of a run are slow: the cause with its numbers and thresholds, why it is no other cause, and what "
+        "to try. what is the run directory of profile or analyze, or a word of its report, such as latency-bound or "
+        "lds-bank-conflicts. Use it if a verdict surprises you or is uncertain."
+    ),
     "prompt": (
         "Collects what is known about the kernel to work on: evidence, hot lines, waits, its source, what was tried "
         "before, and the rules for a change. Give profile the run directory of an earlier profile. Returns it as one "

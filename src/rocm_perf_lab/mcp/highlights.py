@@ -89,6 +89,19 @@ def _comparison(one: Json, pointer: str) -> Json:
     return {name: one[name] for name in kept} | {"new": one["new"]["path"], "kernels": kernels}
 
 
+def _explain(document: Json) -> Json:
+    """The kernel that matters most, and the names of the others."""
+    if not document["kernels"]:
+        return {"terms": document["terms"]}
+    first, *rest = document["kernels"]
+    others = [{name: one[name] for name in ("name", "score", "missing")} for one in first["others"]]
+    evidence = [
+        {name: one[name] for name in ("name", "value", "direction", "threshold", "rationale")} for one in first["evidence"]
+    ]
+    more = [{"kernel": one["kernel"], "cause": one["cause"], "read": f"/kernels/{n}"} for n, one in enumerate(rest, 1)]
+    return first | {"others": others, "evidence": evidence, "more": more, "read": "/kernels/0"}
+
+
 def _prompt(document: Json) -> Json:
     return {name: document[name] for name in ("source", "timing", "share", "text")} | {
         "kernel": document["kernel"]["demangled"]
@@ -134,6 +147,7 @@ _OF: Mapping[str, Callable[[Json], Json]] = {
     "profile": _profile,
     "analyze": _profile,
     "compare": _compare,
+    "explain": _explain,
     "prompt": _prompt,
     "gate": _gate,
     "optimize": _optimize,

@@ -1,0 +1,50 @@
+"""What the words of a verdict mean: classes, factors, and the numbers that they are judged by."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from rocm_perf_lab.analysis.bottleneck import CLASSES, SIGNALS_OF
+from rocm_perf_lab.analysis.indicators import Factor, Signal, factors, meanings, signals
+
+
+@dataclass(frozen=True)
+class Term:
+    """kind: 'cause' (a class), 'factor' or 'number'. signals: what it is judged by. source: of its threshold, for a factor."""
+
+    name: str
+    kind: str
+    meaning: str
+    applies: str
+    advice: tuple[str, ...]
+    signals: tuple[Signal, ...] = ()
+    source: str | None = None
+
+
+def terms() -> dict[str, Term]:
+    """All terms, by name: causes first, then factors, then numbers."""
+    found = [*map(_cause, CLASSES), *map(_factor, factors()), *map(_number, signals().values())]
+    return {term.name: term for term in found}
+
+
+def _cause(name: str) -> Term:
+    judged_by = tuple(signals()[one] for one in SIGNALS_OF[name])
+    meaning = meanings()[name]
+    return Term(name, "cause", meaning.meaning, meaning.applies, _once(one for of in judged_by for one in of.advice), judged_by)
+
+
+def _factor(factor: Factor) -> Term:
+    sign, limit = ("above", factor.above) if factor.above is not None else ("below", factor.below)
+    applies = f"{factor.evidence} is {sign} {limit:g}"
+    return Term(factor.name, "factor", factor.why, applies, factor.advice, source=factor.source)
+
+
+def _number(signal: Signal) -> Term:
+    causes = [name for name in CLASSES if signal.name in SIGNALS_OF[name]]
+    applies = f"it is {signal.direction} {signal.threshold:g}, which speaks for {' and '.join(causes)}"
+    return Term(signal.name, "number", signal.why, applies, signal.advice, (signal,))
+
+
+def _once(advice: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(advice))

@@ -1,0 +1,95 @@
+"""`rocm-perf explain`: what a cause means, or why the kernels of a run are slow."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from rocm_perf_lab.cli.console import stdout_console
+from rocm_perf_lab.cli.debug import debug_option
+from rocm_perf_lab.cli.kernel_option import kernel_option
+from rocm_perf_lab.errors import UsageError
+
+_MOST_KERNELS = 1
+
+
+@click.command(context_settings={"help_option_names": ["-h", "--help"]})
+@click.argument("what", required=False, metavar="[RUN|TERM]")
+@kernel_option("Kernels of RUN to explain")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
+@debug_option
+def command(what: str | None, kernel: str | None, as_json: bool) -> None:
+    """Explain why the kernels of a run are slow, or what a term of the reports means.
+
+    RUN is a run directory of `profile` or `analyze`: for the kernel that matters most, the cause with its numbers and their
+    thresholds, why it is no other cause, and what to try. TERM is a cause, a factor or a number, such as latency-bound: its
+    meaning, when it applies, where its thresholds come from, and remedies. Without either, all terms are listed.
+    """
+    from rocm_perf_lab.analysis.explanation import terms
+
+    if what is not None and what not in terms():
+        _explain_run(Path(what), kernel, as_json)
+    elif kernel is not None:
+        raise UsageError("--kernel needs a run", "name a run directory")
+    else:
+        _explain_term(what, as_json)
+
+
+def _explain_term(what: str | None, as_json: bool) -> None:
+    from rocm_perf_lab.analysis.explanation import terms
+    from rocm_perf_lab.report.explain import render_overview, render_term, term_section
+    from rocm_perf_lab.report.explain_document import ExplainDocument
+
+    known = terms()
+    asked = list(known.values()) if what is None else [known[what]]
+    sections = [term_section(term) for term in asked]
+    if as_json:
+        from rocm_perf_lab.json_model import json_text
+
+        click.echo(json_text(ExplainDocument(terms=sections, kernels=[])))
+    elif what is None:
+        render_overview(asked, stdout_console())
+    else:
+        render_term(sections[0], stdout_console())
+
+
+def _explain_run(run: Path, kernel: str | None, as_json: bool) -> None:
+    from rocm_perf_lab.kernel_pattern import fits
+    from rocm_perf_lab.report.explain import kernel_explanation, render_kernel
+    from rocm_perf_lab.report.explain_document import ExplainDocument
+    from rocm_perf_lab.report.reading import read_run_directory
+    from rocm_perf_lab.text.names import Names
+
+    if not run.exists():
+        raise UsageError(
+            f"{run} is neither a run directory nor a term", f"{_meant(str(run))}`rocm-perf explain` lists the terms"
+        )
+    _, ranks = read_run_directory(run)
+    found = [one for reports in ranks for one in reports.analysis.kernels if kernel is None or fits(kernel, one.kernel)]
+    if not found:
+        raise UsageError(f"no kernel of {run} matches {kernel}", "see `rocm-perf report` for their names")
+    found.sort(key=lambda one: -(one.critical_path_score or 0.0))
+    shown = found if kernel is not None or as_json else found[:_MOST_KERNELS]
+    explained = [kernel_explanation(one) for one in shown]
+    if as_json:
+        from rocm_perf_lab.json_model import json_text
+
+        click.echo(json_text(ExplainDocument(terms=[], kernels=explained)))
+        return
+    console, names = stdout_console(), Names(one.kernel for one in found)
+    for number, one in enumerate(explained):
+        if number:
+            console.print()
+        render_kernel(one, names.prose(one.kernel), console)
+    if left := len(found) - len(explained):
+        console.print(f"\n{left} more: --kernel REGEX")
+
+
+def _meant(word: str) -> str:
+    import difflib
+
+    from rocm_perf_lab.analysis.explanation import terms
+
+    near = difflib.get_close_matches(word, terms(), 1)
+    return f"did you mean {near[0]}? " if near else ""

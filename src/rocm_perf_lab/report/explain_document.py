@@ -1,0 +1,65 @@
+"""What `rocm-perf explain --json` prints."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from rocm_perf_lab.json_model import JsonModel, Text
+from rocm_perf_lab.report.schema import FindingSection, SignalSection
+
+
+class JudgedBy(JsonModel):
+    """A number that a cause is judged by."""
+
+    name: str = Field(description="e.g. wait_fraction")
+    direction: Literal["at least", "at most"] = Field(description="on which side of the threshold it speaks for the cause")
+    threshold: float = Field(description="value from which it does")
+    full: float = Field(description="value from which it could not speak more strongly")
+    why: str = Field(description="what it then says of the kernel")
+    source: str = Field(description="where the threshold comes from")
+    rationale: str = Field(description="why it is this threshold")
+
+
+class TermSection(JsonModel):
+    """A cause, a factor, or a number that verdicts are judged by."""
+
+    name: str = Field(description="as reports write it")
+    kind: Literal["cause", "factor", "number"] = Field(description="what it is")
+    meaning: str = Field(description="what it means for a kernel")
+    applies: str = Field(description="when it applies")
+    judged_by: list[JudgedBy] = Field(description="the numbers that it is judged by; empty for a factor")
+    advice: list[str] = Field(description="what to try")
+    source: str | None = Field(description="where a factor's threshold comes from; null for other terms")
+
+
+class OtherCause(JsonModel):
+    """A cause that is not the verdict."""
+
+    name: str = Field(description="the cause")
+    score: float | None = Field(description="0 to 1; it applies from 0.5; null if the numbers for it are missing")
+    missing: str | None = Field(description="the numbers that are missing to rule it out; null if none is")
+    evidence: list[SignalSection] = Field(description="its numbers in this kernel")
+
+
+class KernelExplanation(JsonModel):
+    """Why a kernel is slow, with the numbers and thresholds that say so."""
+
+    kernel: Text = Field(description="demangled name")
+    cause: str = Field(description="name of the cause, or unknown")
+    certainty: Literal["high", "medium", "low"] = Field(description="as in analysis.json")
+    why: str = Field(description="explanation in words")
+    meaning: str | None = Field(description="what such a cause means; null if it is unknown")
+    evidence: list[SignalSection] = Field(description="the numbers that show the cause, strongest first")
+    factors: list[FindingSection] = Field(description="conditions that explain the cause or add detail")
+    others: list[OtherCause] = Field(description="the other causes, and how close they come")
+    advice: list[str] = Field(description="what to try, the most specific first")
+    waits_for_line: Text | None = Field(description="source line whose accesses waves wait for longest; null if not traced")
+
+
+class ExplainDocument(JsonModel):
+    """Terms of the reports, or the verdicts of a run."""
+
+    terms: list[TermSection] = Field(description="what was asked for; empty for a run")
+    kernels: list[KernelExplanation] = Field(description="the run's kernels; empty unless a run was given")

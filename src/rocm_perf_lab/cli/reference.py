@@ -47,6 +47,8 @@ _MORE = {
     "profile": "profiling.md#profile",
     "analyze": "profiling.md#analyze",
     "compare": "profiling.md#compare",
+    "ci": "../guide/ci.md",
+    "explain": "bottlenecks.md",
     "export": "profiling.md#export",
     "report": "profiling.md#the-run-directory",
     "run": "profiling.md#run",

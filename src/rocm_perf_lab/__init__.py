@@ -9,7 +9,10 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from rocm_perf_lab.api import Roofline, Run, compare, load, profile, replay
 
-__version__ = "0.1.0"
+try:  # a package, whose version comes from git's tags (hatch_build.py)
+    from rocm_perf_lab._version import __version__
+except ImportError:  # a clone
+    __version__ = "0.1.0"
 __all__ = ["Roofline", "Run", "compare", "load", "profile", "replay"]
 
 

@@ -68,7 +68,7 @@ class Run:
     """A run of a program. documents: all that was found. directory: of its files; None for a database that was not profiled
     by this tool.
 
-    Tables are Arrow tables: `.to_pandas()`, or `polars.from_arrow(...)` without a copy.
+    Tables are Arrow tables, which need pyarrow: `.to_pandas()`, or `polars.from_arrow(...)` without a copy.
     """
 
     documents: Reports
@@ -108,8 +108,7 @@ class Run:
     @cached_property
     def dispatches(self) -> pa.Table:
         """One row per dispatch or copy, as in dispatches.parquet."""
-        from pyarrow import parquet
-
+        from rocm_perf_lab.extras import missing
         from rocm_perf_lab.report.documents import Documents
 
         if isinstance(self.documents, Documents):
@@ -117,6 +116,10 @@ class Run:
         path = (self.directory or Path()) / "dispatches.parquet"
         if not path.exists():
             raise MissingInputError(f"there is no {path}", "profile the program again")
+        try:
+            from pyarrow import parquet
+        except ImportError as error:
+            raise missing("an Arrow table needs the Python package pyarrow", "parquet") from error
         with path.open("rb") as file:
             return parquet.read_table(file)
 

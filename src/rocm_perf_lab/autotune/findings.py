@@ -9,6 +9,8 @@ import numpy as np
 
 from rocm_perf_lab.autotune.autotune_document import Confidence
 from rocm_perf_lab.autotune.search_loop import Evaluated, those_that_ran
+from rocm_perf_lab.extras import absent_modules, how_to_install
+from rocm_perf_lab.statistics.student import t_quantile
 
 if TYPE_CHECKING:
     from rocm_perf_lab.arrays import Floats
@@ -48,6 +50,8 @@ def importance_of(evaluated: Sequence[Evaluated]) -> tuple[dict[str, float], Non
     columns = [_codes([one.values[name] for _, one in good]) for name in names]
     if np.ptp(times) == 0:
         return None, "all configurations took the same time"
+    if absent_modules("autotune"):
+        return None, f"which parameters matter is found by scikit-learn: {how_to_install('autotune')}"
     from sklearn.ensemble import ExtraTreesRegressor
     from sklearn.inspection import permutation_importance
 
@@ -72,11 +76,9 @@ def best_so_far(evaluated: Sequence[Evaluated]) -> list[float | None]:
 
 
 def _interval(runs: Sequence[float]) -> tuple[float, float] | None:
-    from scipy.stats import t
-
     if len(runs) < 2:
         return None
-    mean, half = float(np.mean(runs)), float(t.ppf(0.975, len(runs) - 1) * np.std(runs, ddof=1) / len(runs) ** 0.5)
+    mean, half = float(np.mean(runs)), float(t_quantile(0.975, len(runs) - 1) * np.std(runs, ddof=1) / len(runs) ** 0.5)
     return mean - half, mean + half
 
 

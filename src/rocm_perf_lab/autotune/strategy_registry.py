@@ -26,11 +26,12 @@ class StrategyOption:
 
 @dataclass(frozen=True)
 class RegisteredStrategy:
-    """module: in the package strategies. name: of the class."""
+    """module: in the package strategies. name: of the class. extra: that it needs; see rocm_perf_lab.extras."""
 
     module: str
     name: str
     options: tuple[StrategyOption, ...] = ()
+    extra: str | None = None
 
 
 STRATEGIES = {
@@ -54,6 +55,7 @@ STRATEGIES = {
                 least=1,
             ),
         ),
+        extra="autotune",
     ),
     "random": RegisteredStrategy("random", "RandomSearch"),
 }

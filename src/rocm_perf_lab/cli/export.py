@@ -93,13 +93,13 @@ def _written(path: Path | None, write: Callable[[Timeline, IO[bytes]], None], ti
 
 def _tables(documents: Documents, tables: Path | None, markdown: Path | None) -> None:
     from rocm_perf_lab.atomic_write import atomic_write
-    from rocm_perf_lab.export.tables import kernels_markdown, kernels_table, write_csv
+    from rocm_perf_lab.export.tables import kernels_markdown, write_dispatches, write_kernels
 
     if tables is not None:
         with _named(tables):
             tables.mkdir(parents=True, exist_ok=True)
-            write_csv(kernels_table(documents), tables / "kernels.csv")
-            write_csv(documents.dispatches.table(), tables / "dispatches.csv")
+            write_kernels(documents, tables / "kernels.csv")
+            write_dispatches(documents.dispatches, tables / "dispatches.csv")
         note(f"wrote kernels.csv and dispatches.csv to {tables}")
     if markdown is not None and str(markdown) == "-":
         click.echo(kernels_markdown(documents), nl=False)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import mmap
 import struct
+import sys
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
@@ -51,11 +52,11 @@ def _beginning(bundle: bytes) -> bytes:
     content = bundle[_PREFIX.get(version, _PREFIX[3]) :]
     if method == _ZLIB:
         return zlib.decompressobj().decompress(content, _HEADER_BYTES)
-    import pyarrow
-
-    with pyarrow.CompressedInputStream(pyarrow.BufferReader(content), "zstd") as stream:
-        beginning: bytes = stream.read(_HEADER_BYTES)
-        return beginning
+    if sys.version_info >= (3, 14):
+        from compression import zstd
+    else:
+        from backports import zstd
+    return zstd.ZstdDecompressor().decompress(content, _HEADER_BYTES)
 
 
 def _fat_binary(image: mmap.mmap) -> tuple[int, int]:

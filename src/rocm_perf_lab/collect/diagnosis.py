@@ -15,12 +15,13 @@ from rocm_perf_lab.cage import mechanism
 from rocm_perf_lab.cage.start import REMEDY
 from rocm_perf_lab.collect import gpu, surroundings
 from rocm_perf_lab.errors import SurroundingsError, UnavailableError
+from rocm_perf_lab.extras import EXTRAS, absent_modules, how_to_install
 
 OK: Final = "ok"
 MISSING: Final = "missing"
 OPTIONAL: Final = "optional"
 
-_DEPENDENCIES = ("click", "numpy", "pyarrow", "pydantic", "rich")
+_DEPENDENCIES = ("click", "numpy", "pydantic", "rich")
 _GET_ROCM = "install ROCm 7.1 or newer (https://rocm.docs.amd.com), or use `./dev shell` of the repository, which brings one"
 
 
@@ -58,6 +59,7 @@ class Diagnosis:
 def diagnose() -> Diagnosis:
     """Examine this machine. Starts no GPU program and changes nothing."""
     python = [_python(), *map(_dependency, _DEPENDENCIES)]
+    extras = map(_extra, EXTRAS)
     runtime, model = _runtime(), _model_interface()
     device, tracer, writer, *replay_parts = _native_parts()
     gpus, rocprofv3 = _gpus(), _rocprofv3()
@@ -67,7 +69,7 @@ def diagnose() -> Diagnosis:
     built_in = _all_ok(tracer, writer)
     return Diagnosis(
         findings=(
-            *(*python, runtime, model, _hip(), _comgr(), _hipcc(), gpus, rocprofv3),
+            *(*python, *extras, runtime, model, _hip(), _comgr(), _hipcc(), gpus, rocprofv3),
             *(device, tracer, writer, *replay_parts, folder, addresses, _cage()),
         ),
         hardware=base and _all_ok(gpus) and (built_in or _all_ok(rocprofv3)),
@@ -96,6 +98,14 @@ def _dependency(name: str) -> Finding:
         return Finding(f"python: {name}", OK, importlib.metadata.version(name))
     except importlib.metadata.PackageNotFoundError:
         return Finding(f"python: {name}", MISSING, "not installed", f"run `pip install {name}`")
+
+
+def _extra(name: str) -> Finding:
+    purpose = EXTRAS[name][1]
+    absent = absent_modules(name)
+    if not absent:
+        return Finding(f"extra: {name}", OK, purpose)
+    return Finding(f"extra: {name}", OPTIONAL, f"no {', '.join(absent)}; needed for {purpose}", how_to_install(name))
 
 
 def _library(name: str, file: str, hint: str) -> Finding:

@@ -9,6 +9,9 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from rocm_perf_lab.statistics.bootstrap import ratio_of_means
+from rocm_perf_lab.statistics.student import welch_interval
+
 if TYPE_CHECKING:
     from rocm_perf_lab.arrays import Floats, Integers
 
@@ -51,32 +54,20 @@ def ratio_interval(base: Sequence[Numbers], new: Sequence[Numbers], confidence: 
 
 
 def _of_runs(base: list[float], new: list[float], confidence: float) -> Interval:
-    from scipy import stats
-
     if len(set(base)) == 1 and len(set(new)) == 1:  # no spread at all: as modelled times
         ratio = math.exp(new[0] - base[0])
         return Interval(ratio, ratio, confidence, "runs")
-    low, high = stats.ttest_ind(new, base, equal_var=False).confidence_interval(confidence)
+    low, high = welch_interval(new, base, confidence)
     return Interval(math.exp(low), math.exp(high), confidence, "runs")
 
 
 def _of_dispatches(base: Floats, new: Floats, confidence: float) -> Interval:
-    from scipy import stats
-
     count = len(new) / len(base)
     if np.ptp(base) == 0 and np.ptp(new) == 0:
         ratio = count * new[0] / base[0]
         return Interval(ratio, ratio, confidence, "dispatches")
-    found = stats.bootstrap(
-        (new, base), _ratio_of_means, n_resamples=_RESAMPLES, confidence_level=confidence, vectorized=True,
-        method="BCa" if np.ptp(base) and np.ptp(new) else "percentile", random_state=np.random.default_rng(0),
-    ).confidence_interval  # fmt: skip
-    return Interval(count * float(found.low), count * float(found.high), confidence, "dispatches")
-
-
-def _ratio_of_means(new: Floats, base: Floats, axis: int = -1) -> Floats:
-    ratio: Floats = np.mean(new, axis=axis) / np.mean(base, axis=axis)
-    return ratio
+    low, high = ratio_of_means(new, base, confidence, _RESAMPLES)
+    return Interval(count * low, count * high, confidence, "dispatches")
 
 
 def relative(base: float, new: float) -> float:

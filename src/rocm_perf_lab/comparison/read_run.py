@@ -13,7 +13,8 @@ from rocm_perf_lab.analysis.base_run import read_base_run
 from rocm_perf_lab.analysis.counters import counters_by_symbol
 from rocm_perf_lab.analysis.symbols import symbols_of
 from rocm_perf_lab.comparison.facts import KernelFacts, Side
-from rocm_perf_lab.errors import MissingInputError, TraceError, UsageError
+from rocm_perf_lab.comparison.run_durations import durations_in
+from rocm_perf_lab.errors import MissingInputError, UsageError
 from rocm_perf_lab.importing.formats import Imports
 from rocm_perf_lab.profiling.databases import only_rank
 from rocm_perf_lab.profiling.pipeline import analyse
@@ -86,7 +87,8 @@ def _of_run_directory(path: Path) -> Side:
     if databases:
         rank = only_rank(databases)
         return _of_reports(str(path), reports, _read([rank.base, *rank.repeats]), _read(rank.counters))
-    return _of_reports(str(path), reports, [], [], durations=_from_table(path / "dispatches.parquet"))
+    durations, why_not = durations_in(path)
+    return _of_reports(str(path), reports, [], [], durations=durations, why_no_durations=why_not)
 
 
 def _of_databases(paths: Sequence[Path]) -> Side:
@@ -107,16 +109,22 @@ def _of_reports(
     runs: Sequence[Trace],
     passes: Sequence[Trace],
     durations: Mapping[str, Sequence[Integers]] | None = None,
+    why_no_durations: str | None = None,
 ) -> Side:
-    """durations: of each kernel by its demangled name, where there is no trace."""
+    """durations: of each kernel by its demangled name, where there is no trace. Without them its total stands for them."""
     profile = reports.profile
     by_symbol = _durations(runs)
     counters = counters_by_symbol(runs[0], passes) if runs else {}
     runtime = {one.kernel for one in reports.dag.symbols if one.kind == "runtime kernel"}
     on_path = {one.kernel: one.critical_path_ns for one in reports.dag.symbols}
+    missing = {} if runs else {"counters": _NO_DATABASE}
+    if why_no_durations is not None:
+        missing["times of single dispatches"] = why_no_durations
     kernels = {}
     for kernel in reports.analysis.kernels:
         times = by_symbol.get(kernel.symbol, []) if durations is None else durations.get(kernel.kernel, [])
+        if why_no_durations is not None and kernel.time_ms is not None:
+            times = [np.array([round(kernel.time_ms * 1e6)])]
         kernels[kernel.symbol] = KernelFacts(
             name=kernel.kernel,
             symbol=kernel.symbol,
@@ -141,7 +149,7 @@ def _of_reports(
         runs=max(1, len(runs)),
         spans_ns=[_span(run) for run in runs if run.has_times] if runs else _recorded_span(reports),
         kernels=kernels,
-        what_is_missing={} if runs else {"counters": _NO_DATABASE},
+        what_is_missing=missing,
     )
 
 
@@ -164,26 +172,6 @@ def _span(run: Trace) -> float:
 def _recorded_span(reports: Reports) -> list[float]:
     length = reports.dag.critical_path_ns  # which lasts from the first start to the last end
     return [] if length is None else [float(length)]
-
-
-def _from_table(path: Path) -> dict[str, list[Integers]]:
-    """The durations in a run directory's table of dispatches, by demangled name."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-    from pyarrow import parquet
-
-    try:
-        with path.open("rb") as file:
-            table = parquet.read_table(file, columns=["kind", "name", "start_ns", "end_ns"])
-    except (OSError, pa.ArrowInvalid) as error:
-        raise TraceError(f"{path} cannot be read ({error})", "profile the program again") from error
-    table = table.filter(pc.equal(table["kind"].cast(pa.string()), "dispatch"))
-    names = table["name"].cast(pa.string()).to_pylist()
-    took = np.asarray(table["end_ns"]) - np.asarray(table["start_ns"])
-    rows: dict[str, list[int]] = {}
-    for row, name in enumerate(names):
-        rows.setdefault(name, []).append(row)
-    return {name: [took[of]] for name, of in rows.items()}
 
 
 def _of_capture(path: Path) -> Side:

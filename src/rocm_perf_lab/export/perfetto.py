@@ -10,6 +10,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from rocm_perf_lab.analysis.timeline import Timeline, Track
 from rocm_perf_lab.errors import UnavailableError
+from rocm_perf_lab.extras import how_to_install
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -41,7 +42,7 @@ def _definitions() -> ModuleType:
         from perfetto.protos.perfetto.trace import perfetto_trace_pb2
     except ImportError as error:
         what = f"the definitions of Perfetto's format are missing ({error})"
-        raise UnavailableError(what, "run `pip install perfetto protobuf`, or use --chrome") from error
+        raise UnavailableError(what, f"{how_to_install('perfetto')}, or use --chrome") from error
     definitions: ModuleType = perfetto_trace_pb2
     return definitions
 

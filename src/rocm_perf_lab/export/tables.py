@@ -2,56 +2,97 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import csv
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from itertools import repeat
 from pathlib import Path
-from typing import Any
-
-import pyarrow as pa
+from typing import TYPE_CHECKING, Any
 
 from rocm_perf_lab.atomic_write import atomic_write
+from rocm_perf_lab.extras import missing
+from rocm_perf_lab.report.dispatch_table import TYPES, Column, DispatchTable
 from rocm_perf_lab.report.documents import Reports
 from rocm_perf_lab.report.schema import KernelAnalysis
 from rocm_perf_lab.text import words
 
-_COLUMNS: dict[str, tuple[pa.DataType, Callable[[KernelAnalysis], Any]]] = {
-    "kernel": (pa.string(), lambda one: one.kernel),
-    "symbol": (pa.string(), lambda one: one.symbol),
-    "dispatches": (pa.int64(), lambda one: one.dispatches),
-    "time_ms": (pa.float64(), lambda one: one.time_ms),
-    "mean_ns": (pa.float64(), lambda one: one.durations and one.durations.mean_ns),
-    "min_ns": (pa.int64(), lambda one: one.durations and one.durations.min_ns),
-    "median_ns": (pa.float64(), lambda one: one.durations and one.durations.median_ns),
-    "p95_ns": (pa.float64(), lambda one: one.durations and one.durations.p95_ns),
-    "max_ns": (pa.int64(), lambda one: one.durations and one.durations.max_ns),
-    "path_fraction": (pa.float64(), lambda one: one.critical_path_score),
-    "bottleneck": (pa.string(), lambda one: one.bottleneck.name),
-    "certainty": (pa.string(), lambda one: one.bottleneck.certainty),
-    "headroom_fraction": (pa.float64(), lambda one: one.headroom.fraction),
-    "program_speedup": (pa.float64(), lambda one: one.headroom.program_speedup),
-    "operational_intensity": (pa.float64(), lambda one: one.operational_intensity),
-    "vgpr_per_thread": (pa.int64(), lambda one: one.resources.vgpr_per_thread),
-    "accum_vgpr_per_thread": (pa.int64(), lambda one: one.resources.accum_vgpr_per_thread),
-    "sgpr_per_wave": (pa.int64(), lambda one: one.resources.sgpr_per_wave),
-    "lds_bytes": (pa.int64(), lambda one: one.resources.lds_bytes),
-    "scratch_bytes": (pa.int64(), lambda one: one.resources.scratch_bytes),
-    "resident_waves_per_cu": (pa.int64(), lambda one: one.occupancy.resident_waves_per_cu),
-    "workgroup": (pa.string(), lambda one: "x".join(map(str, one.workgroup))),
-    "grid": (pa.string(), lambda one: "x".join(map(str, one.grid))),
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_COLUMNS: dict[str, tuple[str, Callable[[KernelAnalysis], Any]]] = {
+    "kernel": ("string", lambda one: one.kernel),
+    "symbol": ("string", lambda one: one.symbol),
+    "dispatches": ("int64", lambda one: one.dispatches),
+    "time_ms": ("float64", lambda one: one.time_ms),
+    "mean_ns": ("float64", lambda one: one.durations and one.durations.mean_ns),
+    "min_ns": ("int64", lambda one: one.durations and one.durations.min_ns),
+    "median_ns": ("float64", lambda one: one.durations and one.durations.median_ns),
+    "p95_ns": ("float64", lambda one: one.durations and one.durations.p95_ns),
+    "max_ns": ("int64", lambda one: one.durations and one.durations.max_ns),
+    "path_fraction": ("float64", lambda one: one.critical_path_score),
+    "bottleneck": ("string", lambda one: one.bottleneck.name),
+    "certainty": ("string", lambda one: one.bottleneck.certainty),
+    "headroom_fraction": ("float64", lambda one: one.headroom.fraction),
+    "program_speedup": ("float64", lambda one: one.headroom.program_speedup),
+    "operational_intensity": ("float64", lambda one: one.operational_intensity),
+    "vgpr_per_thread": ("int64", lambda one: one.resources.vgpr_per_thread),
+    "accum_vgpr_per_thread": ("int64", lambda one: one.resources.accum_vgpr_per_thread),
+    "sgpr_per_wave": ("int64", lambda one: one.resources.sgpr_per_wave),
+    "lds_bytes": ("int64", lambda one: one.resources.lds_bytes),
+    "scratch_bytes": ("int64", lambda one: one.resources.scratch_bytes),
+    "resident_waves_per_cu": ("int64", lambda one: one.occupancy.resident_waves_per_cu),
+    "workgroup": ("string", lambda one: "x".join(map(str, one.workgroup))),
+    "grid": ("string", lambda one: "x".join(map(str, one.grid))),
 }
 
 
 def kernels_table(reports: Reports) -> pa.Table:
-    """One row per kernel, most time first. Unknown values are null. Units are in the names; fractions are 0 to 1."""
+    """One row per kernel, most time first. Unknown values are null. Units are in the names; fractions are 0 to 1.
+
+    Raises UnavailableError without pyarrow.
+    """
+    try:
+        import pyarrow as pa
+    except ImportError as error:
+        raise missing("an Arrow table needs the Python package pyarrow", "parquet") from error
     kernels = reports.analysis.kernels
     return pa.table({name: pa.array(map(value, kernels), kind) for name, (kind, value) in _COLUMNS.items()})
 
 
-def write_csv(table: pa.Table, path: Path) -> None:
-    from pyarrow import csv
+def write_kernels(reports: Reports, path: Path) -> None:
+    """kernels.csv: the rows of kernels_table()."""
+    values = [value for _, value in _COLUMNS.values()]
+    with _csv(path, _COLUMNS) as write:
+        write([value(kernel) for value in values] for kernel in reports.analysis.kernels)
 
-    flat = [column.cast(pa.string()) if pa.types.is_dictionary(column.type) else column for column in table.columns]
-    with atomic_write(path) as temporary, temporary.open("wb") as file:
-        csv.write_csv(pa.table(flat, names=table.column_names), file)
+
+def write_dispatches(table: DispatchTable, path: Path) -> None:
+    """dispatches.csv: the rows of dispatches.parquet."""
+    with _csv(path, TYPES) as write:
+        for rows, piece in table.pieces():
+            write(zip(*(_cells(column, rows) for column in piece.values()), strict=True))
+
+
+@contextmanager
+def _csv(path: Path, header: Iterable[str]) -> Iterator[Callable[[Iterable[Iterable[Any]]], None]]:
+    """Yields what writes rows; None becomes an empty cell."""
+    with atomic_write(path) as temporary, temporary.open("w", encoding="utf-8", errors="surrogateescape", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(header)
+        yield writer.writerows
+
+
+def _cells(column: Column | None, rows: int) -> Iterable[Any]:
+    if column is None:
+        return repeat(None, rows)
+    cells: list[Any] = column.values.tolist()
+    if column.texts is not None:
+        cells = [column.texts[cell] for cell in cells]
+    elif column.values.dtype == bool:
+        cells = ["true" if cell else "false" for cell in cells]
+    if column.unknown is not None:
+        cells = [None if unknown else cell for cell, unknown in zip(cells, column.unknown.tolist(), strict=True)]
+    return cells
 
 
 def kernels_markdown(reports: Reports) -> str:

@@ -11,6 +11,7 @@ from rocm_perf_lab.analysis.ranks import Rank, ranks
 from rocm_perf_lab.errors import UsageError
 from rocm_perf_lab.profiling.parallel_ranks import AnalysisRequest, RankResult, analyse_ranks
 from rocm_perf_lab.report.documents import Reports
+from rocm_perf_lab.report.exporters.parquet_file import why_absent
 from rocm_perf_lab.report.schema import SummaryDocument
 from rocm_perf_lab.report.summary import RankReports, summary
 from rocm_perf_lab.report.write import write_json
@@ -62,6 +63,8 @@ def analyse_existing(
         if lacking := sum(not result.has_table and result.empty is None for result in results):
             notes.append(f"{lacking} ranks have no dispatches.parquet: their workers cannot reach {destination}")
             note(notes[-1])
+        if (reason := why_absent()) is not None:
+            note(reason)
         overview = summary(together, notes) if len(found) > 1 else None
         if overview is not None:
             write_json(directory, {"summary": overview})

@@ -62,6 +62,8 @@ def profile(request: ProfileRequest, program_output: Stream | None, note: Note) 
     program_output: where the standard output of the first run goes (that of the others is dropped).
     note: receives one line about every step. Raises a RocmPerfError, in which case no run directory is left or changed.
     """
+    from rocm_perf_lab.report.exporters.parquet_file import why_absent
+
     command = resolve(request.words)
     destination = request.destination or run_name.of_command(command)
     with tempfile.TemporaryDirectory(prefix="rocm-perf-") as scratch:
@@ -81,6 +83,8 @@ def profile(request: ProfileRequest, program_output: Stream | None, note: Note) 
             base, traces = _collect(collector, command, folder, request, runs, program_output, note)
             note("analysing")
             documents = _analyse_and_write(base, traces, directory, request)
+            if (reason := why_absent()) is not None:
+                note(reason)
     return documents, destination
 
 

@@ -2,44 +2,57 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-import pyarrow as pa
 
 from rocm_perf_lab.analysis.critical_path import CriticalPath
 from rocm_perf_lab.analysis.dag import Dag
 from rocm_perf_lab.rocpd.tables import Trace
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from rocm_perf_lab.arrays import Integers, Mask
 
 _ROWS_AT_ONCE = 1_000_000  # per row group, so that the table of a large trace never exists in memory as a whole
 
-SCHEMA = pa.schema(
-    {
-        "kind": pa.dictionary(pa.int8(), pa.string()),
-        "id": pa.int64(),
-        "name": pa.dictionary(pa.int32(), pa.string()),
-        "agent": pa.int32(),
-        "queue": pa.int64(),
-        "stream": pa.int64(),
-        "start_ns": pa.int64(),
-        "end_ns": pa.int64(),
-        "workgroup": pa.int32(),
-        "grid": pa.int64(),
-        "bytes": pa.int64(),
-        "slack_ns": pa.int64(),
-        "delay_ns": pa.int64(),
-        "exposed_ns": pa.int64(),
-        "overlap_ns": pa.int64(),
-        "on_path": pa.bool_(),
-    }
-)
+_TEXT = "text"
+TYPES = {
+    "kind": _TEXT,
+    "id": "int64",
+    "name": _TEXT,
+    "agent": "int32",
+    "queue": "int64",
+    "stream": "int64",
+    "start_ns": "int64",
+    "end_ns": "int64",
+    "workgroup": "int32",
+    "grid": "int64",
+    "bytes": "int64",
+    "slack_ns": "int64",
+    "delay_ns": "int64",
+    "exposed_ns": "int64",
+    "overlap_ns": "int64",
+    "on_path": "bool",
+}
+"""Column -> text, or the name of its Arrow type."""
+_KINDS = ("dispatch", "copy")
 _FROM_PATH = ("slack_ns", "delay_ns", "exposed_ns", "overlap_ns", "on_path")
+
+
+class Column(NamedTuple):
+    """values: (rows,). unknown: (rows,), where the value is null; None if none is. texts: those that the values number."""
+
+    values: Integers | Mask
+    unknown: Mask | None = None
+    texts: Sequence[str] | None = None
+
+
+Piece = dict[str, Column | None]
+"""Some rows: every column of TYPES, in that order; None for one that is null throughout."""
 
 
 @dataclass(frozen=True)
@@ -58,79 +71,60 @@ class DispatchTable:
         return self.dag.gpu_nodes
 
     def table(self) -> pa.Table:
-        """All rows at once."""
-        return pa.Table.from_batches(self.batches(), SCHEMA)
+        """All rows at once. Raises UnavailableError without pyarrow."""
+        from rocm_perf_lab.report.arrow_table import arrow_table
 
-    def write(self, path: Path) -> None:
-        """Write a Parquet file. The same table gives the same bytes."""
-        from pyarrow import parquet
+        return arrow_table(self)
 
-        encodings = dict.fromkeys(("id", "start_ns", "end_ns"), "DELTA_BINARY_PACKED")
-        dictionaries = ["kind", "name", "agent", "queue", "stream", "workgroup", "grid"]
-        options = {"compression": "zstd", "compression_level": 1, "use_dictionary": dictionaries, "column_encoding": encodings}
-        # Opened here because the path can be any bytes, whereas Arrow requires text.
-        with path.open("wb") as file, parquet.ParquetWriter(file, SCHEMA, **options) as writer:
-            for batch in self.batches():
-                writer.write_batch(batch, row_group_size=_ROWS_AT_ONCE)
-
-    def batches(self) -> Iterator[pa.RecordBatch]:
+    def pieces(self) -> Iterator[tuple[int, Piece]]:
+        """(number of rows, their columns), for at most _ROWS_AT_ONCE rows each."""
         on_path = np.zeros(len(self.dag), bool)
         if self.path is not None:
             on_path[self.path.nodes] = True
         split = self.dag.dispatches
-        for begin, end in [*_pieces(0, split), *_pieces(split, len(self))]:
-            yield self._batch(slice(begin, end), begin >= split, on_path)
+        for begin, end in [*_ranges(0, split), *_ranges(split, len(self))]:
+            yield end - begin, self._piece(slice(begin, end), begin >= split, on_path)
 
-    def _batch(self, rows: slice, are_copies: bool, on_path: Mask) -> pa.RecordBatch:
+    def _piece(self, rows: slice, are_copies: bool, on_path: Mask) -> Piece:
         dag, path, origin = self.dag, self.path, self.dag.origin
-        count = rows.stop - rows.start
-        symbol = dag.symbol[rows]
         columns = {
-            "kind": pa.DictionaryArray.from_arrays(pa.array(np.full(count, are_copies, np.int8)), ["dispatch", "copy"]),
-            "name": pa.DictionaryArray.from_arrays(pa.array(symbol), pa.array(self.dag.names, pa.string())),
-            "start_ns": dag.start[rows] - origin,
-            "end_ns": dag.end[rows] - origin,
+            "kind": Column(np.full(rows.stop - rows.start, are_copies, np.int8), texts=_KINDS),
+            "name": Column(dag.symbol[rows], texts=dag.names),
+            "start_ns": Column(dag.start[rows] - origin),
+            "end_ns": Column(dag.end[rows] - origin),
             **(self._of_copies(rows) if are_copies else self._of_dispatches(rows)),
         }
         if path is not None:
             values = (path.slack_ns, np.maximum(path.delay_of_ns, 0), path.exposed_ns, path.overlap_ns, on_path)
-            columns |= {name: value[rows] for name, value in zip(_FROM_PATH, values, strict=True)}
-        arrays = [_array(columns.get(field.name), field.type, count) for field in SCHEMA]
-        return pa.RecordBatch.from_arrays(arrays, schema=SCHEMA)
+            columns |= {name: Column(value[rows]) for name, value in zip(_FROM_PATH, values, strict=True)}
+        return {name: columns.get(name) for name in TYPES}
 
-    def _of_dispatches(self, rows: slice) -> dict[str, Integers | pa.Array]:
+    def _of_dispatches(self, rows: slice) -> dict[str, Column]:
         dispatches = self.trace.dispatches
         return {
-            "id": dispatches.id[rows],
+            "id": Column(dispatches.id[rows]),
             "agent": _ids(dispatches.agent_id[rows]),
             "queue": _ids(dispatches.queue_id[rows]),
             "stream": _ids(dispatches.stream_id[rows]),
-            "workgroup": dispatches.workgroup[rows].prod(axis=1, dtype=np.int64),
-            "grid": dispatches.grid[rows].prod(axis=1, dtype=np.int64),
+            "workgroup": Column(dispatches.workgroup[rows].prod(axis=1, dtype=np.int64)),
+            "grid": Column(dispatches.grid[rows].prod(axis=1, dtype=np.int64)),
         }
 
-    def _of_copies(self, rows: slice) -> dict[str, Integers | pa.Array]:
+    def _of_copies(self, rows: slice) -> dict[str, Column]:
         copies, first = self.trace.copies, self.dag.dispatches
         rows = slice(rows.start - first, rows.stop - first)
         return {
-            "id": copies.id[rows],
+            "id": Column(copies.id[rows]),
             "agent": _ids(copies.agent_id[rows]),
             "stream": _ids(copies.stream_id[rows]),
             "bytes": _ids(copies.bytes[rows]),
         }
 
 
-def _ids(values: Integers) -> pa.Array:
+def _ids(values: Integers) -> Column:
     """Treat NO_ID, and any other negative number, as null."""
-    return pa.array(values, mask=values < 0)
+    return Column(values, values < 0)
 
 
-def _array(values: Integers | Mask | pa.Array | None, type: pa.DataType, count: int) -> pa.Array:
-    if values is None:
-        return pa.nulls(count, type)
-    array: pa.Array = values if isinstance(values, pa.Array) else pa.array(values)
-    return array if array.type == type else array.cast(type)
-
-
-def _pieces(begin: int, end: int) -> list[tuple[int, int]]:
+def _ranges(begin: int, end: int) -> list[tuple[int, int]]:
     return [(at, min(at + _ROWS_AT_ONCE, end)) for at in range(begin, end, _ROWS_AT_ONCE)]

@@ -12,6 +12,7 @@ import numpy as np
 
 from rocm_perf_lab.autotune.space import Configuration, Space
 from rocm_perf_lab.autotune.strategy_registry import STRATEGIES, defaults
+from rocm_perf_lab.extras import absent_modules, missing
 
 _CHOICE = 4  # the first configurations are the best of this many times as many, judged by what is known about them
 
@@ -77,8 +78,13 @@ class Strategy(ABC):
 
 
 def create(name: str, space: Space, seed: int, options: Options) -> Strategy:
-    """The strategy called `name`, one of STRATEGIES. The same seed and the same results lead to the same proposals."""
+    """The strategy called `name`, one of STRATEGIES. The same seed and the same results lead to the same proposals.
+
+    Raises UnavailableError if the packages that it needs are not installed.
+    """
     registered = STRATEGIES[name]
+    if registered.extra is not None and absent_modules(registered.extra):
+        raise missing(f"the strategy {name} needs scikit-learn", registered.extra)
     kind = getattr(importlib.import_module(f"{__name__}.{registered.module}"), registered.name)
     options = replace(options, own=defaults(name) | dict(options.own))
     strategy: Strategy = kind(space, np.random.default_rng(seed), options)

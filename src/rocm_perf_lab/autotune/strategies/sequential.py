@@ -14,6 +14,7 @@ Batches grow with the number of results: early results change the model most, an
 
 from __future__ import annotations
 
+import math
 from contextlib import AbstractContextManager
 from functools import cache
 from itertools import islice
@@ -195,9 +196,12 @@ def _one_thread() -> AbstractContextManager[object]:
 
 def _expected_improvement(mean: Reals, spread: Reals, best: float) -> Reals:
     """Jones, Schonlau and Welch 1998, equation 15."""
-    from scipy.special import ndtr
-
     gain = best - mean
     ratio = gain / spread
-    expected: Reals = gain * ndtr(ratio) + spread * np.exp(-(ratio**2) / 2) / np.sqrt(2 * np.pi)
+    expected: Reals = gain * _below(ratio) + spread * np.exp(-(ratio**2) / 2) / np.sqrt(2 * np.pi)
     return expected
+
+
+def _below(values: Reals) -> Reals:
+    """The distribution function of the standard normal distribution."""
+    return np.array([0.5 * math.erfc(value) for value in (values * -(0.5**0.5)).tolist()], values.dtype)

@@ -16,7 +16,8 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from rocm_perf_lab.errors import ModelError, UnavailableError, UsageError
+from rocm_perf_lab.errors import ModelError, UsageError
+from rocm_perf_lab.extras import missing
 from rocm_perf_lab.llm.keys import Key
 from rocm_perf_lab.llm.providers import RegisteredProvider
 from rocm_perf_lab.llm.providers.protocol import (
@@ -45,7 +46,7 @@ def required_sdk(name: str) -> None:
     Raises UnavailableError if the package is missing. Importing it takes a second or two, and is left to the first question.
     """
     if importlib.util.find_spec(name) is None:
-        raise UnavailableError(f"the Python package {name} is not installed", f"run `pip install {name} genai-prices`")
+        raise missing(f"this provider needs the Python package {name}", "llm")
 
 
 def endpoint(base_url: str | None, default: str) -> str:

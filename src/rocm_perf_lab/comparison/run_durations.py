@@ -1,0 +1,44 @@
+"""The durations of dispatches in a run directory that has no database."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rocm_perf_lab.errors import TraceError
+from rocm_perf_lab.extras import absent_modules, how_to_install
+
+if TYPE_CHECKING:
+    from rocm_perf_lab.arrays import Integers
+
+_TABLE = "dispatches.parquet"
+
+
+def durations_in(run: Path) -> tuple[dict[str, list[Integers]], str | None]:
+    """(durations in ns by the kernel's demangled name, None), or (nothing, why). Raises TraceError for a damaged table."""
+    if not (run / _TABLE).exists():
+        return {}, f"the run directory has no {_TABLE}"
+    if absent_modules("parquet"):
+        return {}, f"reading {_TABLE} needs pyarrow: {how_to_install('parquet')}"
+    return _read(run / _TABLE), None
+
+
+def _read(path: Path) -> dict[str, list[Integers]]:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+    from pyarrow import parquet
+
+    try:
+        with path.open("rb") as file:
+            table = parquet.read_table(file, columns=["kind", "name", "start_ns", "end_ns"])
+    except (OSError, pa.ArrowInvalid) as error:
+        raise TraceError(f"{path} cannot be read ({error})", "profile the program again") from error
+    table = table.filter(pc.equal(table["kind"].cast(pa.string()), "dispatch"))
+    names = table["name"].cast(pa.string()).to_pylist()
+    took = np.asarray(table["end_ns"]) - np.asarray(table["start_ns"])
+    rows: dict[str, list[int]] = {}
+    for row, name in enumerate(names):
+        rows.setdefault(name, []).append(row)
+    return {name: [took[of]] for name, of in rows.items()}

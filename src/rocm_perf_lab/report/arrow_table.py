@@ -1,0 +1,71 @@
+"""The table of all dispatches as Arrow columns, and as a Parquet file; needs pyarrow."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rocm_perf_lab.extras import missing
+from rocm_perf_lab.report.dispatch_table import TYPES, Column, DispatchTable, Piece
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_DICTIONARIES = ("kind", "name", "agent", "queue", "stream", "workgroup", "grid")  # columns with few different values
+_DELTAS = ("id", "start_ns", "end_ns")
+_ROW_GROUP = 1_000_000
+
+
+def arrow_table(table: DispatchTable) -> pa.Table:
+    """All rows at once. Raises UnavailableError without pyarrow."""
+    try:
+        import pyarrow as pa
+    except ImportError as error:
+        raise missing("an Arrow table needs the Python package pyarrow", "parquet") from error
+    return pa.Table.from_batches(_batches(table), _schema())
+
+
+def write_parquet(table: DispatchTable, path: Path) -> None:
+    """Write a Parquet file. The same table gives the same bytes. Raises ImportError without pyarrow."""
+    from pyarrow import parquet
+
+    options = {
+        "compression": "zstd", "compression_level": 1, "use_dictionary": list(_DICTIONARIES),
+        "column_encoding": dict.fromkeys(_DELTAS, "DELTA_BINARY_PACKED"),
+    }  # fmt: skip
+    # Opened here because the path can be any bytes, whereas Arrow requires text.
+    with path.open("wb") as file, parquet.ParquetWriter(file, _schema(), **options) as writer:
+        for batch in _batches(table):
+            writer.write_batch(batch, row_group_size=_ROW_GROUP)
+
+
+def _schema() -> pa.Schema:
+    import pyarrow as pa
+
+    texts = {"kind": pa.dictionary(pa.int8(), pa.string()), "name": pa.dictionary(pa.int32(), pa.string())}
+    return pa.schema({name: texts.get(name) or pa.type_for_alias(kind) for name, kind in TYPES.items()})
+
+
+def _batches(table: DispatchTable) -> Iterator[pa.RecordBatch]:
+    schema = _schema()
+    for rows, piece in table.pieces():
+        yield _batch(rows, piece, schema)
+
+
+def _batch(rows: int, piece: Piece, schema: pa.Schema) -> pa.RecordBatch:
+    import pyarrow as pa
+
+    arrays = [_array(piece[field.name], field.type, rows) for field in schema]
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
+def _array(column: Column | None, kind: pa.DataType, rows: int) -> pa.Array:
+    import pyarrow as pa
+
+    if column is None:
+        return pa.nulls(rows, kind)
+    array = pa.array(column.values, mask=column.unknown)
+    if column.texts is not None:
+        array = pa.DictionaryArray.from_arrays(array, pa.array(column.texts, pa.string()))
+    return array if array.type == kind else array.cast(kind)

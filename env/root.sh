@@ -1,11 +1,11 @@
-# shellcheck shell=bash disable=SC2154  # variables of ./dev
+# shellcheck shell=bash disable=SC2154  # variables of ./dev and packaged.sh
 # The Debian root with ROCm: built once, in stages that survive interruption, and entered.
 #
 #   $cache/root.partial   being bootstrapped; thrown away if that is interrupted
 #   $cache/root           bootstrapped; env/install.sh continues in it where it stopped
 #   $cache/root/etc/rocm-perf-lab-root   which package list and script were installed in it, as a hash
 #
-# Needs $repo, $cache, stage() and die(); sources env/machine.sh's functions.
+# Needs $repo, $cache, and the functions of env/common.sh and env/machine.sh.
 
 root=$cache/root
 stamp=etc/rocm-perf-lab-root
@@ -37,17 +37,17 @@ expect_packages() {
   [ -d "$root" ] || [ -f "$keyring" ] || [ "${ROCM_PERF_DEV_UNVERIFIED:-}" = 1 ] || missing+=(debian-archive-keyring)
   [ ${#missing[@]} != 0 ] || return 0
   grep -qsE "^($(id -un)|$(id -u)):" /etc/subuid && grep -qsE "^($(id -un)|$(id -u)):" /etc/subgid || ranges="; $give_ranges"
-  die "this machine has not: ${missing[*]}" "sudo apt install ${missing[*]}$ranges; or run ./dev as root; or use env/Containerfile"
+  die "this machine has not: ${missing[*]}" "sudo apt install ${missing[*]}$ranges; or run $me as root; or use env/Containerfile"
 }
 
 check_namespaces() {
   "${namespace[@]}" true 2>/dev/null && return
   if [ "$(id -u)" = 0 ]; then
     die "root here may not create a mount namespace (a container without CAP_SYS_ADMIN?)" \
-      "use the container image instead, see env/Containerfile, or run ./dev on a machine with ROCm 7.1 or newer"
+      "use the container image instead, see env/Containerfile, or run $me on a machine with ROCm 7.1 or newer"
   fi
   die "this user may not create a user namespace with a range of ids" \
-    "$give_ranges; or run ./dev as root; or use env/Containerfile"
+    "$give_ranges; or run $me as root; or use env/Containerfile"
 }
 
 # --- Stage 1: a minimal Debian sid -----------------------------------------------------------------------------------
@@ -59,7 +59,7 @@ bootstrap() {
     install_on_machine debian-archive-keyring "$keyring"
   fi
   if [ "${ROCM_PERF_DEV_UNVERIFIED:-}" = 1 ]; then
-    echo "./dev: ROCM_PERF_DEV_UNVERIFIED=1: the signature of Debian's package lists is NOT checked" >&2
+    echo "$me: ROCM_PERF_DEV_UNVERIFIED=1: the signature of Debian's package lists is NOT checked" >&2
     signed_by=
   fi
   stage "Debian base system from $mirror (about half a minute)" base "bootstrap_with_$tool" "$signed_by"

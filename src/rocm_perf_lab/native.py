@@ -6,7 +6,9 @@ The search order is $ROCM_PERF_LAB_NATIVE_DIR (and then nothing else, because a 
 
 from __future__ import annotations
 
+import contextlib
 import os
+from functools import lru_cache
 from pathlib import Path
 
 from rocm_perf_lab.errors import UnavailableError
@@ -20,7 +22,10 @@ REPLAY = "rocmperf-replay"
 
 NATIVE_DIR_VARIABLE = "ROCM_PERF_LAB_NATIVE_DIR"
 _PACKAGE = Path(__file__).resolve().parent
+_PACKAGED = _PACKAGE / "_native"
 _SUBFOLDERS = ("", "lib", "bin")
+# x86-64-v3 beyond v2, which is what hatch_build.py compiles for, in the names of /proc/cpuinfo.
+_PROCESSOR_FLAGS = {"abm", "avx", "avx2", "bmi1", "bmi2", "f16c", "fma", "movbe"}
 
 
 def device_library() -> Path:
@@ -59,7 +64,7 @@ def search_folders() -> list[Path]:
     if chosen:
         return [Path(chosen).absolute()]
     repository = _repository()
-    return [_PACKAGE / "_native", *([repository / "build"] if repository else [])]
+    return [_PACKAGED, *([repository / "build"] if repository else [])]
 
 
 def _repository() -> Path | None:
@@ -73,13 +78,33 @@ def _find(name: str) -> Path:
         for subfolder in _SUBFOLDERS:
             candidate = folder / subfolder / name
             if candidate.is_file():
+                if folder == _PACKAGED:
+                    _expect_processor(candidate)
                 return candidate
     looked = ", ".join(str(folder) for folder in search_folders())
     raise UnavailableError(f"{name} was not found (looked in {looked})", _how_to_get())
 
 
+@lru_cache(maxsize=1)
+def _expect_processor(part: Path) -> None:
+    """Raises UnavailableError if this processor lacks instructions that the package's native parts consist of."""
+    flags = processor_flags(Path("/proc/cpuinfo"))
+    if lacking := sorted(_PROCESSOR_FLAGS - flags) if flags else []:
+        what = f"{part} is for x86-64-v3 processors; this one has no {', '.join(lacking)}"
+        raise UnavailableError(what, f"build the native parts from the sources, and set {NATIVE_DIR_VARIABLE}")
+
+
+def processor_flags(cpuinfo: Path) -> set[str]:
+    """The features of the first processor; empty if they are unknown."""
+    with contextlib.suppress(OSError), cpuinfo.open() as lines:
+        for line in lines:
+            if line.startswith("flags"):
+                return set(line.partition(":")[2].split())
+    return set()
+
+
 def _how_to_get() -> str:
     set_folder = f"set {NATIVE_DIR_VARIABLE} to the folder that has it"
     if _repository() is None:
-        return f"a package has no native parts: use `./dev shell` of the repository, or build them there and {set_folder}"
+        return f"this package has no native parts: install the wheel for Linux on x86-64, or build them from the sources and {set_folder}"
     return f"build it with `cmake -S . -B build && cmake --build build -j` in the repository, or {set_folder}"

@@ -145,5 +145,5 @@ def test_a_wrong_request_is_one_error_and_its_exit_code(tmp_path, monkeypatch, o
 
 def test_a_missing_sdk_is_named_with_its_remedy(tmp_path, monkeypatch):
     monkeypatch.setattr("importlib.util.find_spec", lambda _name: None)
-    with pytest.raises(UnavailableError, match="pip install anthropic"):
+    with pytest.raises(UnavailableError, match=r"rocm-perf-lab\[llm\]"):
         provider_of(ModelOptions("anthropic", "m"), {})

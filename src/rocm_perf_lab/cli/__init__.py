@@ -15,7 +15,7 @@ from typing import NoReturn
 import click
 
 from rocm_perf_lab import __version__
-from rocm_perf_lab.cli import debug, mistakes, signals
+from rocm_perf_lab.cli import debug, elsewhere, mistakes, signals
 from rocm_perf_lab.errors import INTERRUPTED, MissingInputError, OutputError, RocmPerfError, UsageError, exit_codes
 
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EFBIG}  # errors of an output file, wherever they appear
@@ -37,6 +37,8 @@ COMMANDS = {
     "autotune": "autotune",
     "mcp": "mcp",
     "skill": "skill",
+    "setup": "setup",
+    "shell": "shell",
     "doctor": "doctor",
     "ceilings": "ceilings",
     "counters": "counters",
@@ -97,6 +99,7 @@ def main() -> None:
     _open_what_is_closed()
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # file names can be any bytes; stderr accepts them already
+    elsewhere.enter_if_needed(sys.argv[1:])
     signals.end_on_signals()
     code = _run(sys.argv[1:])
     signals.leave_signals_to_the_system()

@@ -180,7 +180,7 @@ def _software(scratch: Path, options: Sequence[str], product_key: str) -> Device
     if runtime is not None and not rocm.has_model_interface(runtime):
         raise UnavailableError(
             f"{runtime} cannot run a software device (it has no model interface)",
-            "use ROCm 7.1 or newer; `./dev shell` of the repository brings one",
+            "use ROCm 7.1 or newer; `rocm-perf setup` brings one (in a clone: `./dev shell`)",
         )
     library = loadable(native.device_library(), scratch)
     topology = write_topology(scratch / "topology", product.figures)

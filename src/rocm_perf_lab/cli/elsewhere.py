@@ -1,0 +1,23 @@
+"""Commands that need ROCm, started on a machine without: they run in the root that `rocm-perf setup` made, if it did."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+_NEED_ROCM = {
+    "profile", "run", "isolate", "replay", "optimize", "prompt", "gate", "llm-optimize", "autotune", "ceilings", "ci", "mcp", "doctor",
+}  # fmt: skip
+_NEED_NOTHING = {"-h", "--help", "--simulate"}
+
+
+def enter_if_needed(arguments: Sequence[str]) -> None:
+    """Replace this process by the same command in the root, or return."""
+    if not arguments or arguments[0] not in _NEED_ROCM or _NEED_NOTHING & set(arguments):
+        return
+    from rocm_perf_lab.debian_root import place
+
+    if place.SCRIPTS.is_dir() and not place.is_inside() and place.is_ready() and not place.machine_can_run():
+        line = place.entering(Path.cwd(), ["rocm-perf", *arguments])
+        os.execv(line[0], line)

@@ -1,0 +1,28 @@
+"""`rocm-perf setup`: a Debian root with ROCm, for machines that have none."""
+
+from __future__ import annotations
+
+import click
+
+from rocm_perf_lab.cli.debug import debug_option
+from rocm_perf_lab.cli.progress import note
+
+
+@click.command()
+@debug_option
+def command() -> None:
+    """Make a Debian root with ROCm beside this system, for a machine without.
+
+    Downloads about 2 GB into ~/.cache/rocm-perf-lab (XDG_CACHE_HOME), which takes a few minutes, and changes nothing else. It
+    needs to be root, or a user with subordinate ids and mmdebstrap. Commands that need ROCm then run in it by themselves, and
+    `rocm-perf shell` gives a shell in it, with hipcc. Again, it brings the root up to date or does nothing. Debian's mirror is
+    the one that apt uses here, or that of ROCM_PERF_DEBIAN_MIRROR. To remove it, delete that folder.
+    """
+    from rocm_perf_lab.debian_root import place
+    from rocm_perf_lab.debian_root.make import make
+
+    if place.is_inside() or place.machine_can_run():
+        note("this machine has a ROCm that works: there is nothing to set up")
+        return
+    make()
+    note("ready: `rocm-perf profile ./app` now runs in the Debian root; `rocm-perf shell` is a shell in it")

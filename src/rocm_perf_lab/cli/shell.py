@@ -1,0 +1,28 @@
+"""`rocm-perf shell`: a shell, or one command, in the root that `rocm-perf setup` made."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import click
+
+from rocm_perf_lab.cli.debug import debug_option
+from rocm_perf_lab.errors import UnavailableError
+
+
+@click.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED, metavar="[COMMAND [ARGUMENT]...]")
+@debug_option
+def command(arguments: tuple[str, ...]) -> None:
+    """Run COMMAND, or a shell, in the Debian root that `rocm-perf setup` made.
+
+    Your home, /tmp, the current folder and what is mounted for data are visible in it as usual, and hipcc is there. The exit
+    code is the command's.
+    """
+    from rocm_perf_lab.debian_root import place
+
+    if not place.is_ready():
+        raise UnavailableError("there is no Debian root yet", "run `rocm-perf setup` once")
+    line = place.entering(Path.cwd(), list(arguments) or ["bash", "--rcfile", str(place.script().with_name("shell.bash")), "-i"])
+    os.execv(line[0], line)

@@ -1,0 +1,43 @@
+"""Where the root is, and whether this process should enter it."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from rocm_perf_lab import rocm
+
+SCRIPTS = Path(__file__).resolve().parents[1] / "env"
+"""The scripts that make and enter the root. A clone has them elsewhere, and so not here."""
+_INSIDE = Path("/etc/rocm-perf-lab-root")
+
+
+def cache() -> Path:
+    """Where ./dev has its root, too: both use the same one."""
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache").resolve() / "rocm-perf-lab"
+
+
+def script() -> Path:
+    """The copy of packaged.sh that setup starts: the installed one may lie where the root has its own folders."""
+    return cache() / "package" / "env" / "packaged.sh"
+
+
+def is_inside() -> bool:
+    """Whether this process runs in such a root."""
+    return _INSIDE.is_file()
+
+
+def is_ready() -> bool:
+    """Whether `rocm-perf setup` has finished."""
+    return (cache() / "venv" / "package" / ".installed").is_file() and script().is_file()
+
+
+def machine_can_run() -> bool:
+    """Whether this machine's own ROCm can run GPU programs, on a GPU or on the software device."""
+    runtime = rocm.find_library(rocm.RUNTIME)
+    return runtime is not None and (os.path.exists("/dev/kfd") or rocm.has_model_interface(runtime))
+
+
+def entering(folder: Path, command: list[str]) -> list[str]:
+    """The command line that runs a command in the root."""
+    return [str(script()), "run", str(folder), *command]

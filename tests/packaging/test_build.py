@@ -1,0 +1,93 @@
+"""Packages are reproducible, versioned by git, and hold what they should."""
+
+import os
+import re
+import shutil
+import subprocess
+import tarfile
+import zipfile
+
+import pytest
+
+import needs
+from packaging_build import build
+
+EPOCH = {"SOURCE_DATE_EPOCH": "1700000000"}
+
+
+def git(folder, *arguments):
+    line = ["git", "-c", "user.name=t", "-c", "user.email=t@example.org", "-C", folder, *arguments]
+    subprocess.run(line, check=True, capture_output=True)
+
+
+@pytest.fixture(scope="module")
+def sdist(repository, tmp_path_factory):
+    return build(repository, tmp_path_factory.mktemp("sdist"), "sdist", **EPOCH)
+
+
+def test_the_wheel_has_the_scripts_of_the_root_and_its_version(wheel):
+    with zipfile.ZipFile(wheel) as archive:
+        names = set(archive.namelist())
+        version = archive.read("rocm_perf_lab/_version.py").decode().split('"')[1]
+        mode = archive.getinfo("rocm_perf_lab/env/packaged.sh").external_attr >> 16
+    assert {f"rocm_perf_lab/env/{name}" for name in ("common.sh", "root.sh", "machine.sh", "install.sh", "enter.sh")} <= names
+    assert wheel.name == f"rocm_perf_lab-{version}-py3-none-any.whl" and mode & 0o111
+    assert not any("_native/" in name or name.endswith(".pyc") for name in names)
+
+
+def test_two_builds_are_equal(repository, sdist, wheel, tmp_path):
+    again = build(repository, tmp_path / "sdist", "sdist", **EPOCH)
+    assert again.name == sdist.name and again.read_bytes() == sdist.read_bytes()
+    with tarfile.open(sdist) as archive:
+        archive.extractall(tmp_path / "source", filter="data")
+    (source,) = (tmp_path / "source").iterdir()
+    from_sdist = build(source, tmp_path / "wheel", **EPOCH)
+    assert from_sdist.name == wheel.name
+    twice = build(source, tmp_path / "twice", **EPOCH)
+    assert from_sdist.read_bytes() == twice.read_bytes()
+
+
+@pytest.mark.parametrize("tag", ["v1.2.3", None])
+def test_the_version_is_gits_tag(repository, tmp_path, tag):
+    needs.program("git")
+    clone = tmp_path / "clone"
+    ignored = shutil.ignore_patterns(".git", "build", "__pycache__", "tests", ".*_cache", ".hypothesis")
+    shutil.copytree(repository, clone, ignore=ignored)
+    git(clone, "init", "-q")
+    git(clone, "add", "-A")
+    git(clone, "commit", "-qm", "all")
+    if tag:
+        git(clone, "tag", tag)
+    name = build(clone, tmp_path / "out").name
+    assert re.match(r"rocm_perf_lab-1\.2\.3-py3" if tag else r"rocm_perf_lab-0\.1\.1\.dev1\+g[0-9a-f]+-py3", name), name
+
+
+def test_the_fallback_is_the_version_of_a_clone(repository):
+    from rocm_perf_lab import __version__
+
+    assert f'fallback_version = "{__version__}"' in (repository / "pyproject.toml").read_text()
+
+
+@pytest.mark.slow
+def test_a_platform_wheel(repository, tmp_path):
+    """Compiles the native parts (several minutes)."""
+    auditwheel = needs.program("auditwheel")
+    wheel = build(repository, tmp_path / "out", ROCM_PERF_LAB_NATIVE="require", **EPOCH)
+    tag = re.fullmatch(r".*-py3-none-manylinux_2_(\d+)_x86_64\.whl", wheel.name)
+    assert tag, wheel.name
+    shown = subprocess.run([auditwheel, "show", wheel], capture_output=True, text=True)
+    assert shown.returncode == 0, shown.stderr
+    with zipfile.ZipFile(wheel) as archive:
+        parts = [name for name in archive.namelist() if "/_native/" in name]
+        archive.extractall(tmp_path / "site", parts)
+    assert len(parts) == 6
+    needed = set()
+    for part in parts:
+        shown = subprocess.run(["objdump", "-p", tmp_path / "site" / part], capture_output=True, text=True, check=True).stdout
+        needed |= set(re.findall(r"NEEDED\s+(\S+)", shown))
+        versions = re.findall(r"GLIBC_2\.(\d+)", shown)
+        assert max(map(int, versions)) <= int(tag[1])
+    assert needed <= {
+        "libc.so.6", "libm.so.6", "ld-linux-x86-64.so.2", "libamd_comgr.so.3", "libhsa-runtime64.so.1",
+    }  # fmt: skip
+    assert b"/home/" not in wheel.read_bytes() and os.fsencode(repository) not in wheel.read_bytes()

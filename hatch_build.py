@@ -54,7 +54,7 @@ class CustomBuildHook(BuildHookInterface[Any]):
 
     def _version_file(self) -> Path:
         file = self._folder / "_version.py"
-        file.write_text(f'__version__ = "{self.metadata.version}"\n', encoding="utf-8")
+        file.write_text(f'VERSION = "{self.metadata.version}"\n', encoding="utf-8")
         return file
 
     def _build_native(self) -> bool:

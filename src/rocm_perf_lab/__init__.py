@@ -4,15 +4,16 @@ import rocm_perf_lab as rpl
 run = rpl.profile(["./app"])
 """
 
+from contextlib import suppress
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from rocm_perf_lab.api import Roofline, Run, compare, load, profile, replay
 
-try:  # a package, whose version comes from git's tags (hatch_build.py)
-    from rocm_perf_lab._version import __version__
-except ImportError:  # a clone
-    __version__ = "0.1.0"
+__version__ = "0.1.0"  # in a clone; a package has a file that says what git's tags do (hatch_build.py)
+with suppress(ImportError):
+    __version__ = import_module("rocm_perf_lab._version").VERSION
 __all__ = ["Roofline", "Run", "compare", "load", "profile", "replay"]
 
 

@@ -106,5 +106,6 @@ def processor_flags(cpuinfo: Path) -> set[str]:
 def _how_to_get() -> str:
     set_folder = f"set {NATIVE_DIR_VARIABLE} to the folder that has it"
     if _repository() is None:
-        return f"this package has no native parts: install the wheel for Linux on x86-64, or build them from the sources and {set_folder}"
+        what = "this package has no native parts: install the wheel for Linux on x86-64"
+        return f"{what}, or build them from the sources and {set_folder}"
     return f"build it with `cmake -S . -B build && cmake --build build -j` in the repository, or {set_folder}"

@@ -1,5 +1,5 @@
-// SQLite's archive calls these two, of which glibc 2.44 has new versions: a package would need that glibc for what no query here
-// uses. Compiled into packages only.
+// SQLite's archive calls these two, of which glibc 2.44 has new versions. No query here uses them, and a package
+// should not need that glibc for them. Compiled into packages only.
 #include <cmath>
 
 extern "C" double sinh(double x) { return (std::exp(x) - std::exp(-x)) / 2; }

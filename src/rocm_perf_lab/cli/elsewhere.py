@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 _NEED_ROCM = {
-    "profile", "run", "isolate", "replay", "optimize", "prompt", "gate", "llm-optimize", "autotune", "ceilings", "ci", "mcp", "doctor",
+    "profile", "run", "isolate", "replay", "optimize", "prompt", "gate", "llm-optimize", "autotune", "ci", "mcp", "doctor",
+    "ceilings",
 }  # fmt: skip
 _NEED_NOTHING = {"-h", "--help", "--simulate"}
 

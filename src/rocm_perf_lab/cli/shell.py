@@ -24,5 +24,6 @@ def command(arguments: tuple[str, ...]) -> None:
 
     if not place.is_ready():
         raise UnavailableError("there is no Debian root yet", "run `rocm-perf setup` once")
-    line = place.entering(Path.cwd(), list(arguments) or ["bash", "--rcfile", str(place.script().with_name("shell.bash")), "-i"])
+    shell = ["bash", "--rcfile", str(place.script().with_name("shell.bash")), "-i"]
+    line = place.entering(Path.cwd(), list(arguments) or shell)
     os.execv(line[0], line)

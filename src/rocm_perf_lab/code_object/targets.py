@@ -56,7 +56,8 @@ def _beginning(bundle: bytes) -> bytes:
         from compression import zstd
     else:
         from backports import zstd
-    return zstd.ZstdDecompressor().decompress(content, _HEADER_BYTES)
+    beginning: bytes = zstd.ZstdDecompressor().decompress(content, _HEADER_BYTES)
+    return beginning
 
 
 def _fat_binary(image: mmap.mmap) -> tuple[int, int]:

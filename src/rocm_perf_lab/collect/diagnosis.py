@@ -22,7 +22,7 @@ MISSING: Final = "missing"
 OPTIONAL: Final = "optional"
 
 _DEPENDENCIES = ("click", "numpy", "pydantic", "rich")
-_GET_ROCM = "install ROCm 7.1 or newer (https://rocm.docs.amd.com), or run `rocm-perf setup`, which brings one (in a clone: `./dev shell`)"
+_GET_ROCM = "install ROCm 7.1 or newer (https://rocm.docs.amd.com), or run `rocm-perf setup` (in a clone: `./dev shell`)"
 
 
 @dataclass(frozen=True)

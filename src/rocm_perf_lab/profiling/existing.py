@@ -63,8 +63,8 @@ def analyse_existing(
         if lacking := sum(not result.has_table and result.empty is None for result in results):
             notes.append(f"{lacking} ranks have no dispatches.parquet: their workers cannot reach {destination}")
             note(notes[-1])
-        if (reason := why_absent()) is not None:
-            note(reason)
+        if (no_table := why_absent()) is not None:
+            note(no_table)
         overview = summary(together, notes) if len(found) > 1 else None
         if overview is not None:
             write_json(directory, {"summary": overview})

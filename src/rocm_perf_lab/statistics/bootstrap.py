@@ -39,7 +39,8 @@ def _resampled_means(sample: Floats, resamples: int, generator: np.random.Genera
 def _corrected(levels: Floats, ratios: Floats, new: Floats, base: Floats) -> Floats:
     normal = NormalDist()
     ratio = new.mean() / base.mean()
-    below = (np.count_nonzero(ratios < ratio) + np.count_nonzero(ratios <= ratio)) / 2 / len(ratios)
+    equal = np.isclose(ratios, ratio, rtol=1e-9, atol=0)  # but for rounding, which depends on the unit
+    below = (np.count_nonzero((ratios < ratio) & ~equal) + np.count_nonzero(equal) / 2) / len(ratios)
     bias = normal.inv_cdf(min(max(below, 0.5 / len(ratios)), 1 - 0.5 / len(ratios)))
     acceleration = _acceleration(_without_each(new) / base.mean(), new.mean() / _without_each(base))
     z = np.array([normal.inv_cdf(level) for level in levels]) + bias

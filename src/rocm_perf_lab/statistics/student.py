@@ -5,27 +5,29 @@ from __future__ import annotations
 import functools
 import math
 
+_PRECISION = 1e-14
+
 
 @functools.lru_cache(maxsize=256)
 def t_quantile(probability: float, degrees: float) -> float:
     """The value that t stays below with this probability, which is at least 0.5. degrees: of freedom, above 0.
 
-    P(|T| > t) is the regularized incomplete beta function of degrees / (degrees + t^2) [Abramowitz and Stegun, 26.7.1]. Its
-    logarithm is close to linear in that of its argument, in which a bracketing search therefore takes a few steps.
+    P(|T| > t) is the regularized incomplete beta function of degrees / (degrees + t^2) [Abramowitz and Stegun, 26.7.1], of which
+    bisection finds the logarithm.
     """
     import mpmath
 
     tails = 2 * (1 - probability)
     if tails >= 1:
         return 0.0
-
-    def excess(logarithm: float) -> float:
-        tail = mpmath.betainc(degrees / 2, 0.5, 0, mpmath.exp(logarithm), regularized=True)
-        return float(mpmath.log(tail) - math.log(tails))
-
-    lowest = 2 / degrees * math.log(tails) - 10  # below it the tail is smaller than asked for
-    logarithm = float(mpmath.findroot(excess, (lowest, 0.0), solver="illinois", tol=1e-24))
-    return math.sqrt(degrees * math.expm1(-logarithm))
+    low, high = 2 / degrees * math.log(tails) - 10, 0.0
+    while high - low > _PRECISION * -low:
+        middle = (low + high) / 2
+        if mpmath.betainc(degrees / 2, 0.5, 0, mpmath.exp(middle), regularized=True) < tails:
+            low = middle
+        else:
+            high = middle
+    return math.sqrt(degrees * math.expm1(-high))
 
 
 def welch_interval(first: list[float], second: list[float], confidence: float) -> tuple[float, float]:

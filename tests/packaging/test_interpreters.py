@@ -1,0 +1,50 @@
+"""The wheel in a real environment of every Python that is here, installed from the package index."""
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+import needs
+import rocpd_database
+from rocpd_database import Dispatch
+
+VERSIONS = ("3.10", "3.11", "3.12", "3.13", "3.14")
+MOST_MB = 150  # added to an empty environment
+
+
+def interpreter(version: str) -> str:
+    """A program that runs here: of the system, or of pyenv."""
+    pyenv = Path(os.environ.get("PYENV_ROOT") or Path.home() / ".pyenv") / "versions"
+    found = [shutil.which(f"python{version}"), *map(str, pyenv.glob(f"{version}.*/bin/python3"))]
+    for program in filter(None, found):
+        if subprocess.run([program, "-c", "import ctypes, sqlite3, ssl, venv"], capture_output=True).returncode == 0:
+            return program
+    pytest.skip(f"no Python {version} here")
+
+
+def megabytes(folder: Path) -> int:
+    return int(subprocess.run(["du", "-sm", folder], capture_output=True, text=True, check=True).stdout.split()[0])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("version", VERSIONS)
+def test_install_and_analyse(wheel, tmp_path, version):
+    needs.program("du")
+    clean = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "VIRTUAL_ENV")}
+    subprocess.run([interpreter(version), "-m", "venv", tmp_path / "venv"], check=True, env=clean)
+    before = megabytes(tmp_path / "venv")
+    programs = tmp_path / "venv" / "bin"
+    subprocess.run([programs / "pip", "install", "-q", wheel], check=True, env=clean)
+    assert megabytes(tmp_path / "venv") - before < MOST_MB
+    rocpd_database.write(tmp_path / "t.db", [Dispatch("k(int)", 0, 1000), Dispatch("g(int)", 1100, 1500)])
+    for words in (["analyze", "-o", "run", "t.db"], ["report", "run"], ["compare", "run", "t.db"], ["export", "t.db", "--csv", "t"]):
+        done = subprocess.run([programs / "rocm-perf", *words], cwd=tmp_path, env=clean, capture_output=True, text=True)
+        assert done.returncode == 0, (words, done.stderr)
+    assert (tmp_path / "run" / "report.html").exists()
+    # An extra needs no index that has this project, once it is installed.
+    subprocess.run([programs / "pip", "install", "-q", "rocm-perf-lab[perfetto]"], check=True, env=clean)
+    done = subprocess.run([programs / "rocm-perf", "export", "t.db", "--perfetto", "p"], cwd=tmp_path, env=clean)
+    assert done.returncode == 0

@@ -40,9 +40,10 @@ def test_install_and_analyse(wheel, tmp_path, version):
     subprocess.run([programs / "pip", "install", "-q", wheel], check=True, env=clean)
     assert megabytes(tmp_path / "venv") - before < MOST_MB
     rocpd_database.write(tmp_path / "t.db", [Dispatch("k(int)", 0, 1000), Dispatch("g(int)", 1100, 1500)])
-    for words in (["analyze", "-o", "run", "t.db"], ["report", "run"], ["compare", "run", "t.db"], ["export", "t.db", "--csv", "t"]):
-        done = subprocess.run([programs / "rocm-perf", *words], cwd=tmp_path, env=clean, capture_output=True, text=True)
-        assert done.returncode == 0, (words, done.stderr)
+    for line in ("analyze -o run t.db", "report run", "compare run t.db", "export t.db --csv t"):
+        words = [programs / "rocm-perf", *line.split()]
+        done = subprocess.run(words, cwd=tmp_path, env=clean, capture_output=True, text=True)
+        assert done.returncode == 0, (line, done.stderr)
     assert (tmp_path / "run" / "report.html").exists()
     # An extra needs no index that has this project, once it is installed.
     subprocess.run([programs / "pip", "install", "-q", "rocm-perf-lab[perfetto]"], check=True, env=clean)

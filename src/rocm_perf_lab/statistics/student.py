@@ -12,8 +12,8 @@ _PRECISION = 1e-14
 def t_quantile(probability: float, degrees: float) -> float:
     """The value that t stays below with this probability, which is at least 0.5. degrees: of freedom, above 0.
 
-    P(|T| > t) is the regularized incomplete beta function of degrees / (degrees + t^2) [Abramowitz and Stegun, 26.7.1], of which
-    bisection finds the logarithm.
+    P(|T| > t) is the regularized incomplete beta function of degrees / (degrees + t^2) [Abramowitz and Stegun, 26.7.1], of
+    which bisection finds the logarithm.
     """
     import mpmath
 

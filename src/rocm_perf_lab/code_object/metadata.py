@@ -55,7 +55,7 @@ class KernelMetadata:
     wgp_mode: bool | None
     arguments: tuple[Argument, ...]
     code: bytes
-    code_address: int = 0
+    code_address: int = field(default=0, compare=False)
 
     @property
     def kernarg_layout(self) -> tuple[tuple[int, int, str], ...]:

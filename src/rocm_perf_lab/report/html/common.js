@@ -52,32 +52,40 @@ function table(title, heads, rows) {
   return title ? [element("h4", title), wide] : [wide];
 }
 // A table whose headings sort it. columns: {title, value, text, isText, make}; value is compared, make(row, index) makes a cell's
-// content where text is not enough. Returns a function that sorts.
-function sortable(target, columns, rows, column, down, onRow = null) {
-  const show = (by, reverse) => {
+// content where text is not enough. options: onRow(element, index), most rows to show. Returns a function that shows only the
+// rows that a function accepts, and returns how many those are.
+function sortable(target, columns, rows, column, down, options = {}) {
+  const most = options.most || Infinity;
+  let by = column, reverse = down, accepted = () => true;
+  const show = () => {
     const compare = (a, b) => (reverse ? descending : ascending)(columns[by].value(rows[a]), columns[by].value(rows[b])) || a - b;
-    const order = rows.map((_one, index) => index).sort(compare), head = element("tr"), body = element("tbody");
+    const order = rows.map((_one, index) => index).filter((index) => accepted(rows[index])).sort(compare);
+    const head = element("tr"), body = element("tbody"), thead = element("thead");
     columns.forEach((one, index) => {
       const cell = element("th", null, { scope: "col", className: one.isText ? "text" : "" }), button = element("button", one.title);
-      button.addEventListener("click", () => { show(index, index === by ? !reverse : !one.isText);
-        target.querySelectorAll("th button")[index].focus(); });
+      button.addEventListener("click", () => {
+        [by, reverse] = [index, index === by ? !reverse : !one.isText];
+        show(); target.querySelectorAll("th button")[index].focus();
+      });
       if (index === by) cell.setAttribute("aria-sort", reverse ? "descending" : "ascending");
       cell.append(button); head.append(cell);
     });
-    for (const index of order) {
+    for (const index of order.slice(0, most)) {
       const row = element("tr");
       for (const one of columns) {
         const cell = element("td", null, { className: one.isText ? "text" : "" });
         cell.append(one.make ? one.make(rows[index], index) : one.text(rows[index])); row.append(cell);
       }
-      if (onRow) onRow(row, index);
+      if (options.onRow) options.onRow(row, index);
       body.append(row);
     }
-    const thead = element("thead"); thead.append(head);
-    target.replaceChildren(thead, body);
+    thead.append(head); target.replaceChildren(thead, body);
+    return order.length;
   };
-  show(column, down);
+  show();
+  return (accept) => { accepted = accept; return show(); };
 }
+function tag(text, kind) { return element("span", text, { className: `tag ${kind}` }); }
 const missing = (value) => value === null || value === undefined;
 function ascending(a, b) { return missing(a) - missing(b) || (a < b ? -1 : a > b ? 1 : 0); }
 function descending(a, b) { return missing(a) - missing(b) || (a < b ? 1 : a > b ? -1 : 0); }

@@ -154,21 +154,23 @@ function focusable(row, takeFocus) {  // makes a row the current one of its tabl
 function tell(row) {
   const parts = [], code = view.kernel;
   const say = (text, accesses) => {
-    const line = element("p", text);
+    const items = element("ul");
     for (const [index, more] of accesses) {
-      line.append(" ", Object.assign(jump(index, `${code.isa[index]} at ${hex(code.address[index])}`), { tabIndex: 0 }), ` ${more}`);
+      const item = element("li");
+      item.append(Object.assign(jump(index, `${code.isa[index]} at ${hex(code.address[index])}`), { tabIndex: 0 }), ` ${more}`);
+      items.append(item);
     }
-    parts.push(line);
+    parts.push(element("p", text), items);
   };
   if (row.dataset.kind === "isa") {
     const index = Number(row.dataset.id), wait = view.wait.get(index), places = code.places[index], of = [];
     for (let part = 0; part < places.length; part += 2) of.push(`${data.files[places[part]].name}:${places[part + 1]}`);
     parts.push(element("p", `${code.isa[index]} at ${hex(code.address[index])}${of.length ? `, ${of.join(", inlined into ")}` : ""}`, { className: "code" }));
     const known = (wait ? wait[1] : []).filter((access) => view.at.has(access[0]));
-    if (known.length) say("It waited for", known.map((access) => [view.at.get(access[0]),
-      `(${whole(access[1])} times; ${whole(access[3])} cycles in the ${whole(access[2])} waits that it ended)`]));
+    if (known.length) say("It waited for:", known.map((access) => [view.at.get(access[0]),
+      `${whole(access[1])} times, ${whole(access[3])} cycles in the ${whole(access[2])} waits that it ended`]));
     if (wait && wait[2]) parts.push(element("p", `For ${whole(wait[2])} cycles it is not known which access was waited for.`));
-    if (view.awaited.has(index)) say("Waited for by", view.awaited.get(index).map((other) => [other, ""]));
+    if (view.awaited.has(index)) say("What waits for it:", view.awaited.get(index).map((other) => [other, ""]));
   } else {
     const rows = partners(row).map((one) => Number(one.dataset.id)).filter((index) => view.awaited.has(index));
     const [file, line] = row.dataset.id.split(":");

@@ -88,7 +88,7 @@ def test_the_table_sorts_and_searches_and_effects_are_those_of_the_parameters(tu
     assert tab.inner_text("#all tbody tr:first-child td:nth-child(5)") == "16 ms"
     tab.fill("#search", "a=1 b=2")
     assert tab.inner_text("#found") == "4 configurations" and tab.locator("#all tbody tr").count() == 4
-    titles = tab.locator("#effects h4").all_inner_texts()
+    titles = tab.locator("#effects h3").all_inner_texts()
     assert [title[0] for title in titles] == ["a", "b", "c"]  # those that matter most first
     medians = tab.locator("#effects table >> nth=0").locator("td:nth-child(4)").all_inner_texts()
     assert medians == ["2.5 ms", "6.5 ms", "10.5 ms", "14.5 ms"]

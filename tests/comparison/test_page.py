@@ -13,13 +13,17 @@ from rocpd_database import Dispatch
 HOSTILE = "evil</script><img src=x onerror=alert(1)>(float*)"
 
 
-def runs(folder, factor, kernels=("alpha(int)", HOSTILE), target=None):
+def runs(folder, factor, kernels=("alpha(int)", HOSTILE), has_more=False):
     """Five runs, the first kernel `factor` times slower."""
     folder.mkdir()
     for run in range(5):
-        pace = 1 + 0.002 * run
-        work = [Dispatch(kernels[0], 0, round(50_000 * factor * pace)), Dispatch(kernels[1], 200_000, 200_000 + round(9000 * pace))]
-        rocpd_database.write(folder / f"{run}.db", [*work, Dispatch("only here", 300_000, 301_000)] if target else work)
+        pace, begin = 1 + 0.002 * factor * run, 1_000_000 * run
+        work = [
+            Dispatch(kernels[0], begin, begin + round(50_000 * factor * pace)),
+            Dispatch(kernels[1], begin + 200_000, begin + 200_000 + round(9000 * pace)),
+        ]
+        more = [Dispatch("only here", begin + 300_000, begin + 301_000)] if has_more else []
+        rocpd_database.write(folder / f"{run}.db", work + more)
     return folder
 
 
@@ -27,7 +31,7 @@ def runs(folder, factor, kernels=("alpha(int)", HOSTILE), target=None):
 def compared(tmp_path, rocm_perf):
     runs(tmp_path / "base", 1)
     runs(tmp_path / "slow", 1.2)
-    runs(tmp_path / "fast", 0.5, target="new")
+    runs(tmp_path / "fast", 0.5, has_more=True)
     return rocm_perf("compare", "base", "slow", "fast", "--fail-on", "time>5%", "--html", "page.html")
 
 
@@ -40,7 +44,7 @@ def test_planted_changes(compared, opened, tmp_path, expect_accessible):
     assert [one.inner_text() for one in fast.locator(".limits > li > .tag").all()] == ["kept"]
     rows = {row.split("\t")[0]: row.split("\t") for row in slow.locator("table >> nth=0").locator("tbody tr").all_inner_texts()}
     assert rows["alpha"][1:4] == ["50.2 us", "60.2 us", "+20.0 %"] and rows["alpha"][6] == "slower"
-    assert rows["evil</script><img src=x onerror=alert"][6] == "as before"
+    assert rows["evil</script><img src=x onerror=alert(1)>"][6] == "as before"
     assert "only here" in fast.inner_text() and tab.locator("img").count() == 0
     document = compare([tmp_path / "base", tmp_path / "slow"], parsed(["time>5%"]))
     interval = document.comparisons[0].kernels[0].changes[0].interval

@@ -92,7 +92,7 @@ def test_as_text(run, kernels, rocm_perf_in):
     whole = rocm_perf_in(run.parent, "source", run, "--isa").stdout
     assert "waits for 0x" in whole and f"{kernels[LDS]['instructions'][0]['address']:#08x}  s_load" in whole
     document = json.loads(rocm_perf_in(run.parent, "source", "--json", "-k", LDS).stdout)
-    expect_published("source-command", document)
+    expect_published("source", document)
     assert [one["kernel"].split("(")[0] for one in document["kernels"]] == [LDS]
 
 

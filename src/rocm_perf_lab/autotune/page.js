@@ -36,7 +36,7 @@ byId("importance-note").textContent = data.importance_note;
 for (const effect of data.effects) {
   const rows = effect.values.map((one) => [one.median === null ? null : one.median / effect.most, one.value, String(one.count),
     milliseconds(one.best), milliseconds(one.median)]);
-  byId("effects").append(...table(effect.title, ["value", "configurations that ran", "best", "median"], rows));
+  byId("effects").append(...table(effect.title, ["value", "configurations that ran", "best", "median"], rows, "h3"));
 }
 
 // ---- all configurations ----

@@ -11,7 +11,10 @@ from typing import Any
 
 @dataclass(frozen=True)
 class LineTable:
-    """addresses: ascending; each begins a range of code for places[i], "file:line" or "" where there is no line."""
+    """addresses: ascending; each begins a range of code for places[i], "file:line" or "" where there is none.
+
+    Code that the compiler assigns to no line (line 0) belongs to the line before it, as in LLVM's own listings.
+    """
 
     addresses: tuple[int, ...]
     places: tuple[str, ...]
@@ -57,8 +60,8 @@ def _read_unit(program: Any, unit: Any, rows: dict[int, str]) -> None:
             rows.setdefault(state.address, "")  # another sequence may begin here
             continue
         number = state.file - first
-        known = state.line and 0 <= number < len(files)
-        rows[state.address] = f"{files[number]}:{state.line}" if known else ""
+        if state.line and 0 <= number < len(files):
+            rows[state.address] = f"{files[number]}:{state.line}"
 
 
 def _files(program: Any, folder: str) -> list[str]:

@@ -31,6 +31,12 @@ function limits(of) {
 function changes(title, first, rows) {
   return table(title, [first, "before", "after", "change"], rows.map((row) => [null, ...row]));
 }
+function same(names) {
+  if (!names.length) return [];
+  const made = element("details");
+  made.append(element("summary", `${names.length} counters did not change`), element("p", names.join(", "), { className: "note" }));
+  return [made];
+}
 function comparison(one, number) {
   const section = element("section"), answer = element("dl"), chosen = element("div", null, { className: "card" });
   const heading = element("h2", `${data.base} → ${one.new}`, { id: `comparison-${number}` });
@@ -43,7 +49,7 @@ function comparison(one, number) {
     section.querySelectorAll("button.choose").forEach((button) => button.setAttribute("aria-pressed", button.dataset.kernel === String(index)));
     chosen.replaceChildren(element("h3", kernel.full), ...list("What changed besides time", kernel.other), ...changes("Numbers", "metric", kernel.changes),
       ...changes("Counters that changed", "counter", kernel.counters),
-      ...(kernel.same.length ? [element("h4", `${kernel.same.length} counters did not change`), element("p", kernel.same.join(", "), { className: "note" })] : []));
+      ...same(kernel.same));
   };
   const columns = [
     { title: "kernel", value: (kernel) => kernel.name, isText: true, make: (kernel, index) => {
@@ -68,7 +74,7 @@ function comparison(one, number) {
     sortable(made, columns, one.kernels, 1, true);
     show(0);
   }
-  section.append(...list("Only in the base", one.gone), ...list("New", one.added), ...list("Read these numbers with care", one.notes));
+  section.append(...list("Only in the base", one.gone, "h3"), ...list("New", one.added, "h3"), ...list("Read these numbers with care", one.notes, "h3"));
   byId("comparisons").append(section);
 }
 data.comparisons.forEach(comparison);

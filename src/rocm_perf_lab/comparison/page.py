@@ -72,6 +72,7 @@ def _in_words(change: ChangeSection) -> str:
 def _kernel(kernel: KernelSection, names: Names) -> dict[str, Any]:
     time = next(one for one in kernel.changes if one.metric == TIME)
     changed = [one for one in counter_changes(kernel) if one.verdict != "same"]
+    changed.sort(key=lambda one: -abs(one.change if one.change is not None else float("inf")))
     return {
         "name": str(names.cell(kernel.kernel)),
         "full": f"{kernel.was} → {kernel.kernel}" if kernel.was else kernel.kernel,

@@ -3,7 +3,7 @@ byId("gain").textContent = data.gain;
 // ---- accepted changes ----
 
 const rows = data.chain.map((one) => [one.share, one.what, one.time, percent(one.share), one.ratio]);
-byId("chain").append(...table("Time in the program's kernels", ["after", "time", "of the first", "kernel's time"], rows));
+byId("chain").append(...table("Time in the program's kernels", ["after", "time", "of the first", "kernel's time"], rows, "h3"));
 for (const one of data.chain.slice(1)) {
   byId("chain").append(element("h3", one.what), ...(one.why ? [element("p", one.why)] : []),
     ...table("Counters that moved", ["counter", "before", "after", "change", "what it counts"], one.counters.map((row) => [null, ...row])));
@@ -36,9 +36,9 @@ function proposal(one) {
     thead.append(titles); made.append(thead, body);
     const wide = element("div", null, { className: "wide", tabIndex: 0 });
     wide.setAttribute("role", "region"); wide.setAttribute("aria-label", `Verdict on: ${one.description}`); wide.append(made);
-    card.append(element("h4", "Verdict"), wide);
+    card.append(element("h3", "Verdict"), wide);
   }
-  card.append(element("h4", "Change"), diff(one.diff));
+  card.append(element("h3", "Change"), diff(one.diff));
   return card;
 }
 const ALL_OUTCOMES = "all", cards = data.proposals.map(proposal);
@@ -63,6 +63,6 @@ sortable(byId("answers"), [
   { title: "outcome", value: (one) => one.outcome, isText: true, make: (one) => tag(one.outcome, one.outcome === "accepted" ? "good" : "bad") },
   { title: "why", value: (one) => one.reason, isText: true, text: (one) => one.reason },
 ], data.answers, 0, false);
-byId("left").append(...list("Kernels", data.left), ...list("Changes that could not be proposed safely", data.refusals),
-  ...list("For a GPU to decide", data.undecided));
+byId("left").append(...list("Kernels", data.left, "h3"), ...list("Changes that could not be proposed safely", data.refusals, "h3"),
+  ...list("For a GPU to decide", data.undecided, "h3"));
 byId("left-section").hidden = !byId("left").children.length;

@@ -26,21 +26,22 @@ function array(kind, text) {
   const bytes = Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
   return new kind(bytes.buffer);
 }
-function list(title, lines) {
+function list(title, lines, heading = "h4") {
   if (!lines.length) return [];
   const items = element("ul");
   for (const line of lines) items.append(element("li", line));
-  return [element("h4", title), items];
+  return [element(heading, title), items];
 }
 // rows: [share of a bar or null, text of each cell...]
-function table(title, heads, rows) {
+function table(title, heads, rows, heading = "h4") {
   if (!rows.length) return [];
   const made = element("table"), head = element("tr"), thead = element("thead"), body = element("tbody");
-  heads.forEach((text, index) => head.append(element("th", text, { scope: "col", className: index ? "" : "text" })));
+  const isText = heads.map((_head, index) => !index || rows.every((row) => !/^[\d+\-.]/.test(row[index + 1])));
+  heads.forEach((text, index) => head.append(element("th", text, { scope: "col", className: isText[index] ? "text" : "" })));
   for (const [share, ...cells] of rows) {
     const row = element("tr");
     cells.forEach((text, index) => {
-      const cell = element("td", text, { className: index ? "" : "text heat" });
+      const cell = element("td", text, { className: index ? (isText[index] ? "text" : "") : "text heat" });
       if (!index && share !== null) cell.style.setProperty("--heat", `${100 * share}%`);
       row.append(cell);
     });
@@ -49,7 +50,7 @@ function table(title, heads, rows) {
   thead.append(head); made.append(thead, body);
   const wide = element("div", null, { className: "wide", tabIndex: 0 });
   wide.setAttribute("role", "region"); wide.setAttribute("aria-label", title); wide.append(made);
-  return title ? [element("h4", title), wide] : [wide];
+  return title ? [element(heading, title), wide] : [wide];
 }
 // A table whose headings sort it. columns: {title, value, text, isText, make}; value is compared, make(row, index) makes a cell's
 // content where text is not enough. options: onRow(element, index), most rows to show. Returns a function that shows only the

@@ -139,6 +139,7 @@ function timeline(of) {
     for (let slice = Math.max(first[path] + 1, firstVisible(path, from)); slice < last[path]; ++slice) {
       const source = node[slice - 1], target = node[slice];
       if (nodeEnd[source] > to) break;
+      if (nodeStart[target] < from) continue;
       if (home[source] < 0 || home[target] < 0 || (rowOf[source] === rowOf[target] && shown(nodeStart[target]) - shown(nodeEnd[source]) < 12)) continue;
       const x = shown(nodeStart[target]);
       if (x - before < 3) continue;

@@ -69,7 +69,9 @@ def tuned(opened, tmp_path):
 @pytest.mark.parametrize("evaluated", [GRID + [failed(a="<script>", b=1, c=1)], GRID[:1], [failed(a=1), ran([0.0], a=2)]])
 def test_the_page_shows_every_configuration(tuned, evaluated):
     tab = tuned(evaluated)
-    circles = tab.eval_on_selector_all("#progress circle", "all => all.map(one => [one.cx.baseVal.value, one.cy.baseVal.value])")
+    circles = tab.eval_on_selector_all(
+        "#progress circle", "all => all.map(one => [one.cx.baseVal.value, one.cy.baseVal.value])"
+    )
     timed = [one for one in evaluated if one.outcome.ms]
     assert len(circles) == len(timed)
     assert [across for across, _ in circles] == sorted(across for across, _ in circles)

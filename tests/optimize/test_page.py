@@ -32,7 +32,7 @@ FIELDS = {
     "improvement": 0.25,
     "iterations": [
         IterationSection(
-            number=1, kernel="walk(int)", description="unroll by 4", runtime_ms=1.5, kernel_time_ratio=0.6, why="fewer branches",
+            number=1, kernel="walk(int)", description="unroll by 4", runtime_ms=1.5, kernel_time_ratio=0.6, why="branches",
             counters=[MovedCounter(counter="SQ_INSTS_BRANCH", meaning="branches", before=4000, after=1000, change=-0.75)],
         )
     ],
@@ -89,7 +89,9 @@ def test_nothing_accepted(shown):
 
 def test_a_run_with_a_model(shown, expect_accessible):
     answers = [
-        AnswerSection(iteration=1, kernel="walk(int)", candidate=1, answer=1, outcome="rejected", step="compile", reason=HOSTILE),
+        AnswerSection(
+            iteration=1, kernel="walk(int)", candidate=1, answer=1, outcome="rejected", step="compile", reason=HOSTILE
+        ),
         AnswerSection(iteration=1, kernel="walk(int)", candidate=1, answer=2, outcome="accepted", step=None, reason=None),
     ]
     document = LlmOptimizeDocument(

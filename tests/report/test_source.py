@@ -1,4 +1,4 @@
-"""Source beside instructions: source.json against the thread trace's own files and LLVM's disassembly, as text and as a page."""
+"""Source beside instructions: source.json against the thread trace's own files and LLVM's disassembly, as text and page."""
 
 from __future__ import annotations
 

@@ -64,7 +64,10 @@ def _traced(found: TraceFindings, most: int) -> AnnotatedCode:
     columns = (code.vaddr, code.hits, code.latency, code.stall, code.idle)
     listed = [
         CodeLine(
-            address, code.text[row], code.source[row], Cost(hits, latency, stall, idle, (latency + idle) / total if total else 0.0)
+            address,
+            code.text[row],
+            code.source[row],
+            Cost(hits, latency, stall, idle, (latency + idle) / total if total else 0.0),
         )
         for row, address, hits, latency, stall, idle in zip(
             kept.tolist(), *(column[kept].tolist() for column in columns), strict=True

@@ -21,8 +21,8 @@ from rocm_perf_lab.rocpd.tables import Trace
 
 @dataclass(frozen=True)
 class Findings:
-    """device: that of the selected dispatch. stability, path: None if the trace has no GPU times. code: of each kernel, or why it
-    is not known.
+    """device: that of the selected dispatch. stability, path: None if the trace has no GPU times. code: of each kernel, or why
+    it is not known.
     """
 
     trace: Trace

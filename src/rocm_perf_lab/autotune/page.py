@@ -1,4 +1,4 @@
-"""The result of a search as one file for browsers: the best, times by order of evaluation, effects of the parameters, a table."""
+"""The result of a search as one file for browsers: the best, times by order of evaluation, effects of parameters, a table."""
 
 from __future__ import annotations
 
@@ -54,8 +54,9 @@ def _words(one: EvaluationSection) -> str:
 
 def _head(found: AutotuneDocument, kind: str) -> Iterator[tuple[str, str]]:
     of = "" if found.total is None else f" of {found.total:,}"
-    yield "Evaluated", (
-        f"{found.evaluated:,}{of} configurations: {found.reused} reused, {found.failed} failed, {found.unstable} unstable"
+    yield (
+        "Evaluated",
+        (f"{found.evaluated:,}{of} configurations: {found.reused} reused, {found.failed} failed, {found.unstable} unstable"),
     )
     yield "Times", kind
     yield "Search", f"{found.strategy}, seed {found.seed}, at most {found.budget:,} evaluations"
@@ -63,8 +64,9 @@ def _head(found: AutotuneDocument, kind: str) -> Iterator[tuple[str, str]]:
         yield "Gain", f"{found.speedup_over_default:.2f}x faster than the defaults"
     if (sure := found.confidence) is not None:
         ahead = {True: "ahead of the next", False: "not distinguishable from the next", None: "no other ran"}
-        yield "Certain", (
-            f"mean of its runs {sure.low_ms:.4g} to {sure.high_ms:.4g} ms with 95 % confidence; {ahead[sure.ahead_of_next]}"
+        yield (
+            "Certain",
+            (f"mean of its runs {sure.low_ms:.4g} to {sure.high_ms:.4g} ms with 95 % confidence; {ahead[sure.ahead_of_next]}"),
         )
     if (profile := found.profile) is not None:
         yield "Profile", f"{profile.kernel} is {profile.bottleneck}; see {profile.run_directory}"

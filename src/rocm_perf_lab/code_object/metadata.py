@@ -34,8 +34,8 @@ class Argument:
 class KernelMetadata:
     """What one kernel takes and may be launched with. Sizes in bytes; registers as counted by the compiler.
 
-    vgprs: all VGPRs of a lane, including AGPRs where both share a file (gfx90a and later). code: the kernel's machine code, which
-    is loaded at code_address, relative to the code object.
+    vgprs: all VGPRs of a lane, including AGPRs where both share a file (gfx90a and later). code: the kernel's machine code, at
+    code_address of the code object.
     """
 
     name: str

@@ -20,7 +20,7 @@ _TOO_MANY = f"the kernels with more time have {_MOST_IN_ALL:,} instructions alre
 _NEED_A_TRACE = ("costs", "lines", "waits")
 
 
-@dataclass
+@dataclass(frozen=True)
 class _Files:
     """The files that places are in, by path, and their lines."""
 

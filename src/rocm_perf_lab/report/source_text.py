@@ -18,8 +18,8 @@ _HOT = 0.1  # share of the cycles from which a line stands out
 _MOST_ACCESSES = 3
 _AROUND = 2  # lines
 _MEANING = (
-    "of cycles: share of the traced waves' time; stalled: cycles at the line; waited for: cycles in which waves stalled, at any "
-    "line, for an access of the line; executions: of its instructions"
+    "of cycles: share of the traced waves' time; stalled: cycles at the line; waited for: cycles in which waves stalled, at "
+    "any line, for an access of the line; executions: of its instructions"
 )
 
 

@@ -56,7 +56,9 @@ def page(documents: Documents) -> str:
         "made": f"Made by rocm-perf-lab {__version__} from the run of {profile.run.created} on {profile.run.host}.",
         **_timeline(documents, kinds),
     }
-    return assemble(title, file_text("page.html"), _shortened(data, names), [file_text(name) for name in _SCRIPTS], with_d3=True)
+    return assemble(
+        title, file_text("page.html"), _shortened(data, names), [file_text(name) for name in _SCRIPTS], with_d3=True
+    )
 
 
 def _shortened(value: Any, names: dict[str, str]) -> Any:
@@ -214,7 +216,9 @@ def _timeline(documents: Documents, kinds: Mapping[str, int]) -> dict[str, Any]:
     nodes = np.unique(np.concatenate([track.nodes for track in tracks])) if tracks else np.empty(0, np.int64)
     dag = table.dag
     note = f"The {timeline.left_out:,} shortest of {len(dag):,} are left out." if timeline.left_out else ""
-    of_name = [{COPY: _COPY, CALL: _CALL}.get(kind, kinds.get(name, 0)) for name, kind in zip(dag.names, dag.kinds, strict=True)]
+    of_name = [
+        {COPY: _COPY, CALL: _CALL}.get(kind, kinds.get(name, 0)) for name, kind in zip(dag.names, dag.kinds, strict=True)
+    ]
     found = {
         "tracks": list(_tracks(tracks)),
         "names": [words.short_name(name) for name in dag.names],

@@ -23,7 +23,7 @@ def _file_text(package: str, name: str) -> str:
 
 
 def assemble(title: str, body: str, data: object, scripts: Sequence[str], *, with_d3: bool) -> str:
-    """The text of a page. body: HTML without data. data: JSON, which scripts find as `data`. The same input gives the same text."""
+    """The text of a page; the same input gives the same text. body: HTML without data. data: JSON, for scripts as `data`."""
     text = json.dumps(data, separators=(",", ":"), ensure_ascii=True, allow_nan=False).replace("<", "\\u003c")
     parts = {
         "TITLE": html.escape(title), "DATA": text, "STYLE": file_text("page.css"), "BODY": body,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from rocm_perf_lab.report.source_schema import LineCost, SourceDocument, SourceFile, SourceKernel
+from rocm_perf_lab.report.source_schema import AwaitedAccess, LineCost, SourceDocument, SourceFile, SourceKernel
 
 
 def files_of(document: SourceDocument) -> list[dict[str, Any]]:
@@ -34,10 +34,14 @@ def code_of(one: SourceKernel) -> dict[str, Any]:
         "costs": None if one.costs is None else [list(each.model_dump().values()) for each in one.costs],
         "lines": None if one.lines is None else [_line(each) for each in one.lines],
         "waits": None if one.waits is None else [
-            [each.address, [[to.address, to.times, to.ended, to.waited_cycles] for to in each.accesses], each.unexplained_cycles]
+            [each.address, [_access(to) for to in each.accesses], each.unexplained_cycles]
             for each in one.waits
         ],
     }  # fmt: skip
+
+
+def _access(one: AwaitedAccess) -> list[int]:
+    return [one.address, one.times, one.ended, one.waited_cycles]
 
 
 def _line(one: LineCost) -> list[float]:
@@ -52,6 +56,7 @@ def _note(one: SourceKernel) -> str:
         return f"No cycles: {one.reasons['costs']}.{left}"
     waves = "the traced waves" if one.waves is None else f"{one.waves:,} traced waves on one CU"
     return (
-        f"Cycles of {waves}. Stalled: cycles at the line or instruction; waited for: cycles in which waves stalled, at any line, "
-        f"for an access of the line. Arrow keys move, left and right go to the other table, Enter to what is waited for.{left}"
+        f"Cycles of {waves}. Stalled: cycles at the line or instruction; waited for: cycles in which waves stalled, at any "
+        f"line, for an access of the line. Arrow keys move, left and right go to the other table, Enter to what is waited "
+        f"for.{left}"
     )

@@ -134,17 +134,20 @@ function timeline(of) {
   }
   function drawPath(from, to) {  // between consecutive nodes of the path that are on different tracks, one per pixel
     if (path < 0) return 0;
-    context.strokeStyle = context.fillStyle = theme.text; context.lineWidth = 1.6;
+    const begin = Math.max(first[path] + 1, firstVisible(path, from)), isDense = firstVisible(path, to) - begin > MOST_LINES;
+    context.strokeStyle = context.fillStyle = theme.text;
+    context.lineWidth = isDense ? 0.5 : 1.6; context.globalAlpha = isDense ? 0.4 : 1;
     let count = 0, before = -Infinity;
-    for (let slice = Math.max(first[path] + 1, firstVisible(path, from)); slice < last[path]; ++slice) {
+    for (let slice = begin; slice < last[path]; ++slice) {
       const source = node[slice - 1], target = node[slice];
       if (nodeEnd[source] > to) break;
       if (nodeStart[target] < from) continue;
       if (home[source] < 0 || home[target] < 0 || (rowOf[source] === rowOf[target] && shown(nodeStart[target]) - shown(nodeEnd[source]) < 12)) continue;
       const x = shown(nodeStart[target]);
       if (x - before < 3) continue;
-      before = x; arrow(source, target, true); ++count;
+      before = x; arrow(source, target, !isDense); ++count;
     }
+    context.globalAlpha = 1;
     return count;
   }
   function drawFlows(from, to) {  // dependencies, if there are few enough to see anything

@@ -31,14 +31,16 @@ _MOST_FLOWS = 50_000
 _MOST_IN_LEGEND = 24
 _AGAIN = "by HIP stream"
 _SCRIPTS = ("timeline.js", "roofline.js", "kernels.js", "source.js", "kernels_start.js", "what_if.js")
-_COPY, _CALL = -1, -2  # colours of what is no kernel, as in timeline.js
+_NO_KERNEL = {COPY: -1, CALL: -2}  # colours of what is no kernel, as in timeline.js
 
 
 def page(documents: Documents) -> str:
     """The text of report.html. The same documents give the same text."""
     profile = documents.profile
     title = f"{profile.run.command} on {profile.gpu.product} ({profile.gpu.target})"
-    kinds = kinds_of(one.kernel for one in documents.analysis.kernels)
+    dag = documents.dispatches.dag
+    shown = {name for name, kind in zip(dag.names, dag.kinds, strict=True) if kind not in _NO_KERNEL}
+    kinds = kinds_of(shown.union(one.kernel for one in documents.analysis.kernels))
     names = names_of(documents.source)
     code = {one.symbol: code_of(one) for one in documents.source.kernels}
     data = {
@@ -216,13 +218,11 @@ def _timeline(documents: Documents, kinds: Mapping[str, int]) -> dict[str, Any]:
     nodes = np.unique(np.concatenate([track.nodes for track in tracks])) if tracks else np.empty(0, np.int64)
     dag = table.dag
     note = f"The {timeline.left_out:,} shortest of {len(dag):,} are left out." if timeline.left_out else ""
-    of_name = [
-        {COPY: _COPY, CALL: _CALL}.get(kind, kinds.get(name, 0)) for name, kind in zip(dag.names, dag.kinds, strict=True)
-    ]
+    colors = [_NO_KERNEL.get(kind, kinds.get(name, 0)) for name, kind in zip(dag.names, dag.kinds, strict=True)]
     found = {
         "tracks": list(_tracks(tracks)),
         "names": [words.short_name(name) for name in dag.names],
-        "kinds": of_name,
+        "kinds": colors,
         "legend": _legend(dag, nodes),
         "start": _base64(dag.start[nodes] - dag.origin, "<f8"),
         "end": _base64(dag.end[nodes] - dag.origin, "<f8"),

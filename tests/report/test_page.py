@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import pytest
@@ -13,6 +14,7 @@ from rocm_perf_lab.arch import family_of
 from rocm_perf_lab.profiling.pipeline import analyse
 from rocm_perf_lab.report.html.colors import kinds_of
 from rocm_perf_lab.report.html.page import page
+from rocm_perf_lab.report.source_schema import AwaitedAccess, CodeInstruction, CodeWait, InstructionCost
 from rocpd_database import Copy, Dispatch
 
 HOSTILE = "evil</script><img src=x onerror=alert(1)>(float*)"
@@ -181,6 +183,27 @@ def test_the_file_needs_nothing_else(small):
     assert "Mike Bostock" in text and "Permission to use, copy" in text  # D3's licence
     data = re.search(r'<script type="application/json" id="data">(.*?)</script>', text, re.DOTALL)[1]
     assert json.loads(data)["kernels"][1]["full"] == HOSTILE
+
+
+def test_code_without_line_numbers(opened, tmp_path):
+    """Instructions alone, as of a program that was compiled without -g."""
+    work = [Dispatch("softmax(float*)", 0, 300_000)]
+    documents = analyse(rocpd_database.write(tmp_path / "t.db", work, rocpd_database.MODELLED))
+    (kernel,) = documents.source.kernels
+    instructions = [
+        CodeInstruction(address=4 * n, isa=isa, places=[]) for n, isa in enumerate(("s_load", "s_waitcnt", "s_endpgm"))
+    ]
+    costs = [InstructionCost(hits=2, latency_cycles=9, stall_cycles=n, idle_cycles=0, share=n / 3) for n in range(3)]
+    wait = CodeWait(address=4, accesses=[AwaitedAccess(address=0, times=2, ended=1, waited_cycles=5)], unexplained_cycles=0)
+    fields = {"instructions": instructions, "costs": costs, "lines": [], "waits": [wait], "waves": 1, "reasons": {}}
+    source = documents.source.model_copy(update={"kernels": [kernel.model_copy(update=fields)]})
+    path = tmp_path / "report.html"
+    path.write_text(page(replace(documents, source=source)), encoding="utf-8")
+    tab = opened(path)
+    assert "no line numbers" in tab.inner_text("#source-note") and not tab.is_visible("#source-lines")
+    assert tab.locator("#isa tbody tr").count() == 3
+    tab.click("#isa button.jump")
+    assert tab.evaluate("document.activeElement.dataset.id") == "0"
 
 
 def test_without_times_and_counters(opened, tmp_path):

@@ -34,6 +34,7 @@ function sourceView(kernel) {
     view.awaited.get(index).push(wait);
   }
   fillLines(code); fillInstructions(code);
+  byId("source-lines").closest(".pane").hidden = !view.rows.line.length;
   const hottest = hottestRow();
   if (hottest) { focusable(hottest, false); reveal(hottest); }
 }
@@ -146,7 +147,7 @@ function focusable(row, takeFocus) {  // makes a row the current one of its tabl
   mark(row, "linked");
   const others = partners(row), other = view.rows[kind === "line" ? "isa" : "line"];
   other.forEach((one) => { one.tabIndex = -1; });
-  (others[0] || other[0]).tabIndex = 0;
+  if (other.length) (others[0] || other[0]).tabIndex = 0;
   if (takeFocus) row.focus({ preventScroll: true });
   if (others.length) reveal(others[0]);
   tell(row);

@@ -54,6 +54,8 @@ def _note(one: SourceKernel) -> str:
     left = f" {one.left_out:,} instructions with few cycles are left out." if one.left_out else ""
     if one.costs is None:
         return f"No cycles: {one.reasons['costs']}.{left}"
+    if not any(each.places for each in one.instructions or []):
+        left += " The code has no line numbers: compile with -g to see its source."
     waves = "the traced waves" if one.waves is None else f"{one.waves:,} traced waves on one CU"
     return (
         f"Cycles of {waves}. Stalled: cycles at the line or instruction; waited for: cycles in which waves stalled, at any "

@@ -15,7 +15,9 @@ import pytest
 from disassembly import llvm_tool
 from published_schemas import expect_published
 from rocm_perf_lab.code_object import code_objects_in
+from rocm_perf_lab.errors import MissingInputError, UsageError
 from rocm_perf_lab.report.source_files import source_files
+from rocm_perf_lab.report.source_reading import newest_run, read_source
 from thread_trace_files import code_rows
 
 NAIVE, LDS = "softmax_naive", "softmax_lds"
@@ -84,22 +86,24 @@ def test_code_without_a_trace_is_as_llvm_lists_it(run, kernels, tmp_path):
 
 
 def test_as_text(run, kernels, rocm_perf_in):
-    text = rocm_perf_in(run.parent, "source", "--kernel", NAIVE).stdout  # the newest run of the folder
+    text = rocm_perf_in(run.parent, "source", "--isa").stdout  # of the newest run of the folder
     hottest = max(kernels[NAIVE]["lines"], key=lambda line: line["waited_cycles"])
     (row,) = [line for line in text.splitlines() if re.search(rf"\s{hottest['place']['line']}  ", line) and "expf" in line]
     numbers = [f"{hottest[name]:,}" for name in ("stall_cycles", "waited_cycles", "hits")]
-    assert row.split()[2:5] == numbers and LDS not in text
-    whole = rocm_perf_in(run.parent, "source", run, "--isa").stdout
-    assert "waits for 0x" in whole and f"{kernels[LDS]['instructions'][0]['address']:#08x}  s_load" in whole
-    document = json.loads(rocm_perf_in(run.parent, "source", "--json", "-k", LDS).stdout)
+    assert row.split()[2:5] == numbers
+    assert "waits for 0x" in text and f"{kernels[LDS]['instructions'][0]['address']:#08x}  s_load" in text
+    document = json.loads(rocm_perf_in(run.parent, "source", run, "--json", "-k", LDS).stdout)
     expect_published("source", document)
     assert [one["kernel"].split("(")[0] for one in document["kernels"]] == [LDS]
 
 
-def test_wrong_use_has_one_line(run, rocm_perf, tmp_path):
-    for arguments, code in ((["source"], 66), (["source", run, "-k", "nothing"], 2), (["source", tmp_path], 66)):
-        done = rocm_perf(*arguments)
-        assert done.returncode == code and done.stderr.count("\n") == 1 and done.stderr.startswith("rocm-perf: error: ")
+def test_wrong_use(run, tmp_path):
+    for folder, kernel, error in ((run, "nothing", UsageError), (tmp_path, None, MissingInputError)):
+        with pytest.raises(error):
+            read_source(folder, kernel)
+    assert newest_run(run.parent) == run
+    with pytest.raises(MissingInputError, match="no run directory"):
+        newest_run(tmp_path)
 
 
 def test_the_page_links_lines_instructions_and_waits(run, kernels, opened, expect_accessible):

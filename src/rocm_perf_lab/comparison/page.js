@@ -69,7 +69,7 @@ function comparison(one, number) {
   ].filter((column) => column.title !== "certain" || one.kernels.some((kernel) => kernel.time.interval));
   if (one.kernels.length) {
     const made = element("table"), wide = element("div", null, { className: "wide", tabIndex: 0 });
-    wide.setAttribute("role", "region"); wide.setAttribute("aria-label", `Kernels of ${one.new}`);
+    wide.setAttribute("role", "group"); wide.setAttribute("aria-label", `Kernels of ${one.new}`);
     wide.append(made); section.append(element("h3", "Kernels"), wide, chosen);
     sortable(made, columns, one.kernels, 1, true);
     show(0);

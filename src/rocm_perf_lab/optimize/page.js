@@ -35,7 +35,7 @@ function proposal(one) {
     }
     thead.append(titles); made.append(thead, body);
     const wide = element("div", null, { className: "wide", tabIndex: 0 });
-    wide.setAttribute("role", "region"); wide.setAttribute("aria-label", `Verdict on: ${one.description}`); wide.append(made);
+    wide.setAttribute("role", "group"); wide.setAttribute("aria-label", `Verdict on: ${one.description}`); wide.append(made);
     card.append(element("h3", "Verdict"), wide);
   }
   card.append(element("h3", "Change"), diff(one.diff));

@@ -49,7 +49,7 @@ function table(title, heads, rows, heading = "h4") {
   }
   thead.append(head); made.append(thead, body);
   const wide = element("div", null, { className: "wide", tabIndex: 0 });
-  wide.setAttribute("role", "region"); wide.setAttribute("aria-label", title); wide.append(made);
+  wide.setAttribute("role", "group"); wide.setAttribute("aria-label", title); wide.append(made);
   return title ? [element(heading, title), wide] : [wide];
 }
 // A table whose headings sort it. columns: {title, value, text, isText, make}; value is compared, make(row, index) makes a cell's

@@ -133,6 +133,9 @@ def test_the_page_links_lines_instructions_and_waits(run, kernels, opened, expec
     tab.click("#kernels button.choose:has-text('softmax_lds')")
     assert "No cycles" in tab.inner_text("#source-note") and tab.locator("#isa tbody tr").count() > 100
     expect_accessible(tab)
+    tab.set_viewport_size({"width": 390, "height": 800})
+    assert tab.evaluate("document.documentElement.scrollWidth") == 390 and tab.is_visible("#isa td.code >> nth=0")
+    expect_accessible(tab)
     took = tab.evaluate("(() => { const begin = performance.now(); details(0); return performance.now() - begin; })()")
     assert took < 500  # the goal is 100 ms on a quiet machine
 

@@ -7,7 +7,7 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -125,3 +125,48 @@ def inert_native(compile_c, tmp_path_factory: pytest.TempPathFactory) -> dict[st
     for name in ("librocmperf_device.so", "librocmperf_tracer.so", "rocmperf-rocpd-writer"):
         shutil.copy(library, folder / name)
     return {"ROCM_PERF_LAB_NATIVE_DIR": str(folder)}
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator:
+    """Chromium without a window."""
+    chromium = needs.program("chromium")
+    api = needs.module("playwright.sync_api")
+    with api.sync_playwright() as playwright:
+        running = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        yield running
+        running.close()
+
+
+@pytest.fixture
+def opened(browser) -> Iterator[Callable]:
+    """opened(path, **options): the page in a tab without network; what goes wrong in it fails the test."""
+    tabs = []
+
+    def open_page(path: Path, **options):
+        context = browser.new_context(offline=True, **({"viewport": {"width": 1250, "height": 900}} | options))
+        tab, trouble = context.new_page(), []
+        tab.on("console", lambda message: trouble.append(message.text) if message.type in ("error", "warning") else None)
+        tab.on("pageerror", lambda error: trouble.append(str(error)))
+        tab.on("request", lambda request: trouble.append(request.url) if not request.url.startswith("file:") else None)
+        tab.goto(path.as_uri())
+        tab.wait_for_selector("body[data-ready]")
+        tabs.append((context, trouble))
+        return tab
+
+    yield open_page
+    for context, trouble in tabs:
+        context.close()
+        assert trouble == []
+
+
+@pytest.fixture(scope="session")
+def expect_accessible() -> Callable[[object], None]:
+    """expect_accessible(tab): axe-core finds nothing in it that hinders people with a keyboard or a screen reader."""
+    axe = needs.module("axe_playwright_python.sync_playwright").Axe()
+
+    def expect(tab) -> None:
+        found = axe.run(tab, options={"resultTypes": ["violations"]}).response["violations"]
+        assert [(one["id"], [node["html"] for node in one["nodes"][:3]]) for one in found] == []
+
+    return expect

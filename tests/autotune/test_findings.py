@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import json
-from html.parser import HTMLParser
 
 import pytest
 
@@ -55,40 +54,47 @@ def test_the_best_so_far():
     assert best_so_far([failed(a=0), ran([3.0], a=1), ran([4.0], a=2), failed(a=3), ran([1.0], a=4)]) == [None, 3, 3, 3, 1]
 
 
-class Tags(HTMLParser):
-    def __init__(self):
-        super().__init__()
-        self.seen, self.open = [], []
+@pytest.fixture
+def tuned(opened, tmp_path):
+    """tuned(evaluated): the page in a browser."""
 
-    def handle_starttag(self, tag, attributes):
-        self.seen.append((tag, dict(attributes)))
-        if tag != "meta":
-            self.open.append(tag)
+    def open_page(evaluated):
+        path = tmp_path / "page.html"
+        path.write_text(page(result(evaluated)), encoding="utf-8")
+        return opened(path)
 
-    def handle_startendtag(self, tag, attributes):
-        self.seen.append((tag, dict(attributes)))
-
-    def handle_endtag(self, tag):
-        assert self.open.pop() == tag
+    return open_page
 
 
 @pytest.mark.parametrize("evaluated", [GRID + [failed(a="<script>", b=1, c=1)], GRID[:1], [failed(a=1), ran([0.0], a=2)]])
-def test_the_page_shows_every_configuration_and_loads_nothing(evaluated):
-    text = page(result(evaluated))
-    tags = Tags()
-    tags.feed(text)
-    assert tags.open == [] and not {"script", "link", "img", "b"} & {tag for tag, _ in tags.seen}
-    assert not any({"src", "href"} & set(attributes) for _, attributes in tags.seen)
-    circles = [attributes for tag, attributes in tags.seen if tag == "circle"]
+def test_the_page_shows_every_configuration(tuned, evaluated):
+    tab = tuned(evaluated)
+    circles = tab.eval_on_selector_all(
+        "#progress circle", "all => all.map(one => [one.cx.baseVal.value, one.cy.baseVal.value])"
+    )
     timed = [one for one in evaluated if one.outcome.ms]
     assert len(circles) == len(timed)
-    across, down = zip(*[(float(one["cx"]), float(one["cy"])) for one in circles], strict=True) if circles else ((), ())
-    assert list(across) == sorted(across)
+    assert [across for across, _ in circles] == sorted(across for across, _ in circles)
     slower = sorted(range(len(timed)), key=lambda at: timed[at].outcome.ms)
-    assert [down[at] for at in slower] == sorted(down, reverse=True)  # up is slow
-    assert sum(attributes.get("class") == "failed" for _, attributes in tags.seen) == len(evaluated) - len(
-        [one for one in evaluated if one.outcome.status == OK]
-    )
+    assert [circles[at][1] for at in slower] == sorted((down for _, down in circles), reverse=True)  # up is slow
+    assert tab.locator("#progress .failed").count() == sum(one.outcome.status != OK for one in evaluated)
+    assert tab.locator("#all tbody tr").count() == len(evaluated)
+
+
+def test_the_table_sorts_and_searches_and_effects_are_those_of_the_parameters(tuned, expect_accessible):
+    tab = tuned(GRID)
+    assert tab.inner_text("#best") == "1 ms with a=0 b=0 c=0"
+    times = tab.locator("#all tbody td:nth-child(5)").all_inner_texts()
+    assert [float(text.removesuffix(" ms")) for text in times] == sorted(one.outcome.ms for one in GRID)
+    tab.click("#all th button:text-is('time')")
+    assert tab.inner_text("#all tbody tr:first-child td:nth-child(5)") == "16 ms"
+    tab.fill("#search", "a=1 b=2")
+    assert tab.inner_text("#found") == "4 configurations" and tab.locator("#all tbody tr").count() == 4
+    titles = tab.locator("#effects h3").all_inner_texts()
+    assert [title[0] for title in titles] == ["a", "b", "c"]  # those that matter most first
+    medians = tab.locator("#effects table >> nth=0").locator("td:nth-child(4)").all_inner_texts()
+    assert medians == ["2.5 ms", "6.5 ms", "10.5 ms", "14.5 ms"]
+    expect_accessible(tab)
 
 
 def test_what_is_modelled_says_so():

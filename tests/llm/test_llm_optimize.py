@@ -105,7 +105,9 @@ def test_nothing_secret_is_in_a_question_or_the_journal(run):
     assert all(headers["authorization"] == f"Bearer {KEY}" for headers in server.headers)
     told = [json.dumps(body) for body in server.requests]
     assert "one fenced C++ block" in told[0] and "of the critical path" in told[0] and "outputs filled" in told[1]
-    for text in (*told, journal(outcome)):
+    page = (Path(outcome["run"]) / "report.html").read_text()
+    assert "of the time in the program's kernels saved by 2 changes" in page and "scripted (openai)" in page
+    for text in (*told, journal(outcome), page):
         for canary in (KEY, ENVIRONMENT_CANARY, FILE_CANARY):
             assert canary not in text
     assert not any(str(folder) in text for text in told)

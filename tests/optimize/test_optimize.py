@@ -28,7 +28,10 @@ def folder(tmp_path_factory, native_dir) -> Path:
 def outcome(folder, rocm_perf_in) -> dict:
     options = ["--device", "gfx942", "--build", BUILD, "--transforms", "unroll,batch", "--factors", "4", "--max-iters", "2"]
     options += ["--max-regression", "vgpr=0.5,dram=0.2", "--auto-approve", "--accept", "modelled", "--json", "--seed", "5"]
-    return json.loads(rocm_perf_in(folder, "optimize", *options, "program.hip", "./program").stdout)
+    done = rocm_perf_in(folder, "optimize", *options, "program.hip", "./program")
+    found = json.loads(done.stdout)
+    assert f"page for browsers: {found['run']}/report.html" in done.stderr
+    return found
 
 
 def test_a_kernel_that_waits_for_independent_loads_gains(outcome):
@@ -43,6 +46,14 @@ def test_a_kernel_that_waits_for_independent_loads_gains(outcome):
     assert set(cases.values()) == {"equal", "no race"} and {"NaN and infinity", f"order {seeds.orders(5)[1]}"} <= cases.keys()
     assert steps["equivalence"]["evidence"]["seed"] == 5
     assert steps["application"]["evidence"]["stdout_compared"]
+
+
+def test_its_page_shows_the_change(outcome, opened, expect_accessible):
+    tab = opened(Path(outcome["run"]) / "report.html")
+    assert tab.inner_text("#gain") == f"{outcome['improvement']:.1%} of the time in the program's kernels saved by 1 change"
+    kept = tab.locator("#proposals > details[open]")
+    assert kept.count() == 1 and "#pragma unroll 4" in kept.locator(".diff .added").inner_text()
+    expect_accessible(tab)
 
 
 def test_the_counters_that_moved_say_why(outcome):

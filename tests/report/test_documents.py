@@ -71,7 +71,15 @@ def test_the_same_trace_gives_the_same_bytes(trace, tmp_path):
     for folder in ("one", "two"):
         export_all(analyse(trace), tmp_path / folder)
     files = sorted(path.name for path in (tmp_path / "one").iterdir())
-    assert files == ["analysis.json", "dag.json", "dispatches.parquet", "profile.json", "report.html", "roofline.json"]
+    assert files == [
+        "analysis.json",
+        "dag.json",
+        "dispatches.parquet",
+        "profile.json",
+        "report.html",
+        "roofline.json",
+        "source.json",
+    ]
     for name in files:
         assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()
 

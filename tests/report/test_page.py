@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import pytest
 
-import needs
 import rocpd_database
 from rocm_perf_lab.arch import family_of
 from rocm_perf_lab.profiling.pipeline import analyse
+from rocm_perf_lab.report.html.colors import kinds_of
 from rocm_perf_lab.report.html.page import page
+from rocm_perf_lab.report.source_schema import AwaitedAccess, CodeInstruction, CodeWait, InstructionCost
 from rocpd_database import Copy, Dispatch
 
 HOSTILE = "evil</script><img src=x onerror=alert(1)>(float*)"
@@ -51,38 +52,6 @@ def large(tmp_path_factory):
     return path
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator:
-    chromium = needs.program("chromium")
-    api = needs.module("playwright.sync_api")
-    with api.sync_playwright() as playwright:
-        running = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
-        yield running
-        running.close()
-
-
-@pytest.fixture
-def opened(browser):
-    """opened(path, **options): the page in a tab without network; what goes wrong in it fails the test."""
-    tabs = []
-
-    def open_page(path, **options):
-        context = browser.new_context(offline=True, viewport={"width": 1250, "height": 900}, **options)
-        tab, trouble = context.new_page(), []
-        tab.on("console", lambda message: trouble.append(message.text) if message.type in ("error", "warning") else None)
-        tab.on("pageerror", lambda error: trouble.append(str(error)))
-        tab.on("request", lambda request: trouble.append(request.url) if not request.url.startswith("file:") else None)
-        tab.goto(path.as_uri())
-        tab.wait_for_selector("body[data-ready]")
-        tabs.append((context, trouble))
-        return tab
-
-    yield open_page
-    for context, trouble in tabs:
-        context.close()
-        assert trouble == []
-
-
 def drawn(tab) -> str:
     return tab.eval_on_selector("#timeline", "canvas => canvas.toDataURL()")
 
@@ -107,7 +76,7 @@ def test_every_control_works(opened, small):
     assert tab.get_attribute("#kernels th:nth-child(3)", "aria-sort") == "descending"
     tab.click("#kernels th button:text('time')")
     assert tab.inner_text("#kernels tbody tr:first-child").startswith("evil</script>")
-    tab.focus("#kernels tbody tr:first-child")
+    tab.focus("#kernels tbody tr:first-child button")
     tab.keyboard.press("Enter")
     assert tab.inner_text("#details h3") == HOSTILE
     tab.focus("#roofline circle >> nth=0")
@@ -115,6 +84,8 @@ def test_every_control_works(opened, small):
     assert tab.inner_text("#details h3") == "softmax(float*)"
     tab.select_option("#level", "L1")
     assert "at L1" in tab.locator("#roofline circle").first.get_attribute("aria-label")
+    tab.select_option("#precision", "VALU f32")
+    assert tab.locator("#roofline circle").count() == 2 and "VALU f32" in tab.get_attribute("#roofline svg", "aria-label")
     before = tab.inner_text("#what-if")
     tab.focus("#what-if-factor")
     tab.keyboard.press("End")
@@ -145,12 +116,48 @@ def test_the_timeline_zooms_searches_and_tells(opened, small):
 
 
 @pytest.mark.parametrize("options", [{"color_scheme": "dark"}, {"color_scheme": "light"}])
-def test_light_dark_and_on_paper(opened, small, options):
+def test_light_dark_and_on_paper(opened, small, options, expect_accessible):
     tab = opened(small, **options)
+    expect_accessible(tab)
     ground = tab.evaluate("getComputedStyle(document.body).backgroundColor")
     assert (ground == "rgb(255, 255, 255)") == (options["color_scheme"] == "light")
     tab.emulate_media(media="print")
     assert not tab.is_visible("#zoom-in") and tab.is_visible("#kernels")
+    expect_accessible(tab)
+
+
+def test_on_a_phone_nothing_is_wider_than_the_screen(opened, small):
+    tab = opened(small, viewport={"width": 390, "height": 800})
+    assert tab.evaluate("document.documentElement.scrollWidth") == 390
+
+
+def test_the_critical_path_is_drawn_through_the_queues(opened, small):
+    """Copy, queue 1, queue 2, copy: three links, as long as their ends are visible."""
+    tab = opened(small)
+    assert tab.get_attribute("#timeline", "data-links") == "3"
+    for _ in range(12):
+        tab.click("#zoom-in")  # into the middle of the first kernel
+    assert tab.get_attribute("#timeline", "data-links") == "0"
+    tab.click("#zoom-all")
+    assert tab.get_attribute("#timeline", "data-links") == "3"
+
+
+def test_dependencies_off_the_path_are_thin_lines(opened, tmp_path):
+    work = [
+        Dispatch("a", 0, 1000), Dispatch("short", 0, 100, queue=2), Dispatch("b", 1100, 2000, depends_on=[(0, "signal")]),
+        Dispatch("after", 200, 300, queue=3, depends_on=[(1, "signal")]),
+    ]  # fmt: skip
+    path = tmp_path / "report.html"
+    path.write_text(page(analyse(rocpd_database.write(tmp_path / "t.db", work, rocpd_database.MODELLED))), encoding="utf-8")
+    assert opened(path).get_attribute("#timeline", "data-flows") == "1"
+
+
+def test_kernels_differ_in_colour_or_pattern():
+    """Up to 35 of them; a name keeps its colour as long as no other in the run has it."""
+    kinds = kinds_of(f"kernel {n}" for n in range(35))
+    assert len(set(kinds.values())) == 35
+    assert set(kinds_of(f"kernel {n}" for n in range(7)).values()) == set(range(7))  # plain colours first
+    assert all(kinds_of([name]) == {name: kinds_of([name, name])[name]} for name in kinds)
 
 
 def test_a_large_run_is_quick_and_small_enough(opened, large):
@@ -176,6 +183,27 @@ def test_the_file_needs_nothing_else(small):
     assert "Mike Bostock" in text and "Permission to use, copy" in text  # D3's licence
     data = re.search(r'<script type="application/json" id="data">(.*?)</script>', text, re.DOTALL)[1]
     assert json.loads(data)["kernels"][1]["full"] == HOSTILE
+
+
+def test_code_without_line_numbers(opened, tmp_path):
+    """Instructions alone, as of a program that was compiled without -g."""
+    work = [Dispatch("softmax(float*)", 0, 300_000)]
+    documents = analyse(rocpd_database.write(tmp_path / "t.db", work, rocpd_database.MODELLED))
+    (kernel,) = documents.source.kernels
+    instructions = [
+        CodeInstruction(address=4 * n, isa=isa, places=[]) for n, isa in enumerate(("s_load", "s_waitcnt", "s_endpgm"))
+    ]
+    costs = [InstructionCost(hits=2, latency_cycles=9, stall_cycles=n, idle_cycles=0, share=n / 3) for n in range(3)]
+    wait = CodeWait(address=4, accesses=[AwaitedAccess(address=0, times=2, ended=1, waited_cycles=5)], unexplained_cycles=0)
+    fields = {"instructions": instructions, "costs": costs, "lines": [], "waits": [wait], "waves": 1, "reasons": {}}
+    source = documents.source.model_copy(update={"kernels": [kernel.model_copy(update=fields)]})
+    path = tmp_path / "report.html"
+    path.write_text(page(replace(documents, source=source)), encoding="utf-8")
+    tab = opened(path)
+    assert "no line numbers" in tab.inner_text("#source-note") and not tab.is_visible("#source-lines")
+    assert tab.locator("#isa tbody tr").count() == 3
+    tab.click("#isa button.jump")
+    assert tab.evaluate("document.activeElement.dataset.id") == "0"
 
 
 def test_without_times_and_counters(opened, tmp_path):

@@ -20,6 +20,7 @@ from rocm_perf_lab.analysis.symbols import Symbol
 from rocm_perf_lab.analysis.thread_trace.findings import TraceFindings
 from rocm_perf_lab.code_object import CodeObject, KernelMetadata, code_objects_in, parse
 from rocm_perf_lab.code_object.disassembly import instructions
+from rocm_perf_lab.code_object.line_table import NO_LINES, LineTable, line_table
 from rocm_perf_lab.errors import RocmPerfError
 from rocm_perf_lab.rocpd.tables import Kernel, Trace
 
@@ -37,13 +38,28 @@ class CodeObjects:
     traces: Path | None = None
     _parsed: dict[object, CodeObject | None] = field(default_factory=dict)
     _images: list[bytes] | None = None
+    _lines: dict[int, LineTable] = field(default_factory=dict)  # by image; _parsed keeps the images
 
     def of(self, kernel: Kernel) -> tuple[KernelMetadata, str] | None:
         """The kernel's metadata and the target of its code object; None if they cannot be found."""
+        found = self._of(kernel)
+        return None if found is None else (found[0], found[1].target)
+
+    def lines(self, kernel: Kernel) -> LineTable:
+        """The line table of the kernel's code object; an empty one if there is none."""
+        found = self._of(kernel)
+        if found is None:
+            return NO_LINES
+        image = found[1].image
+        if id(image) not in self._lines:
+            self._lines[id(image)] = line_table(image)
+        return self._lines[id(image)]
+
+    def _of(self, kernel: Kernel) -> tuple[KernelMetadata, CodeObject] | None:
         for found in filter(None, self._candidates(kernel)):
             metadata = found.kernels.get(kernel.symbol)
             if metadata is not None and _fits(metadata, kernel):
-                return metadata, found.target
+                return metadata, found
         return None
 
     def metadata(self, kernel: Kernel) -> KernelMetadata | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from rocm_perf_lab.analysis.annotated_code import AnnotatedCode
 from rocm_perf_lab.analysis.ceilings import Ceilings
 from rocm_perf_lab.analysis.critical_path import CriticalPath
 from rocm_perf_lab.analysis.dag import Dag
@@ -20,7 +21,9 @@ from rocm_perf_lab.rocpd.tables import Trace
 
 @dataclass(frozen=True)
 class Findings:
-    """device: that of the selected dispatch. stability, path: None if the trace has no GPU times."""
+    """device: that of the selected dispatch. stability, path: None if the trace has no GPU times. code: of each kernel, or why
+    it is not known.
+    """
 
     trace: Trace
     selection: Selection
@@ -35,3 +38,4 @@ class Findings:
     shift: DominanceShift | None = None
     total: Roofline | None = None
     ceilings: Ceilings | None = None
+    code: list[AnnotatedCode | str] = field(default_factory=list)

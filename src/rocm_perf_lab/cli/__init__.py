@@ -24,6 +24,7 @@ COMMANDS = {
     "analyze": "analyze",
     "report": "report",
     "explain": "explain",
+    "source": "source",
     "compare": "compare",
     "ci": "ci",
     "export": "export",

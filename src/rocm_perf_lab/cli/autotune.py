@@ -66,7 +66,9 @@ def _own(strategy: str, given: Mapping[str, float]) -> dict[str, float]:
 @click.option("--no-cache", is_flag=True, help="Neither reuse nor keep results.")
 @click.option("--write-config", type=_FILE, metavar="FILE", help="Write the best configuration and the fixed values as JSON.")
 @click.option("--write-t4", type=_FILE, metavar="FILE", help="Write all results in Kernel Tuner's T4 format.")
-@click.option("--write-report", type=_FILE, metavar="FILE", help="Write an HTML page: times, importance, best configuration.")
+@click.option(
+    "--write-report", type=_FILE, metavar="FILE", help="Write a page for browsers: the best, all times, effects of parameters."
+)
 @click.option("--profile", type=click.Path(path_type=Path, file_okay=False), metavar="DIR",
               help="Profile the best configuration into this run directory.")  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of a table.")
@@ -115,6 +117,7 @@ def command(
         write_text(write_t4, _as_json(t4(result)) + "\n")
     if write_report:
         write_text(write_report, page(result))
+        note(f"wrote {write_report}")
     click.echo(json_text(document(result)) if as_json else "\n".join(table(result)))
 
 

@@ -11,6 +11,7 @@ from rocm_perf_lab.cli.console import stdout_console
 from rocm_perf_lab.cli.debug import debug_option
 from rocm_perf_lab.cli.kernel_option import kernel_option
 from rocm_perf_lab.cli.limit_option import limit_option
+from rocm_perf_lab.cli.page_file import write_page
 from rocm_perf_lab.errors import LimitExceededError, UsageError
 
 if TYPE_CHECKING:
@@ -25,6 +26,8 @@ _PATH = click.Path(path_type=Path)
 @limit_option
 @kernel_option("Kernels to compare; kernel_time and span remain those of the whole program")
 @click.option("--markdown", is_flag=True, help="Print Markdown instead of text, e.g. for a comment on a pull request.")
+@click.option("--html", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
+              help="Write the comparison as a page for browsers, too.")  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
 @click.option("--verbose", "-v", is_flag=True, help="Show all kernels and all counters that changed.")
 @debug_option
@@ -34,6 +37,7 @@ def command(
     limits: tuple[Limit, ...],
     kernel: str | None,
     markdown: bool,
+    html: Path | None,
     as_json: bool,
     verbose: bool,
 ) -> int:
@@ -48,6 +52,10 @@ def command(
     from rocm_perf_lab.comparison.compare import compare
 
     document = compare([base, *new], limits, kernel)
+    if html is not None:
+        from rocm_perf_lab.comparison.page import page
+
+        write_page(html, page(document))
     if as_json:
         from rocm_perf_lab.json_model import json_text
 

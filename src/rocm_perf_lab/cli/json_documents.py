@@ -50,6 +50,7 @@ FILES = {
     "roofline": JsonDocument("report.schema", "RooflineDocument", "roofline.json of a run directory"),
     "dag": JsonDocument("report.schema", "DagDocument", "dag.json of a run directory"),
     "analysis": JsonDocument("report.schema", "AnalysisDocument", "analysis.json of a run directory"),
+    "source": JsonDocument("report.source_schema", "SourceDocument", "source.json of a run directory"),
     "summary": JsonDocument("report.schema", "SummaryDocument", "summary.json of a run directory of several ranks"),
 }
 # Keyed by the words of the command.
@@ -60,6 +61,7 @@ PRINTED = {
         ("analyze", "report.profile_document", "AnalyzeOutput"),
         ("report", "report.profile_document", "AnalyzeOutput"),
         ("explain", "report.explain_document", "ExplainDocument"),
+        ("source", "report.source_schema", "SourceDocument"),
         ("compare", "comparison.compare_document", "CompareDocument"),
         ("ci", "ci.document", "CiDocument"),
         ("prompt", "prompt.prompt_document", "PromptDocument"),

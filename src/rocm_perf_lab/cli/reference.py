@@ -51,6 +51,7 @@ _MORE = {
     "explain": "bottlenecks.md",
     "export": "profiling.md#export",
     "report": "profiling.md#the-run-directory",
+    "source": "profiling.md#source",
     "run": "profiling.md#run",
     "isolate": "profiling.md#isolate-and-replay",
     "replay reserve-check": "profiling.md#isolate-and-replay",

@@ -23,6 +23,11 @@ def instructions(code: bytes, target: str) -> Iterator[str]:
 
     Raises UnavailableError if comgr is missing or does not know the target.
     """
+    return (text for _, text in with_places(code, target))
+
+
+def with_places(code: bytes, target: str) -> Iterator[tuple[int, str]]:
+    """The same, with the place of each instruction in the code, in bytes."""
     comgr, place, words = _comgr(), 0, []
 
     def read(start: int, to: int, size: int, _user: int) -> int:
@@ -39,7 +44,7 @@ def instructions(code: bytes, target: str) -> Iterator[str]:
         while place < len(code):
             words.clear()
             failed = comgr.amd_comgr_disassemble_instruction(info, ctypes.c_uint64(place), None, ctypes.byref(size))
-            yield "" if failed or not words else words[0]
+            yield place, "" if failed or not words else words[0]
             place += 4 if failed or not size.value else size.value
     finally:
         comgr.amd_comgr_destroy_disassembly_info(info)

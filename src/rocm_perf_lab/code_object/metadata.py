@@ -6,7 +6,7 @@ Source: LLVM's AMDGPUUsage.rst, "Code Object V3 Metadata" and later.
 from __future__ import annotations
 
 import io
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from rocm_perf_lab.code_object.fat_binary import not_whole
@@ -34,7 +34,8 @@ class Argument:
 class KernelMetadata:
     """What one kernel takes and may be launched with. Sizes in bytes; registers as counted by the compiler.
 
-    vgprs: all VGPRs of a lane, including AGPRs where both share a file (gfx90a and later). code: the kernel's machine code.
+    vgprs: all VGPRs of a lane, including AGPRs where both share a file (gfx90a and later). code: the kernel's machine code, at
+    code_address of the code object.
     """
 
     name: str
@@ -54,6 +55,7 @@ class KernelMetadata:
     wgp_mode: bool | None
     arguments: tuple[Argument, ...]
     code: bytes
+    code_address: int = field(default=0, compare=False)
 
     @property
     def kernarg_layout(self) -> tuple[tuple[int, int, str], ...]:
@@ -63,10 +65,11 @@ class KernelMetadata:
 
 @dataclass(frozen=True)
 class CodeObject:
-    """target: as the metadata names it, "amdgcn-amd-amdhsa--gfx942". kernels: by symbol name."""
+    """target: as the metadata names it, "amdgcn-amd-amdhsa--gfx942". kernels: by symbol name. image: the ELF file."""
 
     target: str
     kernels: dict[str, KernelMetadata]
+    image: bytes = field(default=b"", repr=False, compare=False)
 
 
 def parse(image: bytes) -> CodeObject:
@@ -79,7 +82,7 @@ def parse(image: bytes) -> CodeObject:
         document = msgpack.unpackb(_note(elf), strict_map_key=False)
         code = _code(elf)
         kernels = [_kernel(entry, code) for entry in document.get("amdhsa.kernels", [])]
-        return CodeObject(document["amdhsa.target"], {kernel.name: kernel for kernel in kernels})
+        return CodeObject(document["amdhsa.target"], {kernel.name: kernel for kernel in kernels}, image)
     except SourceError:
         raise
     except Exception as error:  # the ELF and msgpack readers react to damage with exceptions of every kind
@@ -95,8 +98,8 @@ def _note(elf: Any) -> bytes:
     raise SourceError("code object without AMDGPU metadata", "build it again")
 
 
-def _code(elf: Any) -> dict[str, bytes]:
-    """Machine code by function symbol."""
+def _code(elf: Any) -> dict[str, tuple[int, bytes]]:
+    """Address and machine code by function symbol."""
     table = elf.get_section_by_name(".symtab") or elf.get_section_by_name(".dynsym")
     result = {}
     for symbol in table.iter_symbols():
@@ -104,11 +107,12 @@ def _code(elf: Any) -> dict[str, bytes]:
         if symbol["st_info"]["type"] == "STT_FUNC" and isinstance(section_index, int):
             section = elf.get_section(section_index)
             start = symbol["st_value"] - section["sh_addr"]
-            result[symbol.name] = section.data()[start : start + symbol["st_size"]]
+            result[symbol.name] = symbol["st_value"], section.data()[start : start + symbol["st_size"]]
     return result
 
 
-def _kernel(entry: dict[str, Any], code: dict[str, bytes]) -> KernelMetadata:
+def _kernel(entry: dict[str, Any], code: dict[str, tuple[int, bytes]]) -> KernelMetadata:
+    address, machine_code = code.get(entry[".name"], (0, b""))
     required = entry.get(".reqd_workgroup_size")
     return KernelMetadata(
         name=entry[".name"],
@@ -127,7 +131,8 @@ def _kernel(entry: dict[str, Any], code: dict[str, bytes]) -> KernelMetadata:
         required_workgroup_size=tuple(required) if required else None,
         wgp_mode=bool(entry[".workgroup_processor_mode"]) if ".workgroup_processor_mode" in entry else None,
         arguments=tuple(_argument(argument) for argument in entry.get(".args", [])),
-        code=code.get(entry[".name"], b""),
+        code=machine_code,
+        code_address=address,
     )
 
 

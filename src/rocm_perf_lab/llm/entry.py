@@ -13,6 +13,7 @@ from rocm_perf_lab.llm.cached_backend import CachedBackend
 from rocm_perf_lab.llm.journal_lines import LoopSettings, SettingsLine
 from rocm_perf_lab.llm.keys import Key
 from rocm_perf_lab.llm.loop import LlmLoopOptions, ModelLoop
+from rocm_perf_lab.llm.page import page
 from rocm_perf_lab.llm.providers import ModelOptions, Provider, provider_of
 from rocm_perf_lab.llm.redact import Redactor
 from rocm_perf_lab.llm.replay_cache import ReplayCache
@@ -23,6 +24,7 @@ from rocm_perf_lab.optimize.build_target import BuildTarget, find_build_target, 
 from rocm_perf_lab.optimize.entry import folder_of
 from rocm_perf_lab.optimize.journal import Journal
 from rocm_perf_lab.optimize.journal_lines import BuildLine, Line
+from rocm_perf_lab.optimize.page import write_page
 from rocm_perf_lab.optimize.run_seed import with_seed
 from rocm_perf_lab.optimize.run_state import Approve, RunState
 from rocm_perf_lab.optimize.source_choice import by_time
@@ -84,6 +86,7 @@ def llm_optimize(
             build_target, request, journal, backend, provider, budget, redactor, approve, consent, note
         ).optimize()
         backend.clear()
+        note(f"page for browsers: {write_page(directory, page(outcome.document()))}")
         return outcome
 
 

@@ -31,6 +31,7 @@ _NOT_FOR_TOOLS = {
     "quiet",
     "verbose",
     "markdown",
+    "html",
     "debug",
     "help",
     "history",

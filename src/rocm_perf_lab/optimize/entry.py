@@ -12,6 +12,7 @@ from rocm_perf_lab.optimize.build_target import find_build_target
 from rocm_perf_lab.optimize.hip_backend import HipBackend
 from rocm_perf_lab.optimize.journal import Journal
 from rocm_perf_lab.optimize.loop import COMMAND, OptimizeLoopOptions, Session
+from rocm_perf_lab.optimize.page import page, write_page
 from rocm_perf_lab.optimize.result import OptimizeResult
 from rocm_perf_lab.optimize.run_seed import with_seed
 from rocm_perf_lab.optimize.run_state import Approve
@@ -57,7 +58,9 @@ def optimize(request: OptimizeRequest, approve: Approve, note: Callable[[str], N
         backend = HipBackend(build_target, run, options, journal.append, note)
         session = Session(build_target.source, build_target.found_by, run, journal, backend, request.loop, approve, note)
         try:
-            return session.optimize()
+            result = session.optimize()
+            note(f"page for browsers: {write_page(run, page(result.document()))}")
+            return result
         except KeyboardInterrupt:
             note(f"interrupted: the source is intact, and --resume continues {run}")
             raise

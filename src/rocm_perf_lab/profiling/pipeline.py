@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from rocm_perf_lab.analysis.annotated_code import annotated_code
 from rocm_perf_lab.analysis.base_run import BaseRun, read_base_run, read_part
 from rocm_perf_lab.analysis.ceilings import ceilings_for
 from rocm_perf_lab.analysis.code_objects import CodeObjects, packing_of
@@ -24,6 +25,7 @@ from rocm_perf_lab.errors import TraceError
 from rocm_perf_lab.report.assemble import assemble
 from rocm_perf_lab.report.documents import Documents
 from rocm_perf_lab.report.passes import FurtherRuns
+from rocm_perf_lab.report.source import MOST_INSTRUCTIONS
 from rocm_perf_lab.rocpd.origin import Origin
 from rocm_perf_lab.rocpd.tables import Trace
 from rocm_perf_lab.rocpd.trace_part import WHOLE, Part
@@ -104,6 +106,10 @@ def analyse(
         shift=shift,
         total=total_roofline(symbols, sums, devices, measured),
         ceilings=measured,
+        code=[
+            annotated_code(one.symbol.kernel, traced.found.get(one.symbol.kernel.symbol), code, MOST_INSTRUCTIONS)
+            for one in kernels
+        ],
     )
     return assemble(findings, further)
 

@@ -21,6 +21,7 @@ from rocm_perf_lab.report.dag import dag_document
 from rocm_perf_lab.report.dispatch_table import DispatchTable
 from rocm_perf_lab.report.documents import Documents
 from rocm_perf_lab.report.passes import FurtherRuns
+from rocm_perf_lab.report.source import source_document
 from rocm_perf_lab.report.thread_trace import thread_trace_section
 from rocm_perf_lab.rocpd.tables import Trace
 
@@ -39,6 +40,7 @@ def assemble(findings: Findings, further: FurtherRuns = FurtherRuns()) -> Docume
             reasons=_head_reasons(findings),
             **head,
         ),
+        source=source_document(findings, findings.code, head, _head_reasons(findings)),
         dispatches=DispatchTable(findings.trace, findings.dag, findings.path),
     )
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from rocm_perf_lab.report.dispatch_table import DispatchTable
 from rocm_perf_lab.report.schema import AnalysisDocument, DagDocument, Document, ProfileDocument, RooflineDocument
+from rocm_perf_lab.report.source_schema import SourceDocument
 
 
 @dataclass(frozen=True)
@@ -36,6 +37,7 @@ class Reports:
 
 @dataclass(frozen=True)
 class Documents(Reports):
-    """dispatches: one row per dispatch or copy."""
+    """source: the code of the kernels. dispatches: one row per dispatch or copy."""
 
+    source: SourceDocument
     dispatches: DispatchTable

@@ -24,10 +24,10 @@ def is_run_directory(folder: Path) -> bool:
 def reports_in(folder: Path) -> Reports:
     """Raises MissingInputError if it is not a run directory, TraceError for documents of another version."""
     return Reports(
-        _document(folder / "profile.json", ProfileDocument),
-        _document(folder / "roofline.json", RooflineDocument),
-        _document(folder / "dag.json", DagDocument),
-        _document(folder / _FILE, AnalysisDocument),
+        document_in(folder / "profile.json", ProfileDocument),
+        document_in(folder / "roofline.json", RooflineDocument),
+        document_in(folder / "dag.json", DagDocument),
+        document_in(folder / _FILE, AnalysisDocument),
     )
 
 
@@ -37,11 +37,12 @@ def read_run_directory(folder: Path) -> tuple[SummaryDocument | None, list[Repor
         raise MissingInputError(f"{folder} is a file, not a run directory", "`rocm-perf analyze` reports on a database")
     if not (folder / _SUMMARY).is_file():
         return None, [reports_in(folder)]
-    summary = _document(folder / _SUMMARY, SummaryDocument)
+    summary = document_in(folder / _SUMMARY, SummaryDocument)
     return summary, [reports_in(folder / rank.directory) for rank in summary.ranks]
 
 
-def _document(path: Path, model: type[AnyDocument]) -> AnyDocument:
+def document_in(path: Path, model: type[AnyDocument]) -> AnyDocument:
+    """Raises MissingInputError, or TraceError for a document of another version."""
     try:
         return model.model_validate_json(path.read_bytes())
     except OSError as error:

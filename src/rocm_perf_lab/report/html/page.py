@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import base64
-import html
-import json
-from collections.abc import Iterator
-from functools import cache
-from importlib.resources import files
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from rocm_perf_lab import __version__
-from rocm_perf_lab.analysis.timeline import CRITICAL_PATH, Timeline
+from rocm_perf_lab.analysis.dag import CALL, COPY, Dag
+from rocm_perf_lab.analysis.timeline import CRITICAL_PATH, Timeline, Track
+from rocm_perf_lab.report.html.colors import kinds_of
+from rocm_perf_lab.report.html.shell import assemble, file_text
+from rocm_perf_lab.report.html.source_data import code_of, files_of, names_of
 from rocm_perf_lab.report.schema import KernelAnalysis, RooflineSection, SignalSection
 from rocm_perf_lab.report.terminal import modelled_label
 from rocm_perf_lab.report.terminal_answer import answer, kernel_of_interest
@@ -26,36 +27,57 @@ if TYPE_CHECKING:
 
 _MOST_NODES = 100_000  # a browser stays smooth with these, each on up to three tracks
 _MOST_ADVICE = 5
+_MOST_FLOWS = 50_000
+_MOST_IN_LEGEND = 24
 _AGAIN = "by HIP stream"
+_SCRIPTS = ("timeline.js", "roofline.js", "kernels.js", "source.js", "kernels_start.js", "what_if.js")
+_NO_KERNEL = {COPY: -1, CALL: -2}  # colours of what is no kernel, as in timeline.js
 
 
 def page(documents: Documents) -> str:
     """The text of report.html. The same documents give the same text."""
     profile = documents.profile
     title = f"{profile.run.command} on {profile.gpu.product} ({profile.gpu.target})"
+    dag = documents.dispatches.dag
+    shown = {name for name, kind in zip(dag.names, dag.kinds, strict=True) if kind not in _NO_KERNEL}
+    kinds = kinds_of(shown.union(one.kernel for one in documents.analysis.kernels))
+    names = names_of(documents.source)
+    code = {one.symbol: code_of(one) for one in documents.source.kernels}
     data = {
         "title": title,
         "modelled": modelled_label(profile) if profile.timing == "modelled" else None,
         "answer": [["Kernels", f"{words.milliseconds(profile.runtime_ms)} in all"], *_answer(documents)],
-        "kernels": [_kernel(kernel, documents) for kernel in documents.analysis.kernels],
-        "roofline": _roofline(documents),
+        "kernels": [
+            _kernel(kernel, documents) | {"kind": kinds[kernel.kernel], "source": code.get(kernel.symbol)}
+            for kernel in documents.analysis.kernels
+        ],
+        "files": files_of(documents.source),
+        "roofline": _roofline(documents, kinds),
         "what_if": _what_if(documents),
         "notes": list(dict.fromkeys([*documents.dag.notes, *kernel_of_interest(documents).notes])),
         "made": f"Made by rocm-perf-lab {__version__} from the run of {profile.run.created} on {profile.run.host}.",
-        **_timeline(documents),
+        **_timeline(documents, kinds),
     }
-    text = json.dumps(data, separators=(",", ":"), ensure_ascii=True, allow_nan=False).replace("<", "\\u003c")
-    parts = {
-        "TITLE": html.escape(title), "DATA": text, "STYLE": _file("page.css"), "SCRIPT": _file("page.js"),
-        "D3": _file("d3.min.js"), "LICENCE": html.escape(_file("d3-LICENSE")),
-    }  # fmt: skip
-    pieces = _file("page.html").split("@")
-    return "".join(parts[piece] if number % 2 else piece for number, piece in enumerate(pieces))
+    return assemble(
+        title, file_text("page.html"), _shortened(data, names), [file_text(name) for name in _SCRIPTS], with_d3=True
+    )
 
 
-@cache
-def _file(name: str) -> str:
-    return files(__package__).joinpath(name).read_text(encoding="utf-8")
+def _shortened(value: Any, names: dict[str, str]) -> Any:
+    """The same with the names of source files instead of their paths, wherever they are quoted."""
+    longest = sorted((path for path in names if names[path] != path), key=len, reverse=True)
+    if not longest:
+        return value
+    pattern = re.compile("|".join(map(re.escape, longest)))
+
+    def shortened(one: Any) -> Any:
+        if isinstance(one, str):
+            return pattern.sub(lambda found: names[found[0]], one) if "/" in one else one
+        if isinstance(one, dict):
+            return {key: shortened(inner) for key, inner in one.items()}
+        return [shortened(inner) for inner in one] if isinstance(one, list) else one
+
+    return {key: value[key] if key in ("timeline", "files") else shortened(value[key]) for key in value}
 
 
 def _answer(documents: Reports) -> Iterator[list[str]]:
@@ -64,7 +86,7 @@ def _answer(documents: Reports) -> Iterator[list[str]]:
 
 
 def _kernel(kernel: KernelAnalysis, documents: Reports) -> dict[str, Any]:
-    found, headroom, traced = kernel.bottleneck, kernel.headroom, kernel.thread_trace
+    found, headroom = kernel.bottleneck, kernel.headroom
     roof = next((one for one in documents.roofline.kernels if one.kernel == kernel.kernel), None)
     return {
         "name": words.short_name(kernel.kernel),
@@ -82,19 +104,6 @@ def _kernel(kernel: KernelAnalysis, documents: Reports) -> dict[str, Any]:
         },
         "headroom": {"priority": headroom.priority, "lines": _headroom(kernel)},
         "occupancy": list(_occupancy(kernel)),
-        "lines": [
-            [line.share, line.source, words.percent(line.share), f"{line.waited_cycles:,} cycles"]
-            for line in (traced.hot_lines if traced else [])
-        ],
-        "instructions": [
-            [one.share, one.isa, one.source or "", words.percent(one.share), f"{one.stall_cycles:,}"]
-            for one in (traced.hot_instructions if traced else [])
-        ],
-        "waits": [
-            [None, chain.wait.isa, f"{access.isa} {access.source or ''}".strip(), f"{access.waited_cycles:,}"]
-            for chain in (traced.wait_chains if traced else [])
-            for access in chain.accesses
-        ],
         "levels": [] if roof is None else list(_levels(roof)),
         "notes": [*kernel.notes, *kernel.occupancy.notes],
     }
@@ -149,7 +158,7 @@ def _levels(roof: RooflineSection) -> Iterator[list[Any]]:
             yield [part.fraction, f"{part.pipe.upper()} {part.precision}", words.amount(part.flop, "FLOP"), *rates]
 
 
-def _roofline(documents: Reports) -> dict[str, Any]:
+def _roofline(documents: Reports, kinds: Mapping[str, int]) -> dict[str, Any]:
     """Levels and pipes with their peaks, and each kernel's FLOPs, rate and bytes by level."""
     roofs = documents.roofline.kernels
     place = {kernel.kernel: number for number, kernel in enumerate(documents.analysis.kernels)}
@@ -167,6 +176,10 @@ def _roofline(documents: Reports) -> dict[str, Any]:
         "kernels": [
             {
                 "name": words.short_name(roof.kernel), "kernel": place[roof.kernel], "share": shares[roof.kernel],
+                "kind": kinds.get(roof.kernel),
+                "parts": {
+                    f"{part.pipe.upper()} {part.precision}": [part.flop, part.gflops] for part in roof.arithmetic if part.flop
+                },
                 "flop": roof.flop, "gflops": roof.gflops, "bytes": {level.level: level.bytes for level in roof.levels},
             }
             for roof in roofs
@@ -196,33 +209,62 @@ def _what_if(documents: Reports) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _timeline(documents: Documents) -> dict[str, Any]:
+def _timeline(documents: Documents, kinds: Mapping[str, int]) -> dict[str, Any]:
     table = documents.dispatches
     if table.path is None:
         return {"timeline": None, "no_timeline": f"No timeline: {documents.dag.reasons['critical_path_ns']}."}
     timeline = Timeline(table.trace, table.dag, table.path, _MOST_NODES)
     tracks = sorted(timeline.tracks, key=lambda track: track.group != CRITICAL_PATH)  # first what matters most
-    first, described = 0, []
-    several = len({track.group for track in tracks if track.group.startswith("GPU")}) > 1
-    for track in tracks:
-        name = f"{track.group.split(':')[0]}, {track.name}" if several and track.group.startswith("GPU") else track.name
-        is_path = track.group == CRITICAL_PATH
-        described.append(
-            {"name": name, "first": first, "count": len(track.nodes), "path": is_path, "again": track.group.endswith(_AGAIN)}
-        )
-        first += len(track.nodes)
-    nodes = np.concatenate([track.nodes for track in tracks]) if tracks else np.empty(0, np.int64)
-    note = f"The {timeline.left_out:,} shortest of {len(table.dag):,} are left out." if timeline.left_out else ""
+    nodes = np.unique(np.concatenate([track.nodes for track in tracks])) if tracks else np.empty(0, np.int64)
+    dag = table.dag
+    note = f"The {timeline.left_out:,} shortest of {len(dag):,} are left out." if timeline.left_out else ""
+    colors = [_NO_KERNEL.get(kind, kinds.get(name, 0)) for name, kind in zip(dag.names, dag.kinds, strict=True)]
     found = {
-        "tracks": described,
-        "names": [words.short_name(name) for name in table.dag.names],
-        "start": _base64(np.concatenate([track.start for track in tracks]), "<f8"),
-        "end": _base64(np.concatenate([track.end for track in tracks]), "<f8"),
-        "name": _base64(table.dag.symbol[nodes], "<i4"),
+        "tracks": list(_tracks(tracks)),
+        "names": [words.short_name(name) for name in dag.names],
+        "kinds": colors,
+        "legend": _legend(dag, nodes),
+        "start": _base64(dag.start[nodes] - dag.origin, "<f8"),
+        "end": _base64(dag.end[nodes] - dag.origin, "<f8"),
+        "name": _base64(dag.symbol[nodes], "<i4"),
+        "node": _base64(np.concatenate([np.searchsorted(nodes, track.nodes) for track in tracks]), "<i4"),
+        "cut": _base64(tracks[0].start, "<f8"),  # of the critical path, whose slices begin where the one before ends
+        "flows": _base64(_flows(timeline, nodes), "<i4"),
         "span": max((int(track.end.max()) for track in tracks if len(track.end)), default=0),
         "note": note,
     }
     return {"timeline": found, "no_timeline": None}
+
+
+def _tracks(tracks: Sequence[Track]) -> Iterator[dict[str, Any]]:
+    first = 0
+    several = len({track.group for track in tracks if track.group.startswith("GPU")}) > 1
+    for track in tracks:
+        name = f"{track.group.split(':')[0]}, {track.name}" if several and track.group.startswith("GPU") else track.name
+        yield {
+            "name": name,
+            "first": first,
+            "count": len(track.nodes),
+            "path": track.group == CRITICAL_PATH,
+            "again": track.group.endswith(_AGAIN),
+        }
+        first += len(track.nodes)
+
+
+def _legend(dag: Dag, nodes: Integers) -> list[int]:
+    """The names with the most time on the GPU."""
+    time = np.bincount(dag.symbol[nodes], weights=dag.duration[nodes], minlength=len(dag.names))
+    order = np.argsort(-time, kind="stable").tolist()
+    return [number for number in order if time[number] > 0 and dag.kinds[number] != CALL][:_MOST_IN_LEGEND]
+
+
+def _flows(timeline: Timeline, nodes: Integers) -> Integers:
+    """Pairs of positions in `nodes`: the first of each pair must end before the second starts."""
+    if len(timeline.dag) > _MOST_NODES:
+        return np.empty(0, np.int64)
+    pairs = np.array([(source, target) for source, target, _ in timeline.flows], np.int64).reshape(-1, 2)
+    pairs = pairs[np.isin(pairs, nodes).all(axis=1)][:_MOST_FLOWS]
+    return np.searchsorted(nodes, pairs).ravel()
 
 
 def _base64(values: Integers, kind: str) -> str:

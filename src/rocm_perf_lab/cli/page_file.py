@@ -1,0 +1,21 @@
+"""How commands write pages for browsers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from rocm_perf_lab.cli.progress import note
+from rocm_perf_lab.errors import OutputError
+
+
+def write_page(path: Path, text: str) -> None:
+    """Write the page whole or not at all, and say where it is. Raises OutputError."""
+    from rocm_perf_lab.atomic_write import atomic_write
+
+    try:
+        with atomic_write(path) as temporary:
+            temporary.write_text(text, encoding="utf-8")
+    except OSError as error:
+        what = f"{path} cannot be written ({error.strerror})"
+        raise OutputError(what, "name a place with room that you may write to") from error
+    note(f"wrote {path}")

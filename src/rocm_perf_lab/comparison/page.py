@@ -1,0 +1,99 @@
+"""The comparison as one file for browsers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rocm_perf_lab import __version__
+from rocm_perf_lab.comparison.compare_document import (
+    ChangeSection,
+    CompareDocument,
+    ComparisonSection,
+    KernelSection,
+    LimitSection,
+    SideSection,
+)
+from rocm_perf_lab.comparison.exact_change import counter_changes
+from rocm_perf_lab.comparison.metrics import TIME
+from rocm_perf_lab.comparison.words import interval, other_changes, percent, value
+from rocm_perf_lab.report.html.shell import assemble, file_text, texts
+from rocm_perf_lab.text.names import Names
+
+_PROGRAM = {"kernel_time": "Kernels", "span": "Span"}
+_HERE = "rocm_perf_lab.comparison"
+
+
+def page(document: CompareDocument) -> str:
+    """The text of the page. The same comparison gives the same text."""
+    state = "limits exceeded" if document.exceeded else "limits kept"
+    limited = any(one.limits for one in document.comparisons)
+    title = f"Comparison with {document.base.path}{f': {state}' if limited else ''}"
+    modelled = document.base.timing == "modelled"
+    data = {
+        "title": title,
+        "modelled": "MODELLED: no GPU ran this. Cache traffic and every time come from models." if modelled else None,
+        "base": document.base.path,
+        "comparisons": [_comparison(document.base, one) for one in document.comparisons],
+        "made": f"Made by rocm-perf-lab {__version__}.",
+    }
+    data = texts(data)
+    return assemble(data["title"], file_text("page.html", _HERE), data, [file_text("page.js", _HERE)], with_d3=False)
+
+
+def _comparison(base: SideSection, one: ComparisonSection) -> dict[str, Any]:
+    names = Names([kernel.kernel for kernel in one.kernels] + one.gone + one.added)
+    kernels = [kernel for kernel in one.kernels if not kernel.is_runtime] or one.kernels
+    known = [change for change in one.program if change.base is not None or change.new is not None]
+    return {
+        "new": one.new.path,
+        "answer": [
+            ["GPU", f"{one.new.gpu} ({one.new.target}), times {one.new.timing}"],
+            ["Runs", f"{base.runs} before, {one.new.runs} after"],
+            ["Program", one.new.command],
+            *([_PROGRAM[change.metric], _in_words(change)] for change in known),
+        ],
+        "limits": [_limit(limit) for limit in one.limits],
+        "kernels": [_kernel(kernel, names) for kernel in kernels],
+        "gone": one.gone,
+        "added": one.added,
+        "notes": one.notes,
+    }
+
+
+def _limit(one: LimitSection) -> dict[str, Any]:
+    return {"limit": one.limit, "exceeded": one.exceeded, "by": one.by, "undecided": one.undecided}
+
+
+def _in_words(change: ChangeSection) -> str:
+    text = f"{value(change.base, change.unit)} → {value(change.new, change.unit)}, {percent(change.change)}"
+    return f"{text} ({interval(change)})" if change.interval else text
+
+
+def _kernel(kernel: KernelSection, names: Names) -> dict[str, Any]:
+    time = next(one for one in kernel.changes if one.metric == TIME)
+    changed = [one for one in counter_changes(kernel) if one.verdict != "same"]
+    changed.sort(key=lambda one: -abs(one.change if one.change is not None else float("inf")))
+    return {
+        "name": str(names.cell(kernel.kernel)),
+        "full": f"{kernel.was} → {kernel.kernel}" if kernel.was else kernel.kernel,
+        "time": {
+            "base": time.base,
+            "new": time.new,
+            "before": value(time.base, time.unit),
+            "after": value(time.new, time.unit),
+            "change": time.change,
+            "text": percent(time.change),
+            "interval": interval(time),
+            "low": time.interval.low - 1 if time.interval else None,
+            "high": time.interval.high - 1 if time.interval else None,
+            "verdict": time.verdict,
+        },
+        "other": list(other_changes(kernel)),
+        "changes": [_row(one) for one in kernel.changes],
+        "counters": [_row(one) for one in changed],
+        "same": kernel.same_counters,
+    }
+
+
+def _row(change: ChangeSection) -> list[str]:
+    return [change.metric, value(change.base, change.unit), value(change.new, change.unit), percent(change.change)]

@@ -1,0 +1,178 @@
+"""report.html of a run: what was proposed, how it was judged, what was accepted and gained. The same for runs with a model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from rocm_perf_lab import __version__
+from rocm_perf_lab.atomic_write import atomic_write
+from rocm_perf_lab.errors import OutputError
+from rocm_perf_lab.gate.verdict_document import StepSection
+from rocm_perf_lab.optimize.optimize_document import IterationSection, OptimizeDocument, ProposalSection
+from rocm_perf_lab.report.html.shell import assemble, file_text, texts
+from rocm_perf_lab.text import words
+
+FILE = "report.html"
+_HERE = "rocm_perf_lab.optimize"
+_MODELLED = "MODELLED: no GPU ran this. Times and gains are those of the software device's timing model."
+_KEPT, _ACCEPTED, _UNDECIDED, _REJECTED, _NOT_JUDGED = "kept", "accepted, not kept", "undecided", "rejected", "not judged"
+_MOST_LISTED = 20  # texts of a list in the evidence
+
+
+def page(
+    document: OptimizeDocument,
+    command: str = "optimize",
+    more: Sequence[tuple[str, str]] = (),
+    answers: Sequence[dict[str, Any]] = (),
+) -> str:
+    """The text of the page. more: further (label, text) for its head. answers: of a model, as in LlmOptimizeDocument."""
+    source = Path(document.source)
+    data = {
+        "title": f"rocm-perf {command}: {source.name} on {document.device or 'an unknown GPU'}",
+        "modelled": _MODELLED if document.timing == "modelled" else None,
+        "gain": _gain(document),
+        "dry_run": document.dry_run,
+        "answer": [list(one) for one in (*_head(document), *more)],
+        "chain": list(_chain(document)),
+        "proposals": _proposals(document),
+        "answers": list(answers),
+        "left": [f"{one.kernel}: {one.reason}" for one in document.left_alone],
+        "refusals": [f"line {one.line}, {one.transformation}: {one.reason}" for one in document.refusals],
+        "undecided": [
+            f"{one.description} in {one.kernel}: {1 - one.kernel_time_ratio:.1%} saved by the model; {one.reason}"
+            for one in document.undecided
+        ],
+        "notes": document.notes,
+        "made": f"Made by rocm-perf-lab {__version__}.",
+    }
+    data = texts(data)
+    return assemble(data["title"], file_text("page.html", _HERE), data, [file_text("page.js", _HERE)], with_d3=False)
+
+
+def write_page(folder: Path, text: str) -> Path:
+    """Write the page into the run's folder. Raises OutputError."""
+    path = folder / FILE
+    try:
+        with atomic_write(path) as temporary:
+            temporary.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise OutputError(f"cannot write {path} ({error.strerror})", "free some space; the journal has the results") from error
+    return path
+
+
+def _gain(document: OptimizeDocument) -> str:
+    if document.dry_run:
+        return f"{len(document.proposals)} proposals, none judged"
+    if not document.accepted:
+        return "Nothing accepted: the source is unchanged"
+    gain = "unknown" if document.improvement is None else f"{document.improvement:.1%}"
+    count = len(document.iterations)
+    changes = "1 change" if count == 1 else f"{count} changes"
+    return f"{gain} of the time in the program's kernels saved by {changes}"
+
+
+def _head(document: OptimizeDocument) -> Iterator[tuple[str, str]]:
+    yield "Source", f"{Path(document.source).name} (found by {document.source_found_by})"
+    judged = [one.verdict for one in document.proposals if one.verdict is not None]
+    accepted = sum(one.accepted for one in judged)
+    yield "Judged", f"{len(judged)} proposals: {accepted} accepted by the gate, {len(judged) - accepted} rejected"
+    if document.written:
+        yield "Written", ", ".join(Path(path).name for path in document.written)
+    if document.timing_parameters:
+        yield "Timing", f"modelled with the parameters {document.timing_parameters}"
+
+
+def _chain(document: OptimizeDocument) -> Iterator[dict[str, Any]]:
+    """The baseline and each accepted change, with the share of the baseline's time."""
+    base = document.baseline_ms
+    yield {"what": "baseline", "time": words.milliseconds(base), "share": 1.0 if base else None, "ratio": "", "counters": []}
+    for one in document.iterations:
+        yield {
+            "what": f"{one.number}. {one.description} in {words.short_name(one.kernel)}",
+            "time": words.milliseconds(one.runtime_ms),
+            "share": one.runtime_ms / base if base else None,
+            "ratio": f"{one.kernel_time_ratio - 1:+.1%}",
+            "why": one.why,
+            "counters": [
+                [each.counter, f"{each.before:,.0f}", f"{each.after:,.0f}",
+                 "new" if each.change is None else f"{each.change:+.1%}", each.meaning]
+                for each in one.counters
+            ],
+        }  # fmt: skip
+
+
+def _proposals(document: OptimizeDocument) -> list[dict[str, Any]]:
+    kept = _kept(document.iterations, document.proposals)
+    return [_proposal(one, number in kept) for number, one in enumerate(document.proposals)]
+
+
+def _kept(iterations: Sequence[IterationSection], proposals: Sequence[ProposalSection]) -> set[int]:
+    """The proposals that became accepted changes: for each change, the next accepted proposal of its description."""
+    found: set[int] = set()
+    for change in iterations:
+        candidates = (
+            number
+            for number, one in enumerate(proposals)
+            if number not in found
+            and one.description == change.description
+            and one.verdict is not None
+            and one.verdict.accepted
+        )
+        if (number := next(candidates, None)) is not None:
+            found.add(number)
+    return found
+
+
+def _proposal(one: ProposalSection, is_kept: bool) -> dict[str, Any]:
+    verdict = one.verdict
+    return {
+        "transformation": one.transformation,
+        "kernel": one.kernel,
+        "line": one.line,
+        "description": one.description,
+        "diff": one.diff,
+        "outcome": _outcome(one, is_kept),
+        "why": (verdict.undecided or "") if verdict is not None else "",
+        "steps": [] if verdict is None else [_step(step) for step in verdict.steps],
+    }
+
+
+def _outcome(one: ProposalSection, is_kept: bool) -> str:
+    if one.verdict is None:
+        return _NOT_JUDGED
+    if not one.verdict.accepted:
+        return _REJECTED
+    if is_kept:
+        return _KEPT
+    return _ACCEPTED if one.verdict.undecided is None else _UNDECIDED
+
+
+def _step(one: StepSection) -> list[Any]:
+    return [one.step, one.outcome, one.reason, list(_figures(one.evidence.model_dump(mode="json")))]
+
+
+def _figures(evidence: dict[str, Any], before: str = "") -> Iterator[str]:
+    """The evidence as lines: pairs of baseline and candidate with an arrow, lists joined."""
+    for name, value in evidence.items():
+        label = f"{before}{name.replace('_', ' ')}"
+        if isinstance(value, dict):
+            yield from _figures(value, f"{label}, ")
+        elif isinstance(value, list):
+            if any(isinstance(one, dict | list) for one in value):
+                yield f"{label}: {len(value)}"
+            elif value:
+                joint = " → " if len(value) == 2 and not isinstance(value[0], str) else ", "
+                more = f" and {len(value) - _MOST_LISTED} more" if len(value) > _MOST_LISTED else ""
+                yield f"{label}: {joint.join(map(_value, value[:_MOST_LISTED]))}{more}"
+        elif value is not None:
+            yield f"{label}: {_value(value)}"
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int):
+        return f"{value:,}"
+    return f"{value:.4g}" if isinstance(value, float) else "unknown" if value is None else str(value)

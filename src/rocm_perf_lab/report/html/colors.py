@@ -1,0 +1,27 @@
+"""Which colour and pattern stands for which kernel: the same in every run, and different within a run."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterable
+
+_COLORS, _PATTERNS = 7, 5  # as in timeline.js
+
+
+def kinds_of(kernels: Iterable[str]) -> dict[str, int]:
+    """Name -> number of a colour and a pattern. Plain colours are used first; with more than 35 kernels, some look alike.
+
+    A name's colour follows from the name, unless another kernel of the run has it already.
+    """
+    found: dict[str, int] = {}
+    free: list[int] = []
+    ring = 0
+    for name in sorted(set(kernels)):
+        if not free:
+            first = _COLORS * (ring % _PATTERNS)
+            free, ring = list(range(first, first + _COLORS)), ring + 1
+        wanted = zlib.crc32(name.encode("utf-8", "surrogatepass")) % _COLORS
+        kind = min(free, key=lambda one: (one % _COLORS - wanted) % _COLORS)
+        free.remove(kind)
+        found[name] = kind
+    return found

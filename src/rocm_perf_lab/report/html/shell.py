@@ -1,0 +1,49 @@
+"""The parts that all pages for browsers share: one file that needs no network, styles, functions, D3 where it is used."""
+
+from __future__ import annotations
+
+import html
+import json
+from collections.abc import Sequence
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+_HERE = __package__ or __name__
+
+
+def file_text(name: str, package: str = _HERE) -> str:
+    """A file of a package, such as part of a page."""
+    return _file_text(package, name)
+
+
+@cache
+def _file_text(package: str, name: str) -> str:
+    return files(package).joinpath(name).read_text(encoding="utf-8")
+
+
+def assemble(title: str, body: str, data: object, scripts: Sequence[str], *, with_d3: bool) -> str:
+    """The text of a page; the same input gives the same text. body: HTML without data. data: JSON, for scripts as `data`."""
+    text = json.dumps(data, separators=(",", ":"), ensure_ascii=True, allow_nan=False).replace("<", "\\u003c")
+    parts = {
+        "TITLE": html.escape(title), "DATA": text, "STYLE": file_text("page.css"), "BODY": body,
+        "SCRIPT": "\n".join([file_text("common.js"), *scripts]),
+        "D3": f"<script>{file_text('d3.min.js')}</script>" if with_d3 else "",
+        "LICENCE": _licence() if with_d3 else "",
+    }  # fmt: skip
+    pieces = file_text("frame.html").split("@")
+    return "".join(parts[piece] if number % 2 else piece for number, piece in enumerate(pieces))
+
+
+def _licence() -> str:
+    text = html.escape(file_text("d3-LICENSE"))
+    return f"<details><summary>Licence of D3, which this page contains</summary><pre>{text}</pre></details>"
+
+
+def texts(value: Any) -> Any:
+    """JSON values whose texts are valid Unicode: bytes that are not become replacement characters."""
+    if isinstance(value, str):
+        return value.encode("utf-8", "replace").decode("utf-8")
+    if isinstance(value, dict):
+        return {texts(key): texts(one) for key, one in value.items()}
+    return [texts(one) for one in value] if isinstance(value, list | tuple) else value

@@ -1,0 +1,118 @@
+"""Turns the code of kernels into source.json."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from rocm_perf_lab.analysis.annotated_code import AnnotatedCode, CodeLine
+from rocm_perf_lab.analysis.findings import Findings
+from rocm_perf_lab.analysis.thread_trace.findings import Cost, SourceLine, TraceFindings, WaitChain
+from rocm_perf_lab.report import source_schema as schema
+from rocm_perf_lab.report.source_files import source_files
+
+MOST_INSTRUCTIONS = 2000
+"""Of a kernel."""
+_MOST_IN_ALL = 10_000
+_TOO_MANY = f"the kernels with more time have {_MOST_IN_ALL:,} instructions already"
+_NEED_A_TRACE = ("costs", "lines", "waits")
+
+
+@dataclass(frozen=True)
+class _Files:
+    """The files that places are in, by path, and their lines."""
+
+    lines: dict[str, set[int]] = field(default_factory=lambda: defaultdict(set))
+    numbers: dict[str, int] = field(default_factory=dict)
+
+    def place(self, text: str) -> schema.Place | None:
+        """text: "file:line"."""
+        path, _, line = text.strip().rpartition(":")
+        if not path or not line.isdecimal():
+            return None
+        self.lines[path].add(int(line))
+        return schema.Place(file=self.numbers.setdefault(path, len(self.numbers)), line=int(line))
+
+    def places(self, source: str) -> list[schema.Place]:
+        return [place for part in source.split(" -> ") if (place := self.place(part)) is not None]
+
+
+def source_document(
+    findings: Findings, code: Sequence[AnnotatedCode | str], head: dict[str, Any], reasons: dict[str, str]
+) -> schema.SourceDocument:
+    """code: of each kernel of the findings, or why it is not known. head, reasons: what every document begins with."""
+    files, left, kernels = _Files(), _MOST_IN_ALL, []
+    for kernel, found in zip(findings.kernels, code, strict=True):
+        if isinstance(found, AnnotatedCode) and len(found.instructions) > left:
+            found = _TOO_MANY
+        left -= len(found.instructions) if isinstance(found, AnnotatedCode) else 0
+        symbol = kernel.symbol.kernel.symbol
+        traced = findings.traced.found.get(symbol)
+        kernels.append(_kernel(kernel.symbol.name, symbol, found, traced, findings.traced.reason, files))
+    lines = {path: files.lines[path] for path in files.numbers}
+    return schema.SourceDocument(
+        files=source_files(lines, findings.trace.path.stat().st_mtime), kernels=kernels, reasons=reasons, **head
+    )
+
+
+def _kernel(
+    name: str, symbol: str, found: AnnotatedCode | str, traced: TraceFindings | None, untraced: str, files: _Files
+) -> schema.SourceKernel:
+    reasons = {}
+    waves = int(traced.waves.value) if traced is not None and traced.waves.value is not None else None
+    if waves is None:
+        reasons["waves"] = untraced if traced is None else traced.waves.reason or untraced
+    if isinstance(found, str):
+        reasons |= dict.fromkeys(("instructions", *_NEED_A_TRACE), found)
+        nothing = dict.fromkeys(("instructions", *_NEED_A_TRACE))
+        return schema.SourceKernel(kernel=name, symbol=symbol, waves=waves, left_out=0, reasons=reasons, **nothing)
+    costs = [_cost(one.cost) for one in found.instructions if one.cost is not None]
+    if found.lines is None:
+        reasons |= dict.fromkeys(_NEED_A_TRACE, untraced)
+    return schema.SourceKernel(
+        kernel=name,
+        symbol=symbol,
+        waves=waves,
+        instructions=[_instruction(one, files) for one in found.instructions],
+        left_out=found.left_out,
+        costs=None if found.lines is None else costs,
+        lines=None if found.lines is None else [line for one in found.lines if (line := _line(one, files))],
+        waits=None if found.chains is None else [_wait(one) for one in found.chains],
+        reasons=reasons,
+    )
+
+
+def _instruction(one: CodeLine, files: _Files) -> schema.CodeInstruction:
+    return schema.CodeInstruction(address=one.address, isa=one.text, places=files.places(one.source))
+
+
+def _figures(cost: Cost) -> dict[str, Any]:
+    return {
+        "hits": cost.hits,
+        "latency_cycles": cost.latency,
+        "stall_cycles": cost.stall,
+        "idle_cycles": cost.idle,
+        "share": cost.share,
+    }
+
+
+def _cost(cost: Cost) -> schema.InstructionCost:
+    return schema.InstructionCost(**_figures(cost))
+
+
+def _line(one: SourceLine, files: _Files) -> schema.LineCost | None:
+    place = files.place(one.source)
+    return None if place is None else schema.LineCost(place=place, waited_cycles=one.waited, **_figures(one.cost))
+
+
+def _wait(chain: WaitChain) -> schema.CodeWait:
+    return schema.CodeWait(
+        address=chain.wait.vaddr,
+        accesses=[
+            schema.AwaitedAccess(address=one.instruction.vaddr, times=one.times, ended=one.ended, waited_cycles=one.waited)
+            for one in chain.accesses
+        ],
+        unexplained_cycles=chain.unexplained,
+    )

@@ -1,0 +1,95 @@
+"""Reads the lines of source files that belong to code.
+
+The paths come from the debug information of a program, which may be anybody's: only regular files with the suffix of a source
+file are read, and only those that are not newer than the run.
+"""
+
+from __future__ import annotations
+
+import os
+import posixpath
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from rocm_perf_lab.report.source_schema import Excerpt, SourceFile
+
+_SUFFIXES = frozenset(
+    ".hip .cpp .cc .cxx .c .cu .cuh .cl .h .hh .hpp .hxx .inc .inl .ipp .tpp .py .s .S .ll .mlir .f90 .F90".split()
+)
+_MOST_BYTES = 4 << 20
+_MOST_LINES = 2000  # of a file
+_LONGEST = 400  # characters of a line
+_AROUND, _LEAST_GAP = 3, 6  # lines
+_SYSTEM = ("/usr/", "/opt/")
+
+
+def source_files(lines: Mapping[str, Iterable[int]], not_after: float) -> list[SourceFile]:
+    """lines: path -> numbers of the lines that have code. not_after: the time of the run, in seconds since the epoch."""
+    common = _common_folder(lines)
+    return [_file(path, _name(path, common), sorted(set(numbers)), not_after) for path, numbers in lines.items()]
+
+
+def _common_folder(paths: Iterable[str]) -> str:
+    """The folder that all files of the program itself are in."""
+    own = [posixpath.dirname(path) for path in paths if path.startswith("/") and not path.startswith(_SYSTEM)]
+    return posixpath.commonpath(own) if own else ""
+
+
+def _name(path: str, common: str) -> str:
+    is_own = common and not path.startswith(_SYSTEM) and path.startswith("/")
+    return posixpath.relpath(path, common) if is_own else path
+
+
+def _file(path: str, name: str, numbers: list[int], not_after: float) -> SourceFile:
+    text = _read(path, not_after)
+    if isinstance(text, str):
+        return SourceFile(path=path, name=name, excerpts=None, reasons={"excerpts": text})
+    return SourceFile(path=path, name=name, excerpts=list(_excerpts(text, numbers)))
+
+
+def _read(path: str, not_after: float) -> list[str] | str:
+    """The lines of the file, or why they are not shown."""
+    place = Path(path)
+    if place.suffix not in _SUFFIXES:
+        return "it has no suffix of a source file"
+    try:
+        status = place.stat()
+        if not place.is_file():
+            return "it is not a file"
+        if status.st_size > _MOST_BYTES:
+            return f"it is larger than {_MOST_BYTES >> 20} MiB"
+        if status.st_mtime > not_after:
+            return "it was changed after the run"
+        return place.read_text("utf-8", "replace").split("\n")
+    except OSError as error:
+        return f"it cannot be read ({error.strerror or os.strerror(error.errno or 0)})"
+    except ValueError:
+        return "its name is not that of a file"
+
+
+def _excerpts(text: list[str], numbers: list[int]) -> Iterable[Excerpt]:
+    """Lines around those that have code; what is between two of them is shown if it is short."""
+    left = _MOST_LINES
+    for first, last in _ranges(numbers, len(text)):
+        lines = [_shown(line) for line in text[first - 1 : min(last, first - 1 + left)]]
+        left -= len(lines)
+        if lines:
+            yield Excerpt(first=first, text=lines)
+
+
+def _ranges(numbers: list[int], length: int) -> list[list[int]]:
+    ranges: list[list[int]] = []
+    for number in numbers:
+        if not 0 < number <= length:
+            continue
+        first, last = max(1, number - _AROUND), min(length, number + _AROUND)
+        if ranges and first - ranges[-1][1] <= _LEAST_GAP:
+            ranges[-1][1] = last
+        else:
+            ranges.append([first, last])
+    return ranges
+
+
+def _shown(line: str) -> str:
+    line = "".join(one if one.isprintable() or one == "\t" else "\ufffd" for one in line.removesuffix("\r")).expandtabs(4)
+    return line if len(line) <= _LONGEST else f"{line[: _LONGEST - 1]}…"

@@ -1,0 +1,37 @@
+"""Finds and reads source.json."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from rocm_perf_lab.errors import MissingInputError, UsageError
+from rocm_perf_lab.kernel_pattern import fits
+from rocm_perf_lab.report.reading import document_in
+from rocm_perf_lab.report.source_schema import SourceDocument
+from rocm_perf_lab.text.words import short_name
+
+FILE = "source.json"
+SUFFIX = ".rocm-perf"
+
+
+def newest_run(folder: Path) -> Path:
+    """The run directory in the folder that was written last. Raises MissingInputError."""
+    runs = [path for path in folder.glob(f"*{SUFFIX}") if (path / FILE).is_file()]
+    if not runs:
+        raise MissingInputError(f"{folder.resolve()} has no run directory", "profile the program, or name a run directory")
+    return max(runs, key=lambda path: (path / FILE).stat().st_mtime)
+
+
+def read_source(run: Path, kernel: str | None) -> SourceDocument:
+    """The code of the kernels that fit the pattern. Raises MissingInputError, TraceError, UsageError if no kernel fits."""
+    if not run.is_dir():
+        raise MissingInputError(f"{run} is not a run directory", "name one of `rocm-perf profile`")
+    if (run / "summary.json").is_file():
+        ranks = [path.parent.name for path in sorted(run.glob(f"*/{FILE}"))]
+        raise UsageError(f"{run} has several ranks", f"name one of its folders: {', '.join(ranks[:3])}")
+    document = document_in(run / FILE, SourceDocument)
+    kept = [one for one in document.kernels if fits(kernel, one.kernel, one.symbol)]
+    if not kept:
+        some = ", ".join(short_name(one.kernel) for one in document.kernels[:3])
+        raise UsageError(f"no kernel matches {kernel}", f"there are {some}")
+    return document.model_copy(update={"kernels": kept})

@@ -1,0 +1,170 @@
+"""source.json as text: source lines, or also their instructions, with what they cost and what they wait for."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+
+from rich.console import Console
+from rich.text import Text
+
+from rocm_perf_lab.report.layout import heading, say
+from rocm_perf_lab.report.source_schema import CodeInstruction, SourceDocument, SourceFile, SourceKernel
+from rocm_perf_lab.text import words
+
+_HEADS = ("of cycles", "stalled", "waited for", "executions")
+_LEAST_TEXT = 24  # characters of source beside the numbers, however narrow the terminal is
+_HOT = 0.1  # share of the cycles from which a line stands out
+_MOST_ACCESSES = 3
+_AROUND = 2  # lines
+_MEANING = (
+    "of cycles: share of the traced waves' time; stalled: cycles at the line; waited for: cycles in which waves stalled, at "
+    "any line, for an access of the line; executions: of its instructions"
+)
+
+
+def render_source(document: SourceDocument, console: Console, isa: bool) -> None:
+    """Print each kernel of the document. isa: instructions, too."""
+    for kernel in document.kernels:
+        heading(console, kernel.kernel)
+        if kernel.instructions is None:
+            say(console, f"not shown: {kernel.reasons['instructions']}")
+            continue
+        if kernel.costs is None:
+            say(console, f"no cycles: {kernel.reasons['costs']}")
+        else:
+            say(console, f"{_waves(kernel)}, times {document.timing}; {_MEANING}")
+        if kernel.left_out:
+            say(console, f"{kernel.left_out:,} instructions are left out")
+        _Listing(document.files, kernel, console, isa).show()
+
+
+def _waves(kernel: SourceKernel) -> str:
+    return "waves on one CU" if kernel.waves is None else f"{kernel.waves:,} waves on one CU"
+
+
+class _Listing:
+    def __init__(self, files: list[SourceFile], kernel: SourceKernel, console: Console, isa: bool) -> None:
+        self._files, self._kernel, self._console, self._isa = files, kernel, console, isa
+        self._by_line: dict[tuple[int, int], list[int]] = defaultdict(list)
+        self._elsewhere: list[int] = []
+        for number, one in enumerate(kernel.instructions or []):
+            if one.places:
+                self._by_line[one.places[0].file, one.places[0].line].append(number)
+            else:
+                self._elsewhere.append(number)
+        self._lines = {(line.place.file, line.place.line): line for line in kernel.lines or []}
+        self._at = {one.address: one for one in kernel.instructions or []}
+        self._waits = {wait.address: wait for wait in kernel.waits or []}
+        self._widths = self._column_widths()
+
+    def show(self) -> None:
+        if self._widths:
+            heads = "  ".join(head.rjust(width) for head, width in zip(_HEADS, self._widths, strict=True))
+            self._print(f"  {heads}", "dim")
+        for file in dict.fromkeys(file for file, _ in self._in_order()):
+            self._file(file)
+        if self._elsewhere and (self._isa or not self._by_line):
+            self._print("")
+            self._print("  no line numbers: compile with -g" if not self._by_line else "  no line number", "bold")
+            self._instructions(self._elsewhere)
+
+    def _in_order(self) -> list[tuple[int, int]]:
+        """Lines with code: those of the file with the most cycles first."""
+        cycles: dict[int, int] = defaultdict(int)
+        for (file, _), line in self._lines.items():
+            cycles[file] += line.latency_cycles + line.idle_cycles
+        return sorted({*self._by_line, *self._lines}, key=lambda place: (-cycles[place[0]], place))
+
+    def _file(self, number: int) -> None:
+        file = self._files[number]
+        self._print("")
+        self._print(f"  {file.name}", "bold")
+        of_kernel = sorted(line for of, line in self._in_order() if of == number)
+        if file.excerpts is None:
+            say(self._console, f"its text is not shown: {file.reasons['excerpts']}")
+            for line in of_kernel:
+                self._line(number, line, "")
+            return
+        first = True
+        for lines in _of_kernel(file, of_kernel):
+            if not first:
+                self._print("  ...", "dim")
+            first = False
+            for line, text in lines:
+                self._line(number, line, text)
+
+    def _line(self, file: int, line: int, text: str) -> None:
+        cost = self._lines.get((file, line))
+        cells = self._cells(None)
+        if cost is not None:
+            cells = self._cells((cost.share, cost.stall_cycles, cost.waited_cycles, cost.hits))
+        is_hot = cost is not None and cost.share >= _HOT
+        self._print(f"{cells}{line:>6}  {text}", "bold" if is_hot else "" if (file, line) in self._by_line else "dim")
+        if self._isa:
+            self._instructions(self._by_line.get((file, line), []))
+
+    def _instructions(self, numbers: list[int]) -> None:
+        instructions, costs = self._kernel.instructions or [], self._kernel.costs
+        for number in numbers:
+            one = instructions[number]
+            cells = self._cells(None)
+            if costs is not None and (cost := costs[number]).hits:
+                cells = self._cells((cost.share, cost.stall_cycles, None, cost.hits))
+            self._print(f"{cells}        {one.address:#08x}  {one.isa}", "cyan")
+            for told in self._waits_for(one):
+                self._print(f"{self._cells(None)}                  {told}")
+
+    def _waits_for(self, one: CodeInstruction) -> Iterator[str]:
+        """What a wait waited for, a line each, so that none is cut in the middle."""
+        wait = self._waits.get(one.address)
+        if wait is None:
+            return
+        known = [access for access in wait.accesses if access.address in self._at]
+        for access in known[:_MOST_ACCESSES]:
+            load = self._at[access.address]
+            yield f"waits for {access.address:#08x}{_line_of(load)}, {access.waited_cycles:,} cycles: {load.isa.split()[0]}"
+        if len(known) > _MOST_ACCESSES:
+            yield f"and for {len(known) - _MOST_ACCESSES} more"
+
+    def _column_widths(self) -> list[int]:
+        kernel = self._kernel
+        if kernel.costs is None:
+            return []
+        cells = [(one.share, one.stall_cycles, one.waited_cycles, one.hits) for one in kernel.lines or []]
+        cells += [(one.share, one.stall_cycles, 0, one.hits) for one in kernel.costs]
+        texts = [_texts(one) for one in cells]
+        return [max([len(head), *(len(row[at]) for row in texts)]) for at, head in enumerate(_HEADS)]
+
+    def _cells(self, values: tuple[float, int, int | None, int] | None) -> str:
+        texts = [""] * len(self._widths) if values is None else _texts(values)
+        return "".join(f"  {text.rjust(width)}" for text, width in zip(texts, self._widths, strict=False))
+
+    def _print(self, line: str, style: str = "") -> None:
+        before = sum(width + 2 for width in self._widths) + 8
+        room = max(self._console.width, before + _LEAST_TEXT)
+        line = line if len(line) <= room else f"{line[: room - 1]}…"
+        self._console.print(Text(line.rstrip(), style=style), no_wrap=True, crop=False, overflow="ignore")
+
+
+def _texts(values: tuple[float, int, int | None, int]) -> list[str]:
+    share, stall, waited, hits = values
+    return [words.percent(share), f"{stall:,}", "" if waited is None else f"{waited:,}", f"{hits:,}"]
+
+
+def _line_of(one: CodeInstruction) -> str:
+    return f" in line {one.places[0].line}" if one.places else ""
+
+
+def _of_kernel(file: SourceFile, lines: list[int]) -> Iterator[list[tuple[int, str]]]:
+    """The excerpts that have lines of the kernel, and its lines beyond the end of the file, without text."""
+    shown: set[int] = set()
+    for excerpt in file.excerpts or []:
+        numbered = list(enumerate(excerpt.text, excerpt.first))
+        within = [number for number, _ in numbered if number in lines]
+        if within:  # the rest belongs to other kernels
+            kept = [one for one in numbered if within[0] - _AROUND <= one[0] <= within[-1] + _AROUND]
+            shown.update(number for number, _ in kept)
+            yield kept
+    if rest := [(line, "") for line in lines if line not in shown]:
+        yield rest

@@ -22,7 +22,7 @@ mirror=${ROCM_PERF_DEBIAN_MIRROR:-$(debian_mirror "$(apt_folder)")}
 setup() {
   mkdir -p "$cache/log" "$cache/venv"
   lock "$cache/lock"
-  [ -n "$mirror" ] || die "apt's configuration names no Debian mirror" "name one: ROCM_PERF_DEBIAN_MIRROR=http://deb.debian.org/debian"
+  [ -n "$mirror" ] || die "apt's configuration names no Debian mirror" "name one: ROCM_PERF_DEBIAN_MIRROR=URL"
   collect_views
   ensure_root
   [ "$(cat "$venv/.installed" 2>/dev/null)" = "$(wanted "$1")" ] ||

@@ -81,6 +81,20 @@ def test_integers_just_beyond_the_range(dtype, captured, more):
     assert set(outside.tolist()) == more and len(outside) < 0.1 * len(found)
 
 
+@pytest.mark.parametrize("kinds, noun, dtype", [(FLOATS, "number", np.float32), (INTEGERS, "integer", np.uint8)])
+def test_one_value_everywhere(kinds, noun, dtype):
+    found = {made(f"one {noun} everywhere", seed, kinds, np.arange(4), dtype)[1].tobytes() for seed in range(40)}
+    assert found == {np.full(4, value, dtype).tobytes() for value in range(4)}
+
+
+def test_zeros_meet_what_is_not_finite():
+    """In two buffers of such values, products of the two make NaNs."""
+    (_, one), (_, other) = (made("zeros beside NaN and infinity", seed, FLOATS, np.arange(1, 4000)) for seed in (1, 2))
+    with np.errstate(invalid="ignore"):
+        products = np.isnan(one * other) & ~np.isnan(one) & ~np.isnan(other)
+    assert products.sum() > 40 and np.isfinite(one).mean() > 0.5
+
+
 @pytest.mark.parametrize("kinds, noun", [(FLOATS, "numbers"), (INTEGERS, "integers")])
 def test_a_few_places_change_and_all_else_stays(kinds, noun):
     captured = np.arange(4096)

@@ -122,6 +122,11 @@ def _of_those_seen(values: Numbers, random: np.random.Generator) -> Numbers:
     return seen[random.integers(seen.size, size=values.size)]
 
 
+def _one_of_those_seen(values: Numbers, random: np.random.Generator) -> Numbers:
+    """One value everywhere: counters, ties and collisions reach what no mixture of values makes them reach."""
+    return np.full(values.size, random.choice(values), values.dtype)
+
+
 def _zeros(values: Numbers, random: np.random.Generator) -> Numbers:
     return random.choice([0.0, -0.0], values.size)
 
@@ -222,6 +227,9 @@ FLOATS: dict[str, Values] = {
     "huge": _some(0.1, lambda info: [float(info.max) / 2, -float(info.max) / 2]),
     "NaN and infinity": _some(0.05, lambda info: [np.nan, np.inf, -np.inf]),
     "nothing but zeros": _zeros,
+    "one number everywhere": _one_of_those_seen,
+    # So that products of zero with what is not finite occur, which are NaNs.
+    "zeros beside NaN and infinity": _some(0.5, lambda info: [0.0, 0.0, -0.0, -0.0, 0.0, 0.0, np.nan, np.inf, -np.inf]),
     **NANS,
     **{f"{share} of the numbers changed": _partly(_in_range, places) for share, places in _PLACES.items()},
 }
@@ -229,6 +237,7 @@ INTEGERS: dict[str, Values] = {
     "integers shuffled": _shuffled,
     "integers in the observed range": _integers_in_range,
     "integers just beyond the observed range": _just_beyond,
+    "one integer everywhere": _one_of_those_seen,
     **{f"{share} of the integers changed": _partly(_of_those_seen, places) for share, places in _PLACES.items()},
 }
 NEARBY = "nearby values"

@@ -30,6 +30,7 @@ CALLS = {
     "analyze": {"traces": ["run"], "kernel": "sum_rows", "output": "again"},
     "compare": {"base": "run", "new": ["again"], "fail_on": ["time>2%"]},
     "explain": {"what": "run"},
+    "source": {"run": "run", "kernel": "sum_rows"},
     "prompt": {"program": ["program.hip", "./program"], "profile": "run", "build": BUILD, "compact": True},
     "gate": {"baseline": "program.hip", "candidate": "changed.hip", "program": ["./program"], "build": BUILD,
              "equivalence": "sampled", **DEVICE},
@@ -153,6 +154,9 @@ def test_results_say_what_matters_and_where_the_rest_is(answers, folder):
     assert results["prompt"]["text"] == whole(folder, "prompt")["text"]  # all of it
     rejected = results["gate"]["steps"][-1]
     assert rejected["step"] == "equivalence" and rejected["outcome"] == "rejected" and "difference" in rejected["evidence"]
+    (shown,) = results["source"]["kernels"]
+    assert value_at(whole(folder, "source"), shown["read"])["kernel"] == shown["kernel"]
+    assert results["explain"]["cause"] == value_at(whole(folder, "explain"), results["explain"]["read"])["cause"]
     assert results["compare"]["comparisons"][0]["limits"][0]["limit"] == "time>2%"
 
 

@@ -64,6 +64,9 @@ def test_what_it_shows(opened, small):
     rows = tab.locator("#kernels tbody tr").all_inner_texts()
     assert rows[0].split("\t")[:4] == ["softmax", "1", "250 us", "71.4 %"] and "latency-bound" in rows[0]
     assert "wait fraction 90.0 %, at least 50.0 %" in tab.inner_text("#details")
+    tab.get_by_text(f"Counters ({len(COUNTED)})").click()
+    counters = dict(row.split("\t")[:2] for row in tab.locator("#details details tbody tr").all_inner_texts())
+    assert counters["SQ_WAVES"] == f"{sum(COUNTED['SQ_WAVES']):,.10g} waves" and set(counters) == set(COUNTED)
     circles = tab.locator("#roofline circle")
     labels = [circles.nth(n).get_attribute("aria-label") for n in range(circles.count())]
     assert len(labels) == 2 and labels[0].startswith("softmax: ") and "FLOP/byte at HBM" in labels[0]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from rocm_perf_lab.analysis.bottleneck import Bottleneck, classify
@@ -24,7 +25,10 @@ SMALL_GRID = "small-grid"  # an entry of bottleneck.toml
 
 @dataclass(frozen=True)
 class KernelFindings:
-    """row: the dispatch that represents the symbol where a single one is needed (its longest). on_path: None without times."""
+    """row: the dispatch that represents the symbol where a single one is needed (its longest). on_path: None without times.
+
+    counters: the sum over all its dispatches, as the hardware or the device counted.
+    """
 
     symbol: Symbol
     row: int
@@ -35,6 +39,7 @@ class KernelFindings:
     headroom: Headroom
     on_path: SymbolOnPath | None
     no_counters: str | None  # the reason why there are none
+    counters: Mapping[str, float]
     notes: tuple[str, ...]
 
 
@@ -68,6 +73,7 @@ def study(
         headroom=headroom(roof, evidence, on_path.fraction if on_path else None),
         on_path=on_path,
         no_counters=why_none(counters),
+        counters=counters.values | counters.once,
         notes=(counters.notes if roof is None else roof.notes) + _of_thread_trace(evidence, traced),
     )
 

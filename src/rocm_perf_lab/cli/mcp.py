@@ -21,8 +21,8 @@ from rocm_perf_lab.extras import missing
 @debug_option
 @click.pass_context
 def command(ctx: click.Context, /, folder: Path, **cage: Any) -> None:
-    """Serve profile, analyze, compare, explain, prompt, gate, isolate, replay, autotune, optimize and doctor as MCP tools on
-    standard input and output.
+    """Serve profile, analyze, compare, explain, source, prompt, gate, isolate, replay, autotune, optimize and doctor as MCP
+    tools on standard input and output.
 
     A client starts the server and ends it by closing the input. A tool takes what its command takes and returns what
     matters most of the JSON that the command prints; the tool read gives the rest. Commands run one at a time; cancelling a

@@ -23,6 +23,11 @@ DESCRIPTIONS = {
         "to try. what is the run directory of profile or analyze, or a word of its report, such as latency-bound or "
         "lds-bank-conflicts. Use it if a verdict surprises you or is uncertain."
     ),
+    "source": (
+        "Shows the source lines and instructions of the kernels in a run directory (run) with the cycles that they took, and "
+        "what waves waited for there. Use it to find the line to change. Returns the costliest lines; read gives all "
+        "instructions with addresses. Needs a profile with deep_analysis of a program compiled with -g."
+    ),
     "prompt": (
         "Collects what is known about the kernel to work on: evidence, hot lines, waits, its source, what was tried "
         "before, and the rules for a change. Give profile the run directory of an earlier profile. Returns it as one "

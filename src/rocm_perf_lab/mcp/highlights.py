@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-_MOST_KERNELS, _MOST_ADVICE = 5, 3
+_MOST_KERNELS, _MOST_ADVICE, _MOST_LINES = 5, 3, 8
 Json = Any
 
 
@@ -102,6 +102,30 @@ def _explain(document: Json) -> Json:
     return first | {"others": others, "evidence": evidence, "more": more, "read": "/kernels/0"}
 
 
+def _source(document: Json) -> Json:
+    """The costliest lines of each kernel, with their text."""
+    files = document["files"]
+    kernels = []
+    for number, kernel in enumerate(document["kernels"][:_MOST_KERNELS]):
+        lines = [
+            {
+                "line": f"{files[one['place']['file']]['name']}:{one['place']['line']}",
+                "text": _text(files[one["place"]["file"]], one["place"]["line"]),
+                **{name: one[name] for name in ("share", "stall_cycles", "waited_cycles")},
+            }
+            for one in sorted(kernel["lines"] or [], key=lambda line: -line["share"])[:_MOST_LINES]
+        ]
+        kernels.append({"kernel": kernel["kernel"], "lines": lines, "read": f"/kernels/{number}"})
+    return {"kernels": kernels, "kernels_in_all": len(document["kernels"])}
+
+
+def _text(file: Json, line: int) -> str | None:
+    for excerpt in file["excerpts"] or []:
+        if 0 <= line - excerpt["first"] < len(excerpt["text"]):
+            return str(excerpt["text"][line - excerpt["first"]]).strip()
+    return None
+
+
 def _prompt(document: Json) -> Json:
     return {name: document[name] for name in ("source", "timing", "share", "text")} | {
         "kernel": document["kernel"]["demangled"]
@@ -148,6 +172,7 @@ _OF: Mapping[str, Callable[[Json], Json]] = {
     "analyze": _profile,
     "compare": _compare,
     "explain": _explain,
+    "source": _source,
     "prompt": _prompt,
     "gate": _gate,
     "optimize": _optimize,

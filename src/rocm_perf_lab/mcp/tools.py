@@ -18,6 +18,7 @@ _COMMANDS = {
     "analyze": "analyze",
     "compare": "compare",
     "explain": "explain",
+    "source": "source",
     "prompt": "prompt",
     "gate": "gate",
     "isolate": "isolate",
@@ -42,8 +43,8 @@ _TEXT = {"type": "string"}
 # Options that an agent does not need to find and improve a slow kernel; people have them on the command line.
 _RARE = {"clock_mhz", "memory_bandwidth_gbps", "ceilings", "scheduler", "no_rocprof", "att_target_cu", "att_simd_select",
          "focus_critical"}  # fmt: skip
-_ONLY_READ = {"doctor", "compare", "explain"}
-_RUN_NOTHING = {"doctor", "compare", "explain", "analyze"}
+_ONLY_READ = {"doctor", "compare", "explain", "source"}
+_RUN_NOTHING = {"doctor", "compare", "explain", "source", "analyze"}
 
 
 @dataclass(frozen=True)

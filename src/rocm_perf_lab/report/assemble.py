@@ -191,6 +191,7 @@ def _kernel(kernel: KernelFindings, findings: Findings) -> schema.KernelAnalysis
         resources=sections.resources(kernel.occupancy.resources, findings.trace.dispatches, kernel.row),
         occupancy=sections.occupancy(kernel.occupancy, findings.device.cu.reason),
         evidence=sections.evidence(kernel.evidence),
+        counters={name: kernel.counters[name] for name in sorted(kernel.counters)},
         thread_trace=thread_trace_section(traced) if traced else None,
         notes=[*kernel.notes, *findings.traced.notes],
         **fields,

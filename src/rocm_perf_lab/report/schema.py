@@ -444,6 +444,10 @@ class KernelAnalysis(Section):
     resources: Resources = Field(description="of its longest dispatch")
     occupancy: OccupancySection = Field(description="of its longest dispatch")
     evidence: list[EvidenceItem] = Field(description="every number that a rule can use")
+    counters: dict[str, float] = Field(
+        default_factory=dict,
+        description="hardware counter -> sum over all dispatches of the base run; `rocm-perf counters NAME` explains it",
+    )
     thread_trace: ThreadTraceSection | None = Field(
         description="what the waves of one dispatch did on one CU; null for kernels that were not traced"
     )

@@ -27,6 +27,12 @@ function details(index) {
   parts.push(...list("Evidence", one.bottleneck.evidence), ...list("What explains it", one.bottleneck.factors),
     ...list("What to try", one.bottleneck.advice), ...list("Occupancy", one.occupancy), ...list("Headroom", one.headroom.lines));
   parts.push(...table("Memory levels and pipes", ["level", "amount", "attained", "peak", "of peak"], one.levels));
+  if (one.counters.length) {
+    const folded = element("details");
+    folded.append(element("summary", `Counters (${one.counters.length})`),
+      ...table("In the base run", ["counter", "sum over all dispatches", "meaning"], one.counters));
+    parts.push(folded);
+  }
   parts.push(...list("Notes", one.notes));
   byId("details").replaceChildren(...parts);
   sourceView(one);

@@ -12,6 +12,7 @@ import numpy as np
 from rocm_perf_lab import __version__
 from rocm_perf_lab.analysis.dag import CALL, COPY, Dag
 from rocm_perf_lab.analysis.timeline import CRITICAL_PATH, Timeline, Track
+from rocm_perf_lab.arch.counters import known_counters
 from rocm_perf_lab.report.html.colors import kinds_of
 from rocm_perf_lab.report.html.shell import assemble, file_text
 from rocm_perf_lab.report.html.source_data import code_of, files_of, names_of
@@ -105,8 +106,17 @@ def _kernel(kernel: KernelAnalysis, documents: Reports) -> dict[str, Any]:
         "headroom": {"priority": headroom.priority, "lines": _headroom(kernel)},
         "occupancy": list(_occupancy(kernel)),
         "levels": [] if roof is None else list(_levels(roof)),
+        "counters": [[None, *row] for row in _counters(kernel)],
         "notes": [*kernel.notes, *kernel.occupancy.notes],
     }
+
+
+def _counters(kernel: KernelAnalysis) -> Iterator[tuple[str, str, str]]:
+    """Name, sum over all dispatches, meaning."""
+    known = {counter.name: counter for counter in known_counters()}
+    for name, value in kernel.counters.items():
+        unit, meaning = (known[name].unit, known[name].meaning) if name in known else ("", "")
+        yield name, f"{value:,.10g} {unit}".rstrip(), meaning
 
 
 def _evidence(one: SignalSection) -> str:

@@ -1,10 +1,11 @@
-// A set-associative cache with least-recently-used replacement: tags only, no data.
+// A write-back cache: tags, and which bytes of each line are there and dirty, but no data.
 #pragma once
 
 #include <bit>
 #include <cstdint>
 #include <vector>
 
+#include "memory/tags.h"
 #include "memory/zeroed_array.h"
 
 namespace rpd {
@@ -22,7 +23,14 @@ struct ByteMask {
     high |= other.high;
   }
   static ByteMask all() { return {~0ull, ~0ull}; }
-  static ByteMask range(uint32_t begin, uint32_t bytes);  // within the line
+  // Within the line.
+  static ByteMask range(uint64_t begin, uint64_t bytes) {
+    const uint64_t end = begin + bytes;
+    return {first(end) & ~first(begin), end > 64 ? first(end - 64) & ~first(begin > 64 ? begin - 64 : 0) : 0};
+  }
+
+ private:
+  static uint64_t first(uint64_t count) { return count >= 64 ? ~uint64_t{0} : (uint64_t{1} << count) - 1; }
 };
 
 // The number of requests that it takes to write these bytes: a half line with both 32-byte sectors touched goes as one
@@ -35,38 +43,44 @@ WriteRequests write_requests(const ByteMask& dirty);
 class Cache {
  public:
   struct Line {
-    uint64_t tag = 0;
-    bool present = false;
-    uint32_t fetch = 0;  // for the owner of the cache: what brought the line here
+    uint64_t number = 0;
     ByteMask valid;
     ByteMask dirty;
   };
 
-  Cache(uint32_t bytes, uint32_t ways, uint32_t line_bytes = kLineBytes);
+  Cache(uint32_t bytes, uint32_t ways);
 
   // The line, or null.
-  Line* find(uint64_t line_number);
+  Line* find(uint64_t number) {
+    const size_t place = tags_.find(number);
+    return place == Tags::kNowhere ? nullptr : &lines_[place];
+  }
+  struct Allocated {
+    Line& line;
+    bool evicts;
+  };
   // Makes room for the line; `evicted` receives the line that was there before, if any.
-  Line& allocate(uint64_t line_number, Line& evicted);
+  Allocated allocate(uint64_t number, Line& evicted);
   // The line found or allocated last is the next of its set to make room, unless it is used again.
-  void expect_no_reuse() { used_[last_] = 0; }
+  void expect_no_reuse() { tags_.expect_no_reuse(); }
   // Drops all lines in constant time.
   void invalidate();
   // If the line is there, it keeps its place but none of its bytes: something else has written them.
-  void make_stale(uint64_t line_number);
+  void make_stale(uint64_t number);
   // Calls f(line) for every line that is there.
   template <class F>
   void for_each(F f) {
-    for (size_t i = 0; i < keys_.size(); ++i)
-      if (keys_[i] >> kNumberBits == epoch_) f(lines_[i]);
+    tags_.for_each([&](size_t place, uint64_t) { f(lines_[place]); });
   }
-  size_t capacity() const { return keys_.size(); }
+  size_t capacity() const { return tags_.capacity(); }
+  // Fetches into the host's cache what a search for the line reads.
+  void prefetch(uint64_t number) const { tags_.prefetch(number); }
   // Calls f(line) for every dirty line and cleans it.
   template <class F>
   void write_back(F f) {
-    for (const uint32_t index : dirty_) {
-      Line& line = lines_[index];
-      if (keys_[index] != key_of(line.tag) || line.dirty.empty()) continue;
+    for (const uint32_t place : dirty_) {
+      Line& line = lines_[place];
+      if (line.dirty.empty()) continue;
       f(line);
       line.dirty = {};
     }
@@ -78,23 +92,8 @@ class Cache {
   }
 
  private:
-  uint32_t set_of(uint64_t line_number) const;
-  // Where the line is, or -1.
-  int64_t index_of(uint64_t line_number) const;
-  size_t victim_of(size_t first) const;
-  // Identifies the line that a way holds: its number and the epoch. A new epoch begins when all lines are dropped. Host and
-  // device addresses have fewer than 57 bits, so line numbers have fewer than 50.
-  static constexpr int kNumberBits = 50;
-  uint64_t key_of(uint64_t line_number) const { return epoch_ << kNumberBits | line_number; }
-
-  uint32_t ways_;
-  uint32_t set_bits_;
-  uint64_t epoch_ = 1;
-  uint64_t now_ = 0;
-  size_t last_ = 0;              // the way found last
-  ZeroedArray<uint64_t> keys_;   // [set][way]: kept apart from the lines because a search reads nothing else
-  ZeroedArray<uint64_t> used_;   // [set][way]: time of last use
-  ZeroedArray<Line> lines_;      // [set][way]
+  Tags tags_;
+  ZeroedArray<Line> lines_;      // by place
   std::vector<uint32_t> dirty_;  // lines that became dirty since the last write-back; may repeat
 };
 

@@ -79,7 +79,7 @@ struct Simd {
 
 class Replay {
  public:
-  Replay(const CuTrace& trace, const CuSurroundings& surroundings, const IssueCosts& costs, Cache& instructions,
+  Replay(const CuTrace& trace, const CuSurroundings& surroundings, const IssueCosts& costs, Tags& instructions,
          CuObserver* observer)
       : trace_(trace),
         around_(surroundings),
@@ -160,9 +160,8 @@ class Replay {
     if (line == wave.code_line) return 0;
     const bool ahead = line == wave.code_line + 1;
     wave.code_line = line;
-    if (!instructions_.find(line)) {
-      Cache::Line evicted;
-      instructions_.allocate(line, evicted);
+    if (instructions_.find(line) == Tags::kNowhere) {
+      instructions_.allocate(line);
       if (!ahead) code_there_[line] = time + static_cast<uint64_t>(around_.memory_latency_cycles);
     }
     const auto known = code_there_.find(line);
@@ -360,7 +359,7 @@ class Replay {
   const CuTrace& trace_;
   const CuSurroundings& around_;
   const IssueCosts& costs_;
-  Cache& instructions_;
+  Tags& instructions_;
   CuObserver* observer_;
   std::unordered_map<uint64_t, uint64_t> code_there_;  // [line of code]: when it will be in the cache
   std::vector<uint64_t> fetches_done_;                 // [index of the fetch]: when its lines are there; 0 before it begins
@@ -383,7 +382,7 @@ class Replay {
 
 }  // namespace
 
-CuOutcome simulate_cu(const CuTrace& trace, const CuSurroundings& surroundings, const IssueCosts& costs, Cache& instructions,
+CuOutcome simulate_cu(const CuTrace& trace, const CuSurroundings& surroundings, const IssueCosts& costs, Tags& instructions,
                       CuObserver* observer) {
   return Replay(trace, surroundings, costs, instructions, observer).run();
 }

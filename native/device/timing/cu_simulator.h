@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "memory/cache.h"
+#include "memory/tags.h"
 #include "timing/cu_observer.h"
 #include "timing/issue_costs.h"
 #include "timing/wave_trace.h"
@@ -53,7 +53,7 @@ struct CuOutcome {
 };
 
 // `instructions` is the instruction cache, kept from dispatch to dispatch. `observer` may be null.
-CuOutcome simulate_cu(const CuTrace& trace, const CuSurroundings& surroundings, const IssueCosts& costs, Cache& instructions,
+CuOutcome simulate_cu(const CuTrace& trace, const CuSurroundings& surroundings, const IssueCosts& costs, Tags& instructions,
                       CuObserver* observer = nullptr);
 
 }  // namespace rpd

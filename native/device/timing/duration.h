@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "exec/device_use.h"
-#include "memory/cache.h"
+#include "memory/tags.h"
 #include "memory/mall.h"
 #include "timing/cu_observer.h"
 #include "timing/issue_costs.h"
@@ -53,7 +53,7 @@ struct WorkDone {
 struct WarmCaches {
   WarmCaches();
   Mall mall;
-  Cache instructions;  // of the replayed CU
+  Tags instructions;  // of the replayed CU
 };
 
 // A CU whose replay is observed.

@@ -6,7 +6,6 @@
 #include <limits>
 
 #include "exec/workgroup.h"
-#include "timing/lds_banks.h"
 #include "timing_parameters.inc.h"
 
 namespace rpd {
@@ -78,6 +77,7 @@ void coalesce_consecutive(const VectorAccess& access, F emit) {
 template <class F>
 void coalesce(const VectorAccess& access, F emit) {
   if (access.consecutive()) return coalesce_consecutive(access, emit);
+  const uint64_t lanes = access.pattern == LanePattern::Same ? access.mask & -access.mask : access.mask;
   std::array<WriteRequest, 2 * kLanes> requests;
   uint32_t count = 0;
   const auto add = [&](uint64_t block, uint64_t bytes) {
@@ -89,7 +89,7 @@ void coalesce(const VectorAccess& access, F emit) {
     }
     requests[count++] = {block, bytes};
   };
-  for_each_lane(access.mask, [&](int l) {
+  for_each_lane(lanes, [&](int l) {
     const uint64_t begin = access.address[l];
     const uint32_t offset = begin % kRequestBytes;
     const uint64_t bytes = (uint64_t{1} << access.bytes) - 1;
@@ -112,9 +112,18 @@ ByteMask in_line(const WriteRequest& request) {
   return request.block % 2 == 0 ? ByteMask{request.bytes, 0} : ByteMask{0, request.bytes};
 }
 
+// How many of the groups of lanes have any that take part.
+uint64_t groups_in(const VectorAccess& access) {
+  const uint32_t group = lanes_per_look_up(access.bytes);
+  uint64_t groups = 0;
+  for (uint32_t l = 0; l < kLanes; l += group) groups += (access.mask >> l & ones(group)) != 0;
+  return groups;
+}
+
 // L1 look-ups of a store: one for each line in which an access of the group's lanes begins.
 uint64_t store_look_ups(const VectorAccess& access) {
   const uint32_t group = lanes_per_look_up(access.bytes);
+  if (access.pattern == LanePattern::Same) return groups_in(access);
   uint64_t look_ups = 0;
   if (access.consecutive()) {
     for (uint32_t l = 0; l < kLanes; l += group) {
@@ -197,9 +206,9 @@ class CostOf {
 
 MemorySystem::MemorySystem() : l2_(parameter::l2_bytes, parameter::l2_ways) {
   l1_.reserve(parameter::cus_per_xcd);
-  for (long i = 0; i < parameter::cus_per_xcd; ++i) l1_.emplace_back(parameter::l1_bytes, parameter::l1_ways);
+  for (long i = 0; i < parameter::cus_per_xcd; ++i) l1_.emplace_back(parameter::l1_bytes / kLineBytes, parameter::l1_ways);
   for (uint32_t i = 0; i < kScalarCaches; ++i)
-    scalar_.emplace_back(parameter::scalar_cache_bytes, parameter::scalar_cache_ways, kScalarLineBytes);
+    scalar_.emplace_back(parameter::scalar_cache_bytes / kScalarLineBytes, parameter::scalar_cache_ways);
 }
 
 void MemorySystem::begin(const AllocationMap* map, const Mall& mall) {
@@ -210,8 +219,8 @@ void MemorySystem::begin(const AllocationMap* map, const Mall& mall) {
   updates_.clear();
   lines_read_.clear();
   lines_written_.clear();
-  for (Cache& cache : l1_) cache.invalidate();
-  for (Cache& cache : scalar_) cache.invalidate();
+  for (ReadCache& cache : l1_) cache.tags.invalidate();
+  for (ReadCache& cache : scalar_) cache.tags.invalidate();
   counts_.l1_invalidations = l1_.size();
 }
 
@@ -226,7 +235,7 @@ void MemorySystem::written_elsewhere(const LineLog& lines) {
     for (const uint64_t line : lines.lines()) l2_.make_stale(line);
   } else {
     l2_.for_each([&](Cache::Line& line) {
-      if (lines.contains(line.tag)) line.valid = line.dirty;
+      if (lines.contains(line.number)) line.valid = line.dirty;
     });
   }
 }
@@ -237,7 +246,7 @@ void MemorySystem::written_elsewhere(uint64_t address, uint64_t bytes) {
     for (uint64_t line = first; line < end; ++line) l2_.make_stale(line);
   } else {
     l2_.for_each([&](Cache::Line& line) {
-      if (line.tag >= first && line.tag < end) line.valid = line.dirty;
+      if (line.number >= first && line.number < end) line.valid = line.dirty;
     });
   }
 }
@@ -283,10 +292,10 @@ uint64_t MemorySystem::read_from_memory(uint64_t line) {
 
 void MemorySystem::write_to_memory(const Cache::Line& line) {
   const WriteRequests requests = write_requests(line.dirty);
-  if (in_host_memory(line.tag)) {
+  if (in_host_memory(line.number)) {
     counts_.host_write_bytes += 64 * requests.bytes64 + 32 * requests.bytes32;
   } else {
-    lines_written_.insert(line.tag);
+    lines_written_.insert(line.number);
   }
   counts_.memory_writes64 += requests.bytes64;
   counts_.memory_writes32 += requests.bytes32;
@@ -295,8 +304,9 @@ void MemorySystem::write_to_memory(const Cache::Line& line) {
 
 Cache::Line& MemorySystem::l2_allocate(uint64_t line) {
   Cache::Line evicted;
-  Cache::Line& fresh = l2_.allocate(line, evicted);
-  if (evicted.present) ++counts_.l2_evictions;
+  const auto [fresh, evicts] = l2_.allocate(line, evicted);
+  if (!evicts) return fresh;
+  ++counts_.l2_evictions;
   if (!evicted.dirty.empty()) {
     ++counts_.l2_eviction_writebacks;
     write_to_memory(evicted);
@@ -320,10 +330,13 @@ uint64_t MemorySystem::l2_read(uint64_t number) {
   return read_from_memory(number);
 }
 
-// A write needs no fetch: the L2 keeps a mask of the bytes it has.
-void MemorySystem::l2_write(uint64_t number, const ByteMask& bytes, bool streams) {
+// A write needs no fetch: the L2 keeps a mask of the bytes it has. Of several requests to the same line, the others find it.
+void MemorySystem::l2_write(uint64_t number, const ByteMask& bytes, uint32_t requests, bool streams) {
   Cache::Line* line = l2_.find(number);
-  line ? ++counts_.l2_hits : ++counts_.l2_misses;
+  counts_.l1_write_requests += requests;
+  counts_.l2_writes += requests;
+  counts_.l2_hits += line ? requests : requests - 1;
+  counts_.l2_misses += line ? 0 : 1;
   if (!line) line = &l2_allocate(number);
   if (streams) l2_.expect_no_reuse();
   line->valid.add(bytes);
@@ -332,22 +345,20 @@ void MemorySystem::l2_write(uint64_t number, const ByteMask& bytes, bool streams
 
 // Looks a line up in the CU's L1 and fetches it if need be. Returns the latency.
 uint64_t MemorySystem::read_line(uint32_t cu, uint64_t line) {
-  ++counts_.l1_accesses;
-  Cache& l1 = l1_[cu];
-  if (const Cache::Line* there = l1.find(line)) {
-    note_hit(*there);
+  ReadCache& l1 = l1_[cu];
+  if (const size_t place = l1.tags.find(line); place != Tags::kNowhere) {
+    if (trace_) note_hit(Fetch::of_code(l1.fetches[place]));
     return parameter::l1_latency_cycles;
   }
-  Cache::Line evicted;
-  Cache::Line& fresh = l1.allocate(line, evicted);
+  const size_t place = l1.tags.allocate(line).place;
   ++counts_.l1_read_requests;
   if (in_host_memory(line)) {
     read_from_host(kLineBytes / kRequestBytes);
-    note_miss(fresh, FetchedFrom::Host);
+    l1.fetches[place] = Fetch{fetch_, FetchedFrom::Host}.code();
     return host_latency_cycles();
   }
   const uint64_t latency = l2_read(line);
-  note_miss(fresh, source_of(latency));
+  l1.fetches[place] = Fetch{fetch_, source_of(latency)}.code();
   return latency;
 }
 
@@ -357,9 +368,8 @@ void MemorySystem::begin_access(const WaveTiming& wave) {
   awaited_ = {};
 }
 
-void MemorySystem::note_hit(const Cache::Line& line) {
-  const Fetch fetch = Fetch::of_code(line.fetch);
-  const bool earlier = trace_ && fetch.number != fetch_ && trace_->has_fetch(fetch.number);
+void MemorySystem::note_hit(Fetch fetch) {
+  const bool earlier = fetch.number != fetch_ && trace_->has_fetch(fetch.number);
   if (earlier && fetch.number > awaited_.number) awaited_ = fetch;
 }
 
@@ -369,46 +379,82 @@ void MemorySystem::record_access(AccessCost& cost) const {
   cost.awaited_from = awaited_.from;
 }
 
-// Consecutive lanes need one look-up for each line of each group.
+// Loads these lines, with so many look-ups in all. Looking up a line again at once finds it, and changes nothing.
+uint64_t MemorySystem::load_lines(uint32_t cu, uint64_t first, uint64_t last, uint64_t look_ups) {
+  counts_.l1_accesses += look_ups;
+  uint64_t latency = 0;
+  for (uint64_t line = first; line <= last; ++line) latency = std::max(latency, read_line(cu, line));
+  return latency;
+}
+
+// Each group of lanes looks up the lines that it touches.
 uint64_t MemorySystem::load_consecutive(uint32_t cu, const VectorAccess& access) {
+  const uint64_t begin = access.address[0], group_bytes = uint64_t{lanes_per_look_up(access.bytes)} * access.bytes;
+  const uint64_t groups = kLanes / lanes_per_look_up(access.bytes), end = begin + groups * group_bytes;
+  uint64_t look_ups = 0;
+  for (uint64_t at = begin; at < end; at += group_bytes) look_ups += (at + group_bytes - 1) / kLineBytes - at / kLineBytes + 1;
+  return load_lines(cu, begin / kLineBytes, (end - 1) / kLineBytes, look_ups);
+}
+
+uint64_t MemorySystem::load_same(uint32_t cu, const VectorAccess& access) {
+  const uint64_t address = access.address[std::countr_zero(access.mask)];
+  const uint64_t first = address / kLineBytes, last = (address + access.bytes - 1) / kLineBytes;
+  return load_lines(cu, first, last, groups_in(access) * (last - first + 1));
+}
+
+uint64_t MemorySystem::load_any(uint32_t cu, const VectorAccess& access) {
   uint64_t latency = 0;
   const uint32_t group = lanes_per_look_up(access.bytes);
-  for (uint32_t l = 0; l < kLanes; l += group) {
-    const uint64_t last = (access.address[l + group - 1] + access.bytes - 1) / kLineBytes;
-    for (uint64_t line = access.address[l] / kLineBytes; line <= last; ++line) latency = std::max(latency, read_line(cu, line));
-  }
+  LineSet lines;
+  uint32_t current = ~0u;
+  uint64_t previous = ~uint64_t{0};
+  for_each_lane(access.mask, [&](int l) {
+    if (l / group != current) {
+      lines.clear();
+      previous = ~uint64_t{0};
+      current = l / group;
+    }
+    const uint64_t first = access.address[l] / kLineBytes;
+    const uint64_t last = (access.address[l] + access.bytes - 1) / kLineBytes;
+    if (first == previous && last == previous) return;
+    for (uint64_t line = first; line <= last; ++line) {
+      if (!lines.insert(line)) continue;
+      ++counts_.l1_accesses;
+      latency = std::max(latency, read_line(cu, line));
+    }
+    previous = last;
+  });
   return latency;
 }
 
 uint64_t MemorySystem::load(uint32_t cu, const VectorAccess& access) {
   counts_.l1_lanes_reading += std::popcount(access.mask);
-  if (access.consecutive()) return load_consecutive(cu, access);
-  uint64_t latency = 0;
-  const uint32_t group = lanes_per_look_up(access.bytes);
-  LineSet lines;
-  uint32_t current = ~0u;
-  for_each_lane(access.mask, [&](int l) {
-    if (l / group != current) {
-      lines.clear();
-      current = l / group;
-    }
-    const uint64_t first = access.address[l] / kLineBytes;
-    const uint64_t last = (access.address[l] + access.bytes - 1) / kLineBytes;
-    for (uint64_t line = first; line <= last; ++line) {
-      if (lines.insert(line)) latency = std::max(latency, read_line(cu, line));
-    }
-  });
-  return latency;
+  switch (access.pattern) {
+    case LanePattern::Consecutive: return load_consecutive(cu, access);
+    case LanePattern::Same: return load_same(cu, access);
+    case LanePattern::Any: return load_any(cu, access);
+  }
+  return 0;
+}
+
+void MemorySystem::store_consecutive(const Op& op, const VectorAccess& access) {
+  const uint64_t begin = access.address[0], end = begin + uint64_t{access.bytes} * kLanes;
+  for (uint64_t line = begin / kLineBytes; line * kLineBytes < end; ++line) {
+    const uint64_t from = std::max(begin, line * kLineBytes), until = std::min(end, (line + 1) * kLineBytes);
+    const uint64_t requests = (until - 1) / kRequestBytes - from / kRequestBytes + 1;
+    l2_write(line, ByteMask::range(from % kLineBytes, until - from), static_cast<uint32_t>(requests),
+             op.nt);
+  }
 }
 
 uint64_t MemorySystem::store(const Op& op, const VectorAccess& access) {
   counts_.l1_lanes_writing += std::popcount(access.mask);
   counts_.l1_accesses += store_look_ups(access);
-  coalesce(access, [&](const WriteRequest& request) {
-    ++counts_.l1_write_requests;
-    ++counts_.l2_writes;
-    l2_write(request.block / 2, in_line(request), op.nt);
-  });
+  if (access.consecutive()) {
+    store_consecutive(op, access);
+  } else {
+    coalesce(access, [&](const WriteRequest& request) { l2_write(request.block / 2, in_line(request), 1, op.nt); });
+  }
   return parameter::l2_latency_cycles;  // which takes it, whether it has the line or not
 }
 
@@ -447,7 +493,7 @@ uint64_t MemorySystem::atomic(const Op& op, const VectorAccess& access) {
 }
 
 void MemorySystem::lds(WaveTiming& wave, const Op& op, const VectorAccess& access) {
-  const LdsPasses passes = lds_passes(access);
+  const LdsPasses passes = lds_patterns_.passes(op, access);
   counts_.lds_active_cycles += passes.cycles;
   counts_.lds_conflict_cycles += passes.bank_conflicts;
   counts_.lds_address_conflict_cycles += passes.cycles - passes.passes - passes.bank_conflicts;
@@ -475,13 +521,14 @@ uint64_t MemorySystem::scratch(const Wave& wave, const Op& op, const VectorAcces
   uint64_t latency = 0;
   for (uint32_t done = 0; done < access.bytes; done += 4) {
     std::array<uint64_t, kLanes> addresses;
-    for_each_lane(access.mask, [&](int l) {
+    for (int l = 0; l < kLanes; ++l) {
       const uint64_t offset = access.address[l] + done;
       addresses[l] = base + offset / 4 * dword_row + 4 * l + offset % 4;
-    });
+    }
     const uint32_t bytes = std::min(4u, access.bytes - done);
-    latency =
-        std::max(latency, global(wave.timing->cu, op, {access.kind, Space::Scratch, bytes, access.mask, addresses.data()}));
+    const LanePattern pattern = pattern_of(addresses.data(), access.mask, bytes);
+    latency = std::max(latency, global(wave.timing->cu, op,
+                                       {access.kind, Space::Scratch, bytes, access.mask, addresses.data(), pattern}));
   }
   return latency;
 }
@@ -517,20 +564,20 @@ uint64_t MemorySystem::scalar_read(uint64_t scalar_line) {
 }
 
 void MemorySystem::scalar_access(WaveTiming& wave, uint64_t address, uint32_t bytes) {
-  Cache& cache = scalar_[scalar_cache_of(wave.cu)];
+  ReadCache& cache = scalar_[scalar_cache_of(wave.cu)];
   const uint64_t misses = counts_.scalar_misses, from_memory = counts_.memory_reads64, from_host = counts_.host_reads64;
   uint64_t latency = parameter::scalar_latency_cycles;
   begin_access(wave);
   for (uint64_t line = address / kScalarLineBytes; line <= (address + bytes - 1) / kScalarLineBytes; ++line) {
     ++counts_.scalar_requests;
-    if (const Cache::Line* there = cache.find(line)) {
-      note_hit(*there);
+    if (const size_t place = cache.tags.find(line); place != Tags::kNowhere) {
+      if (trace_) note_hit(Fetch::of_code(cache.fetches[place]));
       continue;
     }
-    Cache::Line evicted;
-    Cache::Line& fresh = cache.allocate(line, evicted);
+    const size_t place = cache.tags.allocate(line).place;
     const uint64_t host_reads = counts_.host_reads64, its_latency = scalar_read(line);
-    note_miss(fresh, counts_.host_reads64 > host_reads ? FetchedFrom::Host : source_of(its_latency));
+    const FetchedFrom from = counts_.host_reads64 > host_reads ? FetchedFrom::Host : source_of(its_latency);
+    cache.fetches[place] = Fetch{fetch_, from}.code();
     latency = std::max(latency, its_latency);
   }
   if (AccessCost* cost = wave.cost()) {

@@ -10,6 +10,7 @@
 #include "memory/cache.h"
 #include "memory/line_log.h"
 #include "memory/mall.h"
+#include "timing/lds_banks.h"
 #include "timing/memory_counts.h"
 #include "timing/wave_timing.h"
 
@@ -17,6 +18,13 @@ namespace rpd {
 
 // Cycles in which atomics keep a 64-byte block from all others. [address / 64]
 using BlockUpdates = std::unordered_map<uint64_t, uint64_t>;
+
+// A cache that loads alone go through: tags, and what brought each line here.
+struct ReadCache {
+  ReadCache(size_t lines, uint32_t ways) : tags(lines, ways), fetches(lines) {}
+  Tags tags;
+  ZeroedArray<uint32_t> fetches;  // Fetch::code(), by place
+};
 
 class MemorySystem {
  public:
@@ -49,12 +57,15 @@ class MemorySystem {
  private:
   uint64_t read_line(uint32_t cu, uint64_t line);
   void begin_access(const WaveTiming& wave);
-  void note_miss(Cache::Line& line, FetchedFrom from) const { line.fetch = Fetch{fetch_, from}.code(); }
-  void note_hit(const Cache::Line& line);
+  void note_hit(Fetch fetch);
   void record_access(AccessCost& cost) const;
   uint64_t load(uint32_t cu, const VectorAccess& access);
+  uint64_t load_lines(uint32_t cu, uint64_t first, uint64_t last, uint64_t look_ups);
   uint64_t load_consecutive(uint32_t cu, const VectorAccess& access);
+  uint64_t load_same(uint32_t cu, const VectorAccess& access);
+  uint64_t load_any(uint32_t cu, const VectorAccess& access);
   uint64_t store(const Op& op, const VectorAccess& access);
+  void store_consecutive(const Op& op, const VectorAccess& access);
   uint64_t atomic(const Op& op, const VectorAccess& access);
   uint64_t global(uint32_t cu, const Op& op, const VectorAccess& access);
   uint64_t scratch(const Wave& wave, const Op& op, const VectorAccess& access);
@@ -64,13 +75,13 @@ class MemorySystem {
   uint64_t latency_beyond_l2(uint64_t line) const;
   void read_from_host(uint32_t requests);
   uint64_t l2_read(uint64_t line);
-  void l2_write(uint64_t line, const ByteMask& bytes, bool streams);
+  void l2_write(uint64_t line, const ByteMask& bytes, uint32_t requests, bool streams);
   Cache::Line& l2_allocate(uint64_t line);
   uint64_t read_from_memory(uint64_t line);
   void write_to_memory(const Cache::Line& line);
 
-  std::vector<Cache> l1_;      // [cu]
-  std::vector<Cache> scalar_;  // [pair of CUs, or a single CU whose partner is disabled]
+  std::vector<ReadCache> l1_;      // [cu]
+  std::vector<ReadCache> scalar_;  // [pair of CUs, or a single CU whose partner is disabled]
   Cache l2_;
   MemoryCounts counts_;
   LineLog lines_read_;
@@ -79,6 +90,7 @@ class MemorySystem {
   const Mall* mall_ = nullptr;
   std::array<Placement, 8> placements_;  // found lately
   BlockUpdates updates_;
+  LdsPatterns lds_patterns_;
   bool streams_ = false;  // the present access is non-temporal
   // Of the present access, if it is recorded: where, its number, and the latest fetch of the lines that it found in a cache.
   const CuTrace* trace_ = nullptr;

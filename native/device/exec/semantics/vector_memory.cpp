@@ -1,7 +1,9 @@
 // FLAT, GLOBAL and SCRATCH: loads, stores and atomics of 64 lanes.
-#include <type_traits>
+#include <algorithm>
+#include <bit>
 
 #include "exec/atomics.h"
+#include "exec/lane_transfer.h"
 #include "exec/lane_values.h"
 #include "exec/lds_range.h"
 #include "exec/lds_transfer.h"
@@ -57,9 +59,17 @@ uint64_t aperture_of(const Op& op, uint64_t address) {
   return wrapped && (base == kSharedAperture || base == kPrivateAperture) ? base : address & kApertureMask;
 }
 
+// Whether no lane's address, nor its base, can lie in an aperture.
+bool far_below_apertures(const Addresses& addresses) {
+  uint64_t bits = 0;
+  for (int l = 0; l < kLanes; ++l) bits |= addresses.lane[l];
+  return bits < kSharedAperture / 2;
+}
+
 Spaces split_by_space(const Op& op, uint64_t exec, Addresses& addresses) {
   if (op.semantics->space == Space::Global) return {exec, 0, 0};
   if (op.semantics->space == Space::Scratch) return {0, 0, exec};
+  if (far_below_apertures(addresses)) return {exec, 0, 0};
   Spaces spaces;
   for (int l = 0; l < kLanes; ++l) {
     const uint64_t bit = exec & uint64_t{1} << l;
@@ -90,16 +100,40 @@ void access_edge_of_lds(Wave& wave, AccessKind kind, uint64_t at, uint32_t bytes
   if (kind == AccessKind::Store) store_lds(wave, at, bytes, copy);
 }
 
-// Handles the case of all lanes accessing consecutive elements in memory known to be accessible; returns false otherwise.
+// From the first byte that any of these lanes accesses to the last.
+AccessWindow extent(const Addresses& addresses, uint64_t lanes, uint32_t bytes) {
+  uint64_t first = ~uint64_t{0}, last = 0;
+  for (int l = 0; l < kLanes; ++l) {
+    const bool takes_part = lanes >> l & 1;
+    first = std::min(first, takes_part ? addresses.lane[l] : ~uint64_t{0});
+    last = std::max(last, takes_part ? addresses.lane[l] : 0);
+  }
+  return {first, last - first + bytes};
+}
+
+// Handles accesses within memory that is known to be accessible, which is contiguous in this process as well; returns false
+// if this is not known of all of it.
 template <class Access>
-bool access_consecutive(const Op& op, const Wave& wave, bool writes, uint64_t lanes, const Addresses& addresses,
-                        Access access) {
+bool access_known(const Op& op, const Wave& wave, bool writes, uint64_t lanes, const Addresses& addresses, LanePattern pattern,
+                  const Access& access) {
   const uint32_t bytes = op.semantics->bytes;
-  const uint64_t first = addresses.lane[0];
-  if (lanes != ~uint64_t{0} || !wave.known_accessible(op, first, uint64_t{bytes} * kLanes, writes)) return false;
-  if (!are_consecutive(addresses.lane, bytes)) return false;
-  auto* at = wave.memory->at<uint8_t>(first);
-  for (int l = 0; l < kLanes; ++l) access(l, at + l * static_cast<ptrdiff_t>(bytes));
+  if (pattern == LanePattern::Consecutive) {
+    const uint64_t first = addresses.lane[0];
+    if (!wave.known_accessible(op, first, uint64_t{bytes} * kLanes, writes)) return false;
+    access_all(access, wave.memory->at<uint8_t>(first), bytes);
+    return true;
+  }
+  const AccessWindow all = extent(addresses, lanes, bytes);
+  if (!wave.known_accessible(op, all.begin, all.size, writes)) return false;
+  auto* const first = wave.memory->at<uint8_t>(all.begin);
+  if (lanes == ~uint64_t{0}) {
+    for (int l = 0; l < kLanes; ++l) access(l, first + (addresses.lane[l] - all.begin));
+    return true;
+  }
+  for (uint64_t left = lanes; left; left &= left - 1) {
+    const int l = std::countr_zero(left);
+    access(l, first + (addresses.lane[l] - all.begin));
+  }
   return true;
 }
 
@@ -112,8 +146,10 @@ void for_each_lane(const Op& op, Wave& wave, AccessKind kind, Addresses& address
   // SH_MEM_ALIGNMENT_MODE_UNALIGNED in SH_MEM_CONFIG). Atomics may not.
   const uint64_t misaligned = kind == AccessKind::Atomic ? bytes - 1 : 0;
   Spaces spaces = split_by_space(op, wave.exec(), addresses);
-  if (kind != AccessKind::Atomic && access_consecutive(op, wave, writes, spaces.global, addresses, access)) {
-    return wave.observer->vector_access(wave, op, {kind, Space::Global, bytes, spaces.global, addresses.lane});
+  const LanePattern pattern = spaces.global ? pattern_of(addresses.lane, spaces.global, bytes) : LanePattern::Any;
+  if (kind != AccessKind::Atomic && spaces.global && (spaces.lds | spaces.scratch) == 0 &&
+      access_known(op, wave, writes, spaces.global, addresses, pattern, access)) {
+    return wave.observer->vector_access(wave, op, {kind, Space::Global, bytes, spaces.global, addresses.lane, pattern});
   }
   for (uint64_t left = spaces.global; left; left &= left - 1) {
     const int l = std::countr_zero(left);
@@ -139,7 +175,8 @@ void for_each_lane(const Op& op, Wave& wave, AccessKind kind, Addresses& address
     }
     access(l, wave.scratch + static_cast<uint64_t>(l) * wave.scratch_bytes + addresses.lane[l]);
   }
-  if (spaces.global) wave.observer->vector_access(wave, op, {kind, Space::Global, bytes, spaces.global, addresses.lane});
+  if (spaces.global)
+    wave.observer->vector_access(wave, op, {kind, Space::Global, bytes, spaces.global, addresses.lane, pattern});
   if (spaces.lds) wave.observer->vector_access(wave, op, {kind, Space::Lds, bytes, spaces.lds, addresses.lane});
   if (spaces.scratch) wave.observer->vector_access(wave, op, {kind, Space::Scratch, bytes, spaces.scratch, addresses.lane});
 }
@@ -150,12 +187,7 @@ template <int Dwords>
 void load_dwords(const Op& op, Wave& wave) {
   Addresses addresses;
   addresses_of(op, wave, op.source[0], op.source[1], addresses);
-  uint32_t* reg = wave.registers(op.destination);
-  for_each_lane(op, wave, AccessKind::Load, addresses, [reg](int l, const uint8_t* at) {
-    uint32_t values[Dwords];
-    std::memcpy(values, at, sizeof values);
-    for (int i = 0; i < Dwords; ++i) reg[i * kLanes + l] = values[i];
-  });
+  for_each_lane(op, wave, AccessKind::Load, addresses, LoadDwords<Dwords>{wave.registers(op.destination)});
 }
 
 template <class T, Half16 Where>
@@ -190,12 +222,7 @@ template <int Dwords>
 void store_dwords(const Op& op, Wave& wave) {
   Addresses addresses;
   addresses_of(op, wave, op.source[0], op.source[2], addresses);
-  const uint32_t* reg = wave.registers(op.source[1]);
-  for_each_lane(op, wave, AccessKind::Store, addresses, [reg](int l, uint8_t* at) {
-    uint32_t values[Dwords];
-    for (int i = 0; i < Dwords; ++i) values[i] = reg[i * kLanes + l];
-    std::memcpy(at, values, sizeof values);
-  });
+  for_each_lane(op, wave, AccessKind::Store, addresses, StoreDwords<Dwords>{wave.registers(op.source[1])});
 }
 
 template <class T, int Shift>

@@ -1,0 +1,29 @@
+// Compares many bytes with one.
+#pragma once
+
+#include <cstdint>
+
+#if defined(__SSE2__)
+#include <immintrin.h>
+#endif
+
+namespace rpd {
+
+constexpr uint32_t kByteBlock = 16;
+
+// One bit for each of the bytes that equals `value`. `count`: at most 64, in whole blocks.
+inline uint64_t same_bytes(const uint8_t* bytes, uint32_t count, uint8_t value) {
+  uint64_t same = 0;
+#if defined(__SSE2__)
+  const __m128i wanted = _mm_set1_epi8(static_cast<char>(value));
+  for (uint32_t block = 0; block < count; block += kByteBlock) {
+    const __m128i there = _mm_loadu_si128(reinterpret_cast<const __m128i*>(bytes + block));
+    same |= uint64_t{static_cast<uint32_t>(_mm_movemask_epi8(_mm_cmpeq_epi8(there, wanted)))} << block;
+  }
+#else
+  for (uint32_t i = 0; i < count; ++i) same |= uint64_t{bytes[i] == value} << i;
+#endif
+  return same;
+}
+
+}  // namespace rpd

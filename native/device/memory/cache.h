@@ -40,6 +40,7 @@ struct WriteRequests {
 };
 WriteRequests write_requests(const ByteMask& dirty);
 
+template <uint32_t Ways>
 class Cache {
  public:
   struct Line {
@@ -47,30 +48,42 @@ class Cache {
     ByteMask valid;
     ByteMask dirty;
   };
-
-  Cache(uint32_t bytes, uint32_t ways);
-
-  // The line, or null.
-  Line* find(uint64_t number) {
-    const size_t place = tags_.find(number);
-    return place == Tags::kNowhere ? nullptr : &lines_[place];
-  }
   struct Allocated {
     Line& line;
     bool evicts;
   };
+
+  explicit Cache(uint32_t bytes) : tags_(bytes / kLineBytes), lines_(bytes / kLineBytes) {}
+
+  // The line, or null.
+  Line* find(uint64_t number) {
+    const size_t place = tags_.find(number);
+    return place == kNowhere ? nullptr : &lines_[place];
+  }
   // Makes room for the line; `evicted` receives the line that was there before, if any.
-  Allocated allocate(uint64_t number, Line& evicted);
+  Allocated allocate(uint64_t number, Line& evicted) {
+    const auto [place, evicts] = tags_.allocate(number);
+    Line& line = lines_[place];
+    if (evicts) evicted = line;
+    line = {number, {}, {}};
+    return {line, evicts};
+  }
   // The line found or allocated last is the next of its set to make room, unless it is used again.
   void expect_no_reuse() { tags_.expect_no_reuse(); }
   // Drops all lines in constant time.
-  void invalidate();
+  void invalidate() {
+    tags_.invalidate();
+    dirty_.clear();
+  }
   // If the line is there, it keeps its place but none of its bytes: something else has written them.
-  void make_stale(uint64_t number);
+  void make_stale(uint64_t number) {
+    const size_t place = tags_.look_up(number);
+    if (place != kNowhere) lines_[place].valid = lines_[place].dirty;
+  }
   // Calls f(line) for every line that is there.
   template <class F>
   void for_each(F f) {
-    tags_.for_each([&](size_t place, uint64_t) { f(lines_[place]); });
+    tags_.for_each([&](size_t place) { f(lines_[place]); });
   }
   size_t capacity() const { return tags_.capacity(); }
   // Fetches into the host's cache what a search for the line reads.
@@ -92,7 +105,7 @@ class Cache {
   }
 
  private:
-  Tags tags_;
+  Tags<Ways> tags_;
   ZeroedArray<Line> lines_;      // by place
   std::vector<uint32_t> dirty_;  // lines that became dirty since the last write-back; may repeat
 };

@@ -11,17 +11,22 @@ namespace rpd {
 
 constexpr uint32_t kByteBlock = 16;
 
-// One bit for each of the bytes that equals `value`. `count`: at most 64, in whole blocks.
-inline uint64_t same_bytes(const uint8_t* bytes, uint32_t count, uint8_t value) {
+// One bit for each of the bytes that equals `value`. `Count`: at most 64, in whole blocks.
+template <uint32_t Count>
+uint64_t same_bytes(const uint8_t* bytes, uint8_t value) {
+  static_assert(Count % kByteBlock == 0 && Count <= 64);
+#if defined(__AVX512BW__)
+  if constexpr (Count == 64) return _mm512_cmpeq_epi8_mask(_mm512_loadu_si512(bytes), _mm512_set1_epi8(static_cast<char>(value)));
+#endif
   uint64_t same = 0;
 #if defined(__SSE2__)
   const __m128i wanted = _mm_set1_epi8(static_cast<char>(value));
-  for (uint32_t block = 0; block < count; block += kByteBlock) {
+  for (uint32_t block = 0; block < Count; block += kByteBlock) {
     const __m128i there = _mm_loadu_si128(reinterpret_cast<const __m128i*>(bytes + block));
     same |= uint64_t{static_cast<uint32_t>(_mm_movemask_epi8(_mm_cmpeq_epi8(there, wanted)))} << block;
   }
 #else
-  for (uint32_t i = 0; i < count; ++i) same |= uint64_t{bytes[i] == value} << i;
+  for (uint32_t i = 0; i < Count; ++i) same |= uint64_t{bytes[i] == value} << i;
 #endif
   return same;
 }

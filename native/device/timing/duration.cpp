@@ -223,7 +223,7 @@ uint64_t cycles_of_busiest(const std::vector<XcdWork>& xcds, const std::vector<R
 
 // A sampled CU in its surroundings. `outcome` receives those of all replays. The rest of its workgroups are replayed on their
 // own if they do something else than the first: these say nothing about them.
-Replayed replayed_cu(const Sample& sample, const CuSurroundings& surroundings, Tags& instructions, CuOutcome& outcome) {
+Replayed replayed_cu(const Sample& sample, const CuSurroundings& surroundings, InstructionCache& instructions, CuOutcome& outcome) {
   const SampledPart &first = sample.first, &rest = sample.rest;
   const CuOutcome of_first = simulate_cu(first.trace, surroundings, sample.costs, instructions);
   outcome.add(of_first);
@@ -358,7 +358,7 @@ void lower_clock(WorkDone& work, const PowerUse& use, double mhz) {
 
 WarmCaches::WarmCaches()
     : mall(parameter::mall_bytes, parameter::mall_ways),
-      instructions(parameter::instruction_cache_bytes / 64, parameter::instruction_cache_ways) {}
+      instructions(parameter::instruction_cache_bytes / kInstructionLineBytes) {}
 
 WorkDone time_dispatch(const std::vector<XcdWork>& xcds, const std::vector<Sample>& samples, WarmCaches& warm,
                        const WatchedCu* watched) {
@@ -366,18 +366,18 @@ WorkDone time_dispatch(const std::vector<XcdWork>& xcds, const std::vector<Sampl
   const uint64_t contended = contended_cycles(xcds);
   const Sample& first = samples.front();
   if (watched) {
-    Tags instructions = warm.instructions;
+    InstructionCache instructions = warm.instructions;
     const CuSurroundings surroundings = surroundings_of(xcds, first, hits, contended);
     simulate_cu(watched->trace, surroundings, first.costs, instructions, &watched->observer);
   }
   std::vector<Replayed> cus;
   CuOutcome outcome;
-  const Tags instructions_before = warm.instructions;
+  const InstructionCache instructions_before = warm.instructions;
   for (const Sample& sample : samples) {
     const auto similar = [&](const Replayed& cu) { return difference(sample.done, *cu.work) <= kSimilar; };
     if (std::ranges::any_of(cus, similar)) continue;
-    Tags instructions_of_cu = instructions_before;
-    Tags& cache = cus.empty() ? warm.instructions : instructions_of_cu;
+    InstructionCache instructions_of_cu = instructions_before;
+    InstructionCache& cache = cus.empty() ? warm.instructions : instructions_of_cu;
     cus.push_back(replayed_cu(sample, surroundings_of(xcds, sample, hits, contended), cache, outcome));
   }
   WorkDone work;

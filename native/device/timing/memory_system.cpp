@@ -31,21 +31,26 @@ constexpr uint64_t kMostWavesInGroup = 16;
 
 // Lanes that the address unit takes in one cycle. For 8 or more bytes per lane: four (recorded: vecCopy on MI300X has 16
 // look-ups for 64 lanes); narrower accesses coalesce 16 lanes into 64 bytes.
-uint32_t lanes_per_look_up(uint32_t bytes) { return bytes >= 8 ? 4 : 16; }
+constexpr uint32_t kWideGroup = 4, kNarrowGroup = 16;
+uint32_t lanes_per_look_up(uint32_t bytes) { return bytes >= 8 ? kWideGroup : kNarrowGroup; }
 
-// The distinct line numbers of one instruction, in order of first use.
+// The distinct line numbers of a group of lanes, in order of first use.
 class LineSet {
  public:
   bool insert(uint64_t line) {
-    for (uint32_t i = size_; i-- > 0;) {
-      if (lines_[i] == line) return false;
+    bool known = false;
+    for (uint32_t i = 0; i < size_; i += kBlock) {
+      for (uint32_t j = 0; j < kBlock; ++j) known |= lines_[i + j] == line;
     }
+    if (known) return false;
+    if (size_ % kBlock == 0) std::fill_n(&lines_[size_], kBlock, ~uint64_t{0});
     lines_[size_++] = line;
     return true;
   }
   void clear() { size_ = 0; }
 
  private:
+  static constexpr uint32_t kBlock = 8;  // compared at a time
   std::array<uint64_t, 2 * kLanes> lines_;
   uint32_t size_ = 0;
 };
@@ -204,11 +209,11 @@ class CostOf {
 
 }  // namespace
 
-MemorySystem::MemorySystem() : l2_(parameter::l2_bytes, parameter::l2_ways) {
+MemorySystem::MemorySystem() : l2_(parameter::l2_bytes) {
   l1_.reserve(parameter::cus_per_xcd);
-  for (long i = 0; i < parameter::cus_per_xcd; ++i) l1_.emplace_back(parameter::l1_bytes / kLineBytes, parameter::l1_ways);
+  for (long i = 0; i < parameter::cus_per_xcd; ++i) l1_.emplace_back(parameter::l1_bytes / kLineBytes);
   for (uint32_t i = 0; i < kScalarCaches; ++i)
-    scalar_.emplace_back(parameter::scalar_cache_bytes / kScalarLineBytes, parameter::scalar_cache_ways);
+    scalar_.emplace_back(parameter::scalar_cache_bytes / kScalarLineBytes);
 }
 
 void MemorySystem::begin(const AllocationMap* map, const Mall& mall) {
@@ -219,13 +224,13 @@ void MemorySystem::begin(const AllocationMap* map, const Mall& mall) {
   updates_.clear();
   lines_read_.clear();
   lines_written_.clear();
-  for (ReadCache& cache : l1_) cache.tags.invalidate();
-  for (ReadCache& cache : scalar_) cache.tags.invalidate();
+  for (VectorL1& cache : l1_) cache.tags.invalidate();
+  for (ScalarCache& cache : scalar_) cache.tags.invalidate();
   counts_.l1_invalidations = l1_.size();
 }
 
 void MemorySystem::forget() {
-  l2_.write_back([](Cache::Line&) {});
+  l2_.write_back([](L2::Line&) {});
   l2_.invalidate();
 }
 
@@ -234,7 +239,7 @@ void MemorySystem::written_elsewhere(const LineLog& lines) {
   if (lines.lines().size() < l2_.capacity()) {
     for (const uint64_t line : lines.lines()) l2_.make_stale(line);
   } else {
-    l2_.for_each([&](Cache::Line& line) {
+    l2_.for_each([&](L2::Line& line) {
       if (lines.contains(line.number)) line.valid = line.dirty;
     });
   }
@@ -245,7 +250,7 @@ void MemorySystem::written_elsewhere(uint64_t address, uint64_t bytes) {
   if (end - first < l2_.capacity()) {
     for (uint64_t line = first; line < end; ++line) l2_.make_stale(line);
   } else {
-    l2_.for_each([&](Cache::Line& line) {
+    l2_.for_each([&](L2::Line& line) {
       if (line.number >= first && line.number < end) line.valid = line.dirty;
     });
   }
@@ -261,7 +266,7 @@ uint64_t MemorySystem::latency_beyond_l2(uint64_t line) const {
 void MemorySystem::end(bool releases) {
   if (!releases) return;
   const uint64_t before = counts_.memory_write_bytes();
-  l2_.write_back([this](Cache::Line& line) { write_to_memory(line); });
+  l2_.write_back([this](L2::Line& line) { write_to_memory(line); });
   counts_.release_bytes += counts_.memory_write_bytes() - before;
 }
 
@@ -290,7 +295,7 @@ uint64_t MemorySystem::read_from_memory(uint64_t line) {
   return latency;
 }
 
-void MemorySystem::write_to_memory(const Cache::Line& line) {
+void MemorySystem::write_to_memory(const L2::Line& line) {
   const WriteRequests requests = write_requests(line.dirty);
   if (in_host_memory(line.number)) {
     counts_.host_write_bytes += 64 * requests.bytes64 + 32 * requests.bytes32;
@@ -302,8 +307,8 @@ void MemorySystem::write_to_memory(const Cache::Line& line) {
   ++counts_.l2_writebacks;
 }
 
-Cache::Line& MemorySystem::l2_allocate(uint64_t line) {
-  Cache::Line evicted;
+L2::Line& MemorySystem::l2_allocate(uint64_t line) {
+  L2::Line evicted;
   const auto [fresh, evicts] = l2_.allocate(line, evicted);
   if (!evicts) return fresh;
   ++counts_.l2_evictions;
@@ -317,7 +322,7 @@ Cache::Line& MemorySystem::l2_allocate(uint64_t line) {
 // Returns the latency.
 uint64_t MemorySystem::l2_read(uint64_t number) {
   ++counts_.l2_reads;
-  Cache::Line* line = l2_.find(number);
+  L2::Line* line = l2_.find(number);
   if (line && line->valid.full()) {
     ++counts_.l2_hits;
     if (streams_) l2_.expect_no_reuse();
@@ -332,7 +337,7 @@ uint64_t MemorySystem::l2_read(uint64_t number) {
 
 // A write needs no fetch: the L2 keeps a mask of the bytes it has. Of several requests to the same line, the others find it.
 void MemorySystem::l2_write(uint64_t number, const ByteMask& bytes, uint32_t requests, bool streams) {
-  Cache::Line* line = l2_.find(number);
+  L2::Line* line = l2_.find(number);
   counts_.l1_write_requests += requests;
   counts_.l2_writes += requests;
   counts_.l2_hits += line ? requests : requests - 1;
@@ -345,8 +350,8 @@ void MemorySystem::l2_write(uint64_t number, const ByteMask& bytes, uint32_t req
 
 // Looks a line up in the CU's L1 and fetches it if need be. Returns the latency.
 uint64_t MemorySystem::read_line(uint32_t cu, uint64_t line) {
-  ReadCache& l1 = l1_[cu];
-  if (const size_t place = l1.tags.find(line); place != Tags::kNowhere) {
+  VectorL1& l1 = l1_[cu];
+  if (const size_t place = l1.tags.find(line); place != kNowhere) {
     if (trace_) note_hit(Fetch::of_code(l1.fetches[place]));
     return parameter::l1_latency_cycles;
   }
@@ -402,29 +407,48 @@ uint64_t MemorySystem::load_same(uint32_t cu, const VectorAccess& access) {
   return load_lines(cu, first, last, groups_in(access) * (last - first + 1));
 }
 
-uint64_t MemorySystem::load_any(uint32_t cu, const VectorAccess& access) {
+// Looks up the lines that these lanes touch, each once.
+uint64_t MemorySystem::load_lanes(uint32_t cu, const VectorAccess& access, uint64_t lanes) {
   uint64_t latency = 0;
-  const uint32_t group = lanes_per_look_up(access.bytes);
   LineSet lines;
-  uint32_t current = ~0u;
-  uint64_t previous = ~uint64_t{0};
-  for_each_lane(access.mask, [&](int l) {
-    if (l / group != current) {
-      lines.clear();
-      previous = ~uint64_t{0};
-      current = l / group;
-    }
-    const uint64_t first = access.address[l] / kLineBytes;
+  for_each_lane(lanes, [&](int l) {
     const uint64_t last = (access.address[l] + access.bytes - 1) / kLineBytes;
-    if (first == previous && last == previous) return;
-    for (uint64_t line = first; line <= last; ++line) {
+    for (uint64_t line = access.address[l] / kLineBytes; line <= last; ++line) {
       if (!lines.insert(line)) continue;
       ++counts_.l1_accesses;
       latency = std::max(latency, read_line(cu, line));
     }
-    previous = last;
   });
   return latency;
+}
+
+// Mostly a group of lanes stays within a line, or its lanes have a line each.
+template <uint32_t Group>
+uint64_t MemorySystem::load_groups(uint32_t cu, const VectorAccess& access) {
+  uint64_t latency = 0;
+  for (uint32_t begin = 0; begin < kLanes; begin += Group) {
+    const uint64_t lanes = access.mask >> begin & ones(Group);
+    if (lanes == 0) continue;
+    uint64_t least = ~uint64_t{0}, most = 0;
+    for (uint32_t i = 0; i < Group; ++i) {
+      const bool takes_part = lanes >> i & 1;
+      least = std::min(least, takes_part ? access.address[begin + i] : ~uint64_t{0});
+      most = std::max(most, takes_part ? access.address[begin + i] : 0);
+    }
+    const uint64_t line = least / kLineBytes;
+    if ((most + access.bytes - 1) / kLineBytes != line) {
+      latency = std::max(latency, load_lanes(cu, access, lanes << begin));
+    } else {
+      ++counts_.l1_accesses;
+      latency = std::max(latency, read_line(cu, line));
+    }
+  }
+  return latency;
+}
+
+uint64_t MemorySystem::load_any(uint32_t cu, const VectorAccess& access) {
+  return lanes_per_look_up(access.bytes) == kWideGroup ? load_groups<kWideGroup>(cu, access)
+                                                       : load_groups<kNarrowGroup>(cu, access);
 }
 
 uint64_t MemorySystem::load(uint32_t cu, const VectorAccess& access) {
@@ -475,7 +499,7 @@ uint64_t MemorySystem::atomic(const Op& op, const VectorAccess& access) {
       latency = std::max(latency, host_latency_cycles());
       return;
     }
-    Cache::Line* line = l2_.find(number);
+    L2::Line* line = l2_.find(number);
     uint64_t its_latency = parameter::l2_latency_cycles;
     if (line && line->valid.covers(in_line(request))) {
       ++counts_.l2_hits;
@@ -552,7 +576,7 @@ uint64_t MemorySystem::scalar_read(uint64_t scalar_line) {
     return host_latency_cycles();
   }
   ++counts_.l2_reads;
-  Cache::Line* line = l2_.find(address / kLineBytes);
+  L2::Line* line = l2_.find(address / kLineBytes);
   if (line && line->valid.covers(bytes)) {
     ++counts_.l2_hits;
     return parameter::l2_latency_cycles;
@@ -564,13 +588,13 @@ uint64_t MemorySystem::scalar_read(uint64_t scalar_line) {
 }
 
 void MemorySystem::scalar_access(WaveTiming& wave, uint64_t address, uint32_t bytes) {
-  ReadCache& cache = scalar_[scalar_cache_of(wave.cu)];
+  ScalarCache& cache = scalar_[scalar_cache_of(wave.cu)];
   const uint64_t misses = counts_.scalar_misses, from_memory = counts_.memory_reads64, from_host = counts_.host_reads64;
   uint64_t latency = parameter::scalar_latency_cycles;
   begin_access(wave);
   for (uint64_t line = address / kScalarLineBytes; line <= (address + bytes - 1) / kScalarLineBytes; ++line) {
     ++counts_.scalar_requests;
-    if (const size_t place = cache.tags.find(line); place != Tags::kNowhere) {
+    if (const size_t place = cache.tags.find(line); place != kNowhere) {
       if (trace_) note_hit(Fetch::of_code(cache.fetches[place]));
       continue;
     }

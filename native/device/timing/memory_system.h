@@ -13,6 +13,7 @@
 #include "timing/lds_banks.h"
 #include "timing/memory_counts.h"
 #include "timing/wave_timing.h"
+#include "timing_parameters.inc.h"
 
 namespace rpd {
 
@@ -20,11 +21,15 @@ namespace rpd {
 using BlockUpdates = std::unordered_map<uint64_t, uint64_t>;
 
 // A cache that loads alone go through: tags, and what brought each line here.
+template <uint32_t Ways>
 struct ReadCache {
-  ReadCache(size_t lines, uint32_t ways) : tags(lines, ways), fetches(lines) {}
-  Tags tags;
+  explicit ReadCache(size_t lines) : tags(lines), fetches(lines) {}
+  Tags<Ways> tags;
   ZeroedArray<uint32_t> fetches;  // Fetch::code(), by place
 };
+using VectorL1 = ReadCache<parameter::l1_ways>;
+using ScalarCache = ReadCache<parameter::scalar_cache_ways>;
+using L2 = Cache<parameter::l2_ways>;
 
 class MemorySystem {
  public:
@@ -64,6 +69,9 @@ class MemorySystem {
   uint64_t load_consecutive(uint32_t cu, const VectorAccess& access);
   uint64_t load_same(uint32_t cu, const VectorAccess& access);
   uint64_t load_any(uint32_t cu, const VectorAccess& access);
+  template <uint32_t Group>
+  uint64_t load_groups(uint32_t cu, const VectorAccess& access);
+  uint64_t load_lanes(uint32_t cu, const VectorAccess& access, uint64_t lanes);
   uint64_t store(const Op& op, const VectorAccess& access);
   void store_consecutive(const Op& op, const VectorAccess& access);
   uint64_t atomic(const Op& op, const VectorAccess& access);
@@ -76,13 +84,13 @@ class MemorySystem {
   void read_from_host(uint32_t requests);
   uint64_t l2_read(uint64_t line);
   void l2_write(uint64_t line, const ByteMask& bytes, uint32_t requests, bool streams);
-  Cache::Line& l2_allocate(uint64_t line);
+  L2::Line& l2_allocate(uint64_t line);
   uint64_t read_from_memory(uint64_t line);
-  void write_to_memory(const Cache::Line& line);
+  void write_to_memory(const L2::Line& line);
 
-  std::vector<ReadCache> l1_;      // [cu]
-  std::vector<ReadCache> scalar_;  // [pair of CUs, or a single CU whose partner is disabled]
-  Cache l2_;
+  std::vector<VectorL1> l1_;  // [cu]
+  std::vector<ScalarCache> scalar_;  // [pair of CUs, or a single CU whose partner is disabled]
+  L2 l2_;
   MemoryCounts counts_;
   LineLog lines_read_;
   LineLog lines_written_;

@@ -62,6 +62,7 @@ def profile(request: ProfileRequest, program_output: Stream | None, note: Note) 
     program_output: where the standard output of the first run goes (that of the others is dropped).
     note: receives one line about every step. Raises a RocmPerfError, in which case no run directory is left or changed.
     """
+    devices.require_observation(request.device_options, "profile")
     command = resolve(request.words)
     destination = request.destination or run_name.of_command(command)
     with tempfile.TemporaryDirectory(prefix="rocm-perf-") as scratch:

@@ -43,30 +43,45 @@ WriteRequests write_requests(const ByteMask& dirty);
 template <uint32_t Ways>
 class Cache {
  public:
-  struct Line {
-    uint64_t number = 0;
-    ByteMask valid;
+  struct Evicted {
+    uint64_t line;
     ByteMask dirty;
   };
   struct Allocated {
-    Line& line;
-    bool evicts;
+    size_t place;
+    bool evicts;  // whether another line was there
+    Evicted evicted;
   };
 
-  explicit Cache(uint32_t bytes) : tags_(bytes / kLineBytes), lines_(bytes / kLineBytes) {}
+  explicit Cache(uint32_t bytes)
+      : tags_(bytes / kLineBytes), contents_(bytes / kLineBytes), masks_(bytes / kLineBytes) {}
 
-  // The line, or null.
-  Line* find(uint64_t number) {
-    const size_t place = tags_.find(number);
-    return place == kNowhere ? nullptr : &lines_[place];
+  // The line's place, or kNowhere.
+  size_t find(uint64_t line) { return tags_.find(line); }
+  // Makes room for a line that is not there; none of its bytes are.
+  Allocated allocate(uint64_t line) {
+    const auto [place, evicts, evicted] = tags_.allocate(line);
+    const ByteMask dirty = evicts ? dirty_bytes(place) : ByteMask{};
+    contents_[place] = Contents::None;
+    return {place, evicts, {evicted, dirty}};
   }
-  // Makes room for the line; `evicted` receives the line that was there before, if any.
-  Allocated allocate(uint64_t number, Line& evicted) {
-    const auto [place, evicts] = tags_.allocate(number);
-    Line& line = lines_[place];
-    if (evicts) evicted = line;
-    line = {number, {}, {}};
-    return {line, evicts};
+  bool is_full(size_t place) const { return valid_bytes(place).full(); }
+  bool has(size_t place, const ByteMask& bytes) const { return valid_bytes(place).covers(bytes); }
+  // All bytes are there now.
+  void fill(size_t place) { set(place, {ByteMask::all(), dirty_bytes(place)}); }
+  // These bytes are there now, too.
+  void add(size_t place, const ByteMask& bytes) {
+    Masks masks{valid_bytes(place), dirty_bytes(place)};
+    masks.valid.add(bytes);
+    set(place, masks);
+  }
+  // Likewise, and dirty.
+  void write(size_t place, const ByteMask& bytes) {
+    Masks masks{valid_bytes(place), dirty_bytes(place)};
+    if (masks.dirty.empty()) dirty_.push_back(static_cast<uint32_t>(place));
+    masks.valid.add(bytes);
+    masks.dirty.add(bytes);
+    set(place, masks);
   }
   // The line found or allocated last is the next of its set to make room, unless it is used again.
   void expect_no_reuse() { tags_.expect_no_reuse(); }
@@ -75,39 +90,63 @@ class Cache {
     tags_.invalidate();
     dirty_.clear();
   }
-  // If the line is there, it keeps its place but none of its bytes: something else has written them.
-  void make_stale(uint64_t number) {
-    const size_t place = tags_.look_up(number);
-    if (place != kNowhere) lines_[place].valid = lines_[place].dirty;
+  // If the line is there, it keeps its place but none of its bytes, except dirty ones: something else has written them.
+  void make_stale(uint64_t line) {
+    if (const size_t place = tags_.look_up(line); place != kNowhere) make_stale_at(place);
   }
-  // Calls f(line) for every line that is there.
+  // The same for all lines that are there and for which f(line) is true.
   template <class F>
-  void for_each(F f) {
-    tags_.for_each([&](size_t place) { f(lines_[place]); });
+  void make_stale_if(F f) {
+    tags_.for_each([&](size_t place) {
+      if (f(tags_.line_at(place))) make_stale_at(place);
+    });
   }
   size_t capacity() const { return tags_.capacity(); }
   // Fetches into the host's cache what a search for the line reads.
-  void prefetch(uint64_t number) const { tags_.prefetch(number); }
-  // Calls f(line) for every dirty line and cleans it.
+  void prefetch(uint64_t line) const { tags_.prefetch(line); }
+  // Calls f(line, its dirty bytes) for every dirty line and cleans it.
   template <class F>
   void write_back(F f) {
     for (const uint32_t place : dirty_) {
-      Line& line = lines_[place];
-      if (line.dirty.empty()) continue;
-      f(line);
-      line.dirty = {};
+      const ByteMask dirty = dirty_bytes(place);
+      if (dirty.empty()) continue;
+      f(tags_.line_at(place), dirty);
+      set(place, {valid_bytes(place), {}});
     }
     dirty_.clear();
   }
-  void mark_dirty(Line& line, const ByteMask& bytes) {
-    if (line.dirty.empty()) dirty_.push_back(static_cast<uint32_t>(&line - lines_.data()));
-    line.dirty.add(bytes);
-  }
 
  private:
+  // Most lines hold all of their bytes or none, and their masks need not be looked at.
+  enum class Contents : uint8_t { None, Full, FullDirty, Masks };
+  struct Masks {
+    ByteMask valid, dirty;
+  };
+
+  ByteMask valid_bytes(size_t place) const {
+    const Contents contents = contents_[place];
+    if (contents == Contents::Masks) return masks_[place].valid;
+    return contents == Contents::None ? ByteMask{} : ByteMask::all();
+  }
+  ByteMask dirty_bytes(size_t place) const {
+    const Contents contents = contents_[place];
+    if (contents == Contents::Masks) return masks_[place].dirty;
+    return contents == Contents::FullDirty ? ByteMask::all() : ByteMask{};
+  }
+  void set(size_t place, const Masks& masks) {
+    if (masks.valid.full() && masks.dirty.empty()) contents_[place] = Contents::Full;
+    else if (masks.dirty.full()) contents_[place] = Contents::FullDirty;
+    else contents_[place] = Contents::Masks, masks_[place] = masks;
+  }
+  void make_stale_at(size_t place) {
+    const ByteMask dirty = dirty_bytes(place);
+    set(place, {dirty, dirty});
+  }
+
   Tags<Ways> tags_;
-  ZeroedArray<Line> lines_;      // by place
-  std::vector<uint32_t> dirty_;  // lines that became dirty since the last write-back; may repeat
+  ZeroedArray<Contents> contents_;  // by place
+  ZeroedArray<Masks> masks_;        // likewise, for Contents::Masks
+  std::vector<uint32_t> dirty_;     // places of lines that became dirty since the last write-back; may repeat
 };
 
 }  // namespace rpd

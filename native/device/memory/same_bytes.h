@@ -31,4 +31,15 @@ uint64_t same_bytes(const uint8_t* bytes, uint8_t value) {
   return same;
 }
 
+// The same for 16 words.
+inline uint32_t same_words(const uint32_t* words, uint32_t value) {
+#if defined(__AVX512F__)
+  return _mm512_cmpeq_epi32_mask(_mm512_loadu_si512(words), _mm512_set1_epi32(static_cast<int>(value)));
+#else
+  uint32_t same = 0;
+  for (uint32_t i = 0; i < 16; ++i) same |= uint32_t{words[i] == value} << i;
+  return same;
+#endif
+}
+
 }  // namespace rpd

@@ -23,7 +23,8 @@ class Tags {
  public:
   struct Allocated {
     size_t place;
-    bool evicts;  // whether another line was there
+    bool evicts;       // whether another line was there, ...
+    uint64_t evicted;  // ... and which
   };
 
   // `lines`: a power of two.
@@ -69,13 +70,13 @@ class Tags {
       std::fill_n(marks, kPadded, 0);
     }
     const size_t way = victim_way(marks, ages), place = size_t{set} * Ways + way;
-    const bool evicts = marks[way] != 0;
-    grow_older(ages, evicts ? ages[way] : kFirstToGo);  // the line of a free way has never been used
+    const Allocated made{place, marks[way] != 0, lines_[place]};
+    grow_older(ages, made.evicts ? ages[way] : kFirstToGo);  // the line of a free way has never been used
     ages[way] = 0;
     marks[way] = mark_of(line);
     lines_[place] = line;
     remember(line, place);
-    return {place, evicts};
+    return made;
   }
 
   // The line found or allocated last is the next of its set to make room, unless it is used again.
@@ -95,6 +96,8 @@ class Tags {
     epoch_ = 1;
     std::fill(epochs_.begin(), epochs_.end(), 0);
   }
+
+  uint64_t line_at(size_t place) const { return lines_[place]; }
 
   // Calls f(place) for every line that is there.
   template <class F>

@@ -356,8 +356,10 @@ void lower_clock(WorkDone& work, const PowerUse& use, double mhz) {
 
 }  // namespace
 
+static_assert(Mall::kWays == parameter::mall_ways);
+
 WarmCaches::WarmCaches()
-    : mall(parameter::mall_bytes, parameter::mall_ways),
+    : mall(parameter::mall_bytes),
       instructions(parameter::instruction_cache_bytes / kInstructionLineBytes) {}
 
 WorkDone time_dispatch(const std::vector<XcdWork>& xcds, const std::vector<Sample>& samples, WarmCaches& warm,

@@ -230,30 +230,23 @@ void MemorySystem::begin(const AllocationMap* map, const Mall& mall) {
 }
 
 void MemorySystem::forget() {
-  l2_.write_back([](L2::Line&) {});
+  l2_.write_back([](uint64_t, const ByteMask&) {});
   l2_.invalidate();
 }
 
-// Goes through the log or the cache, whichever is shorter.
-void MemorySystem::written_elsewhere(const LineLog& lines) {
-  if (lines.lines().size() < l2_.capacity()) {
-    for (const uint64_t line : lines.lines()) l2_.make_stale(line);
-  } else {
-    l2_.for_each([&](L2::Line& line) {
-      if (lines.contains(line.number)) line.valid = line.dirty;
-    });
-  }
+// Goes through the lines or the cache, whichever has fewer.
+void MemorySystem::written_elsewhere(const WrittenLines& written, const MemorySystem* writer) {
+  const LineLog* const own = writer ? &writer->lines_written_ : nullptr;
+  const auto stale = [&](uint64_t line) { return written.by_others(line, own); };
+  if (written.lines().size() >= l2_.capacity()) return l2_.make_stale_if(stale);
+  for (const uint64_t line : written.lines())
+    if (stale(line)) l2_.make_stale(line);
 }
 
 void MemorySystem::written_elsewhere(uint64_t address, uint64_t bytes) {
   const uint64_t first = address / kLineBytes, end = (address + bytes + kLineBytes - 1) / kLineBytes;
-  if (end - first < l2_.capacity()) {
-    for (uint64_t line = first; line < end; ++line) l2_.make_stale(line);
-  } else {
-    l2_.for_each([&](L2::Line& line) {
-      if (line.number >= first && line.number < end) line.valid = line.dirty;
-    });
-  }
+  if (end - first >= l2_.capacity()) return l2_.make_stale_if([=](uint64_t line) { return line >= first && line < end; });
+  for (uint64_t line = first; line < end; ++line) l2_.make_stale(line);
 }
 
 // Based on the contents of the Infinity Cache before the dispatch, and on the lines that this XCD has read during it. What the
@@ -266,7 +259,7 @@ uint64_t MemorySystem::latency_beyond_l2(uint64_t line) const {
 void MemorySystem::end(bool releases) {
   if (!releases) return;
   const uint64_t before = counts_.memory_write_bytes();
-  l2_.write_back([this](L2::Line& line) { write_to_memory(line); });
+  l2_.write_back([this](uint64_t line, const ByteMask& dirty) { write_to_memory(line, dirty); });
   counts_.release_bytes += counts_.memory_write_bytes() - before;
 }
 
@@ -295,57 +288,57 @@ uint64_t MemorySystem::read_from_memory(uint64_t line) {
   return latency;
 }
 
-void MemorySystem::write_to_memory(const L2::Line& line) {
-  const WriteRequests requests = write_requests(line.dirty);
-  if (in_host_memory(line.number)) {
+void MemorySystem::write_to_memory(uint64_t line, const ByteMask& dirty) {
+  const WriteRequests requests = write_requests(dirty);
+  if (in_host_memory(line)) {
     counts_.host_write_bytes += 64 * requests.bytes64 + 32 * requests.bytes32;
   } else {
-    lines_written_.insert(line.number);
+    lines_written_.insert(line);
   }
   counts_.memory_writes64 += requests.bytes64;
   counts_.memory_writes32 += requests.bytes32;
   ++counts_.l2_writebacks;
 }
 
-L2::Line& MemorySystem::l2_allocate(uint64_t line) {
-  L2::Line evicted;
-  const auto [fresh, evicts] = l2_.allocate(line, evicted);
-  if (!evicts) return fresh;
+// Returns the line's place.
+size_t MemorySystem::l2_allocate(uint64_t line) {
+  const auto [place, evicts, evicted] = l2_.allocate(line);
+  if (!evicts) return place;
   ++counts_.l2_evictions;
   if (!evicted.dirty.empty()) {
     ++counts_.l2_eviction_writebacks;
-    write_to_memory(evicted);
+    write_to_memory(evicted.line, evicted.dirty);
   }
-  return fresh;
+  return place;
 }
 
 // Returns the latency.
-uint64_t MemorySystem::l2_read(uint64_t number) {
+uint64_t MemorySystem::l2_read(uint64_t line) {
   ++counts_.l2_reads;
-  L2::Line* line = l2_.find(number);
-  if (line && line->valid.full()) {
+  const size_t there = l2_.find(line);
+  if (there != kNowhere && l2_.is_full(there)) {
     ++counts_.l2_hits;
     if (streams_) l2_.expect_no_reuse();
     return parameter::l2_latency_cycles;
   }
   ++counts_.l2_misses;
   ++counts_.memory_reads128;
-  (line ? *line : l2_allocate(number)).valid = ByteMask::all();
+  l2_.fill(there != kNowhere ? there : l2_allocate(line));
   if (streams_) l2_.expect_no_reuse();
-  return read_from_memory(number);
+  return read_from_memory(line);
 }
 
 // A write needs no fetch: the L2 keeps a mask of the bytes it has. Of several requests to the same line, the others find it.
-void MemorySystem::l2_write(uint64_t number, const ByteMask& bytes, uint32_t requests, bool streams) {
-  L2::Line* line = l2_.find(number);
+void MemorySystem::l2_write(uint64_t line, const ByteMask& bytes, uint32_t requests, bool streams) {
+  size_t place = l2_.find(line);
+  const bool misses = place == kNowhere;
   counts_.l1_write_requests += requests;
   counts_.l2_writes += requests;
-  counts_.l2_hits += line ? requests : requests - 1;
-  counts_.l2_misses += line ? 0 : 1;
-  if (!line) line = &l2_allocate(number);
+  counts_.l2_hits += requests - misses;
+  counts_.l2_misses += misses;
+  if (misses) place = l2_allocate(line);
   if (streams) l2_.expect_no_reuse();
-  line->valid.add(bytes);
-  l2_.mark_dirty(*line, bytes);
+  l2_.write(place, bytes);
 }
 
 // Looks a line up in the CU's L1 and fetches it if need be. Returns the latency.
@@ -384,11 +377,20 @@ void MemorySystem::record_access(AccessCost& cost) const {
   cost.awaited_from = awaited_.from;
 }
 
+// Fetches into the host's cache what a miss of the line will read.
+void MemorySystem::prefetch_beyond_l1(uint64_t line) const {
+  l2_.prefetch(line);
+  if (mall_) mall_->prefetch(line);
+}
+
 // Loads these lines, with so many look-ups in all. Looking up a line again at once finds it, and changes nothing.
 uint64_t MemorySystem::load_lines(uint32_t cu, uint64_t first, uint64_t last, uint64_t look_ups) {
   counts_.l1_accesses += look_ups;
-  uint64_t latency = 0;
-  for (uint64_t line = first; line <= last; ++line) latency = std::max(latency, read_line(cu, line));
+  uint64_t latency = read_line(cu, first);
+  if (latency > parameter::l1_latency_cycles) {
+    for (uint64_t line = first + 1; line <= last; ++line) prefetch_beyond_l1(line);
+  }
+  for (uint64_t line = first + 1; line <= last; ++line) latency = std::max(latency, read_line(cu, line));
   return latency;
 }
 
@@ -499,18 +501,18 @@ uint64_t MemorySystem::atomic(const Op& op, const VectorAccess& access) {
       latency = std::max(latency, host_latency_cycles());
       return;
     }
-    L2::Line* line = l2_.find(number);
+    size_t place = l2_.find(number);
     uint64_t its_latency = parameter::l2_latency_cycles;
-    if (line && line->valid.covers(in_line(request))) {
+    if (place != kNowhere && l2_.has(place, in_line(request))) {
       ++counts_.l2_hits;
     } else {
       ++counts_.l2_misses;
       ++counts_.memory_reads128;
       its_latency = read_from_memory(number);
-      if (!line) line = &l2_allocate(number);
-      line->valid = ByteMask::all();
+      if (place == kNowhere) place = l2_allocate(number);
+      l2_.fill(place);
     }
-    l2_.mark_dirty(*line, in_line(request));
+    l2_.write(place, in_line(request));
     latency = std::max(latency, its_latency);
   });
   return latency;
@@ -576,14 +578,14 @@ uint64_t MemorySystem::scalar_read(uint64_t scalar_line) {
     return host_latency_cycles();
   }
   ++counts_.l2_reads;
-  L2::Line* line = l2_.find(address / kLineBytes);
-  if (line && line->valid.covers(bytes)) {
+  const size_t there = l2_.find(address / kLineBytes);
+  if (there != kNowhere && l2_.has(there, bytes)) {
     ++counts_.l2_hits;
     return parameter::l2_latency_cycles;
   }
   ++counts_.l2_misses;
   ++counts_.memory_reads64;
-  (line ? *line : l2_allocate(address / kLineBytes)).valid.add(bytes);
+  l2_.add(there != kNowhere ? there : l2_allocate(address / kLineBytes), bytes);
   return read_from_memory(address / kLineBytes);
 }
 

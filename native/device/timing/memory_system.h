@@ -10,6 +10,7 @@
 #include "memory/cache.h"
 #include "memory/line_log.h"
 #include "memory/mall.h"
+#include "memory/written_lines.h"
 #include "timing/lds_banks.h"
 #include "timing/memory_counts.h"
 #include "timing/wave_timing.h"
@@ -50,7 +51,8 @@ class MemorySystem {
   // Between dispatches: empties all caches.
   void forget();
   // Between dispatches: another XCD, or a copy, has written these lines.
-  void written_elsewhere(const LineLog& lines);
+  // `writer`: the one that is not elsewhere, or null.
+  void written_elsewhere(const WrittenLines& written, const MemorySystem* writer);
   void written_elsewhere(uint64_t address, uint64_t bytes);
 
   const MemoryCounts& counts() const { return counts_; }
@@ -65,6 +67,7 @@ class MemorySystem {
   void note_hit(Fetch fetch);
   void record_access(AccessCost& cost) const;
   uint64_t load(uint32_t cu, const VectorAccess& access);
+  void prefetch_beyond_l1(uint64_t line) const;
   uint64_t load_lines(uint32_t cu, uint64_t first, uint64_t last, uint64_t look_ups);
   uint64_t load_consecutive(uint32_t cu, const VectorAccess& access);
   uint64_t load_same(uint32_t cu, const VectorAccess& access);
@@ -84,9 +87,9 @@ class MemorySystem {
   void read_from_host(uint32_t requests);
   uint64_t l2_read(uint64_t line);
   void l2_write(uint64_t line, const ByteMask& bytes, uint32_t requests, bool streams);
-  L2::Line& l2_allocate(uint64_t line);
+  size_t l2_allocate(uint64_t line);
   uint64_t read_from_memory(uint64_t line);
-  void write_to_memory(const L2::Line& line);
+  void write_to_memory(uint64_t line, const ByteMask& dirty);
 
   std::vector<VectorL1> l1_;  // [cu]
   std::vector<ScalarCache> scalar_;  // [pair of CUs, or a single CU whose partner is disabled]

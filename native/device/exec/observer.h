@@ -44,11 +44,22 @@ struct VectorAccess {
   Space space;             // Global, Scratch or Lds; Flat is already resolved
   uint32_t bytes;          // per lane
   uint64_t mask;           // lanes that take part
-  const uint64_t* address; // [lane]: device address, or byte offset in the LDS or in private memory
+  const uint64_t* address; // [lane]: device address, or byte offset in the LDS or in private memory; only for LanePattern::Any
   LanePattern pattern = LanePattern::Any;  // Any if it has not been determined
+  uint64_t first = 0;      // for the other patterns: the address of the first lane
 
   bool consecutive() const { return pattern == LanePattern::Consecutive; }
+  // Of a lane that takes part.
+  uint64_t at(int lane) const {
+    if (pattern == LanePattern::Any) return address[lane];
+    return pattern == LanePattern::Same ? first : first + static_cast<uint64_t>(lane) * bytes;
+  }
 };
+
+// Determines the pattern. `mask` must not be 0.
+inline VectorAccess access_to(Space space, AccessKind kind, uint32_t bytes, uint64_t mask, const uint64_t* address) {
+  return {kind, space, bytes, mask, address, pattern_of(address, mask, bytes), address[std::countr_zero(mask)]};
+}
 
 class Observer {
  public:

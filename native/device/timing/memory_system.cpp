@@ -70,7 +70,7 @@ uint64_t ones(uint64_t count) { return count >= 64 ? ~uint64_t{0} : (uint64_t{1}
 
 template <class F>
 void coalesce_consecutive(const VectorAccess& access, F emit) {
-  const uint64_t begin = access.address[0], end = begin + uint64_t{access.bytes} * kLanes;
+  const uint64_t begin = access.first, end = begin + uint64_t{access.bytes} * kLanes;
   for (uint64_t block = begin / kRequestBytes; block * kRequestBytes < end; ++block) {
     const uint64_t from = std::max(begin, block * kRequestBytes) % kRequestBytes;
     const uint64_t until = std::min(end - block * kRequestBytes, uint64_t{kRequestBytes});
@@ -95,7 +95,7 @@ void coalesce(const VectorAccess& access, F emit) {
     requests[count++] = {block, bytes};
   };
   for_each_lane(lanes, [&](int l) {
-    const uint64_t begin = access.address[l];
+    const uint64_t begin = access.at(l);
     const uint32_t offset = begin % kRequestBytes;
     const uint64_t bytes = (uint64_t{1} << access.bytes) - 1;
     add(begin / kRequestBytes, bytes << offset);
@@ -108,7 +108,7 @@ void coalesce(const VectorAccess& access, F emit) {
 uint64_t updates_of_one_word(const VectorAccess& access, uint64_t block) {
   std::array<uint8_t, kRequestBytes / sizeof(uint32_t)> lanes{};
   for_each_lane(access.mask, [&](int l) {
-    if (access.address[l] / kRequestBytes == block) ++lanes[access.address[l] % kRequestBytes / sizeof(uint32_t)];
+    if (access.at(l) / kRequestBytes == block) ++lanes[access.at(l) % kRequestBytes / sizeof(uint32_t)];
   });
   return *std::max_element(lanes.begin(), lanes.end());
 }
@@ -132,7 +132,7 @@ uint64_t store_look_ups(const VectorAccess& access) {
   uint64_t look_ups = 0;
   if (access.consecutive()) {
     for (uint32_t l = 0; l < kLanes; l += group) {
-      look_ups += access.address[l + group - 1] / kLineBytes - access.address[l] / kLineBytes + 1;
+      look_ups += access.at(static_cast<int>(l + group) - 1) / kLineBytes - access.at(static_cast<int>(l)) / kLineBytes + 1;
     }
     return look_ups;
   }
@@ -396,7 +396,7 @@ uint64_t MemorySystem::load_lines(uint32_t cu, uint64_t first, uint64_t last, ui
 
 // Each group of lanes looks up the lines that it touches.
 uint64_t MemorySystem::load_consecutive(uint32_t cu, const VectorAccess& access) {
-  const uint64_t begin = access.address[0], group_bytes = uint64_t{lanes_per_look_up(access.bytes)} * access.bytes;
+  const uint64_t begin = access.first, group_bytes = uint64_t{lanes_per_look_up(access.bytes)} * access.bytes;
   const uint64_t groups = kLanes / lanes_per_look_up(access.bytes), end = begin + groups * group_bytes;
   uint64_t look_ups = 0;
   for (uint64_t at = begin; at < end; at += group_bytes) look_ups += (at + group_bytes - 1) / kLineBytes - at / kLineBytes + 1;
@@ -404,7 +404,7 @@ uint64_t MemorySystem::load_consecutive(uint32_t cu, const VectorAccess& access)
 }
 
 uint64_t MemorySystem::load_same(uint32_t cu, const VectorAccess& access) {
-  const uint64_t address = access.address[std::countr_zero(access.mask)];
+  const uint64_t address = access.first;
   const uint64_t first = address / kLineBytes, last = (address + access.bytes - 1) / kLineBytes;
   return load_lines(cu, first, last, groups_in(access) * (last - first + 1));
 }
@@ -464,7 +464,7 @@ uint64_t MemorySystem::load(uint32_t cu, const VectorAccess& access) {
 }
 
 void MemorySystem::store_consecutive(const Op& op, const VectorAccess& access) {
-  const uint64_t begin = access.address[0], end = begin + uint64_t{access.bytes} * kLanes;
+  const uint64_t begin = access.first, end = begin + uint64_t{access.bytes} * kLanes;
   for (uint64_t line = begin / kLineBytes; line * kLineBytes < end; ++line) {
     const uint64_t from = std::max(begin, line * kLineBytes), until = std::min(end, (line + 1) * kLineBytes);
     const uint64_t requests = (until - 1) / kRequestBytes - from / kRequestBytes + 1;
@@ -552,9 +552,8 @@ uint64_t MemorySystem::scratch(const Wave& wave, const Op& op, const VectorAcces
       addresses[l] = base + offset / 4 * dword_row + 4 * l + offset % 4;
     }
     const uint32_t bytes = std::min(4u, access.bytes - done);
-    const LanePattern pattern = pattern_of(addresses.data(), access.mask, bytes);
     latency = std::max(latency, global(wave.timing->cu, op,
-                                       {access.kind, Space::Scratch, bytes, access.mask, addresses.data(), pattern}));
+                                       access_to(Space::Scratch, access.kind, bytes, access.mask, addresses.data())));
   }
   return latency;
 }

@@ -14,18 +14,50 @@
 namespace rpd {
 namespace {
 
+// The addresses of all lanes, enabled or not.
 struct Addresses {
-  uint64_t lane[kLanes];
+  LanePattern pattern = LanePattern::Any;
+  uint64_t first;         // unless the pattern is Any
+  uint64_t lane[kLanes];  // if the pattern is Any
+
+  void set(LanePattern known, uint64_t of_first) {
+    pattern = known;
+    first = of_first;
+  }
+  // Lists them whatever the pattern is.
+  void list(uint64_t bytes) {
+    const uint64_t step = pattern == LanePattern::Same ? 0 : bytes;
+    if (pattern != LanePattern::Any)
+      for (int l = 0; l < kLanes; ++l) lane[l] = first + l * step;
+    pattern = LanePattern::Any;
+  }
 };
+
+// Whether the offsets have the pattern, with no wrap-around in between.
+bool advance_by(const uint32_t* offset, uint32_t bytes) {
+  uint32_t differ = 0;
+  for (int l = 0; l < kLanes; ++l) differ |= offset[l] ^ (offset[0] + static_cast<uint32_t>(l) * bytes);
+  return differ == 0 && offset[0] <= ~uint32_t{0} - (kLanes - 1) * bytes;
+}
+
+LanePattern pattern_of(const uint32_t* offset, uint64_t exec, uint32_t bytes) {
+  const uint32_t step = offset[1] - offset[0];
+  if (step == bytes && exec == ~uint64_t{0} && advance_by(offset, bytes)) return LanePattern::Consecutive;
+  return step == 0 && advance_by(offset, 0) ? LanePattern::Same : LanePattern::Any;
+}
 
 // global: a 64-bit vector address, or a scalar base + 32-bit vector offset.
 void global_addresses(const Op& op, const Wave& wave, const Operand& vector, const Operand& base, Addresses& out) {
   const uint32_t* low = wave.registers(vector);
+  const LanePattern pattern = pattern_of(low, wave.exec(), op.semantics->bytes);
   if (base.kind == Operand::Kind::None) {
     const uint32_t* high = low + kLanes;
+    if (pattern != LanePattern::Any && advance_by(high, 0))
+      return out.set(pattern, (low[0] | static_cast<uint64_t>(high[0]) << 32) + op.offset);
     for (int l = 0; l < kLanes; ++l) out.lane[l] = (low[l] | static_cast<uint64_t>(high[l]) << 32) + op.offset;
   } else {
     const uint64_t from = read_scalar<uint64_t>(base, wave) + op.offset;
+    if (pattern != LanePattern::Any) return out.set(pattern, from + low[0]);
     for (int l = 0; l < kLanes; ++l) out.lane[l] = from + low[l];
   }
 }
@@ -111,19 +143,28 @@ AccessWindow extent(const Addresses& addresses, uint64_t lanes, uint32_t bytes) 
   return {first, last - first + bytes};
 }
 
-// Handles accesses within memory that is known to be accessible, which is contiguous in this process as well; returns false
-// if this is not known of all of it.
+// Accesses within memory that is known to be accessible, which is contiguous in this process as well. These functions return
+// false if this is not known of all of it.
 template <class Access>
-bool access_known(const Op& op, const Wave& wave, bool writes, uint64_t lanes, const Addresses& addresses, LanePattern pattern,
-                  const Access& access) {
+bool access_pattern(const Op& op, const Wave& wave, bool writes, const Addresses& addresses, const Access& access) {
   const uint32_t bytes = op.semantics->bytes;
-  if (pattern == LanePattern::Consecutive) {
-    const uint64_t first = addresses.lane[0];
-    if (!wave.known_accessible(op, first, uint64_t{bytes} * kLanes, writes)) return false;
-    access_all(access, wave.memory->at<uint8_t>(first), bytes);
+  const bool consecutive = addresses.pattern == LanePattern::Consecutive;
+  const uint64_t extent = consecutive ? uint64_t{bytes} * kLanes : bytes;
+  if (op.semantics->space == Space::Flat && addresses.first >= kSharedAperture / 2) return false;
+  if (!wave.known_accessible(op, addresses.first, extent, writes)) return false;
+  auto* const first = wave.memory->at<uint8_t>(addresses.first);
+  if (consecutive) {
+    access_all(access, first, bytes);
     return true;
   }
-  const AccessWindow all = extent(addresses, lanes, bytes);
+  for (uint64_t left = wave.exec(); left; left &= left - 1) access(std::countr_zero(left), first);
+  return true;
+}
+
+template <class Access>
+bool access_known(const Op& op, const Wave& wave, bool writes, uint64_t lanes, const Addresses& addresses,
+                  const Access& access) {
+  const AccessWindow all = extent(addresses, lanes, op.semantics->bytes);
   if (!wave.known_accessible(op, all.begin, all.size, writes)) return false;
   auto* const first = wave.memory->at<uint8_t>(all.begin);
   if (lanes == ~uint64_t{0}) {
@@ -145,11 +186,17 @@ void for_each_lane(const Op& op, Wave& wave, AccessKind kind, Addresses& address
   // Loads and stores may be misaligned: the driver runs the device with unaligned access enabled (amdkfd:
   // SH_MEM_ALIGNMENT_MODE_UNALIGNED in SH_MEM_CONFIG). Atomics may not.
   const uint64_t misaligned = kind == AccessKind::Atomic ? bytes - 1 : 0;
+  if (addresses.pattern != LanePattern::Any) {
+    if (kind != AccessKind::Atomic && wave.exec() && access_pattern(op, wave, writes, addresses, access)) {
+      const VectorAccess done{kind, Space::Global, bytes, wave.exec(), nullptr, addresses.pattern, addresses.first};
+      return wave.observer->vector_access(wave, op, done);
+    }
+    addresses.list(bytes);
+  }
   Spaces spaces = split_by_space(op, wave.exec(), addresses);
-  const LanePattern pattern = spaces.global ? pattern_of(addresses.lane, spaces.global, bytes) : LanePattern::Any;
-  if (kind != AccessKind::Atomic && spaces.global && (spaces.lds | spaces.scratch) == 0 &&
-      access_known(op, wave, writes, spaces.global, addresses, pattern, access)) {
-    return wave.observer->vector_access(wave, op, {kind, Space::Global, bytes, spaces.global, addresses.lane, pattern});
+  const bool global_only = spaces.global && (spaces.lds | spaces.scratch) == 0;
+  if (kind != AccessKind::Atomic && global_only && access_known(op, wave, writes, spaces.global, addresses, access)) {
+    return wave.observer->vector_access(wave, op, access_to(Space::Global, kind, bytes, spaces.global, addresses.lane));
   }
   for (uint64_t left = spaces.global; left; left &= left - 1) {
     const int l = std::countr_zero(left);
@@ -176,7 +223,7 @@ void for_each_lane(const Op& op, Wave& wave, AccessKind kind, Addresses& address
     access(l, wave.scratch + static_cast<uint64_t>(l) * wave.scratch_bytes + addresses.lane[l]);
   }
   if (spaces.global)
-    wave.observer->vector_access(wave, op, {kind, Space::Global, bytes, spaces.global, addresses.lane, pattern});
+    wave.observer->vector_access(wave, op, access_to(Space::Global, kind, bytes, spaces.global, addresses.lane));
   if (spaces.lds) wave.observer->vector_access(wave, op, {kind, Space::Lds, bytes, spaces.lds, addresses.lane});
   if (spaces.scratch) wave.observer->vector_access(wave, op, {kind, Space::Scratch, bytes, spaces.scratch, addresses.lane});
 }

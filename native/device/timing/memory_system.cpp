@@ -4,6 +4,7 @@
 #include <array>
 #include <bit>
 #include <limits>
+#include <span>
 
 #include "exec/workgroup.h"
 #include "timing_parameters.inc.h"
@@ -66,6 +67,28 @@ struct WriteRequest {
   uint64_t bytes;  // one bit per byte
 };
 
+// Those of one instruction, in order of first use.
+class RequestsByBlock {
+ public:
+  void add(uint64_t block, uint64_t bytes) {
+    size_t at = block * 0x9e3779b97f4a7c15ull >> (64 - kSlotBits);
+    while (slots_[at] != 0 && requests_[slots_[at] - 1].block != block) at = (at + 1) % kSlots;
+    if (slots_[at] == 0) {
+      requests_[count_++] = {block, 0};
+      slots_[at] = count_;
+    }
+    requests_[slots_[at] - 1].bytes |= bytes;
+  }
+  std::span<const WriteRequest> all() const { return {requests_.data(), count_}; }
+
+ private:
+  static constexpr int kSlotBits = 8;
+  static constexpr size_t kSlots = 1 << kSlotBits;  // twice what is needed at most
+  std::array<uint8_t, kSlots> slots_{};  // open addressing: a request's number, from 1, or 0 if the slot is free
+  std::array<WriteRequest, 2 * kLanes> requests_;
+  uint8_t count_ = 0;
+};
+
 uint64_t ones(uint64_t count) { return count >= 64 ? ~uint64_t{0} : (uint64_t{1} << count) - 1; }
 
 template <class F>
@@ -83,25 +106,15 @@ template <class F>
 void coalesce(const VectorAccess& access, F emit) {
   if (access.consecutive()) return coalesce_consecutive(access, emit);
   const uint64_t lanes = access.pattern == LanePattern::Same ? access.mask & -access.mask : access.mask;
-  std::array<WriteRequest, 2 * kLanes> requests;
-  uint32_t count = 0;
-  const auto add = [&](uint64_t block, uint64_t bytes) {
-    for (uint32_t i = count; i-- > 0;) {
-      if (requests[i].block == block) {
-        requests[i].bytes |= bytes;
-        return;
-      }
-    }
-    requests[count++] = {block, bytes};
-  };
+  RequestsByBlock requests;
   for_each_lane(lanes, [&](int l) {
     const uint64_t begin = access.at(l);
     const uint32_t offset = begin % kRequestBytes;
     const uint64_t bytes = (uint64_t{1} << access.bytes) - 1;
-    add(begin / kRequestBytes, bytes << offset);
-    if (offset + access.bytes > kRequestBytes) add(begin / kRequestBytes + 1, bytes >> (kRequestBytes - offset));
+    requests.add(begin / kRequestBytes, bytes << offset);
+    if (offset + access.bytes > kRequestBytes) requests.add(begin / kRequestBytes + 1, bytes >> (kRequestBytes - offset));
   });
-  for (uint32_t i = 0; i < count; ++i) emit(requests[i]);
+  for (const WriteRequest& request : requests.all()) emit(request);
 }
 
 // The most lanes that update the same word of a block. Only lanes that share a request can share a word.

@@ -44,9 +44,9 @@ struct VectorAccess {
   Space space;             // Global, Scratch or Lds; Flat is already resolved
   uint32_t bytes;          // per lane
   uint64_t mask;           // lanes that take part
-  const uint64_t* address; // [lane]: device address, or byte offset in the LDS or in private memory; only for LanePattern::Any
+  const uint64_t* address;  // [lane]: device address, or byte offset in the LDS or in private memory; only for LanePattern::Any
   LanePattern pattern = LanePattern::Any;  // Any if it has not been determined
-  uint64_t first = 0;      // for the other patterns: the address of the first lane
+  uint64_t first = 0;  // for the other patterns: the address of the first lane
 
   bool consecutive() const { return pattern == LanePattern::Consecutive; }
   // Of a lane that takes part.

@@ -53,8 +53,7 @@ class Cache {
     Evicted evicted;
   };
 
-  explicit Cache(uint32_t bytes)
-      : tags_(bytes / kLineBytes), contents_(bytes / kLineBytes), masks_(bytes / kLineBytes) {}
+  explicit Cache(uint32_t bytes) : tags_(bytes / kLineBytes), contents_(bytes / kLineBytes), masks_(bytes / kLineBytes) {}
 
   // The line's place, or kNowhere.
   size_t find(uint64_t line) { return tags_.find(line); }

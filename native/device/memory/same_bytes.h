@@ -16,7 +16,8 @@ template <uint32_t Count>
 uint64_t same_bytes(const uint8_t* bytes, uint8_t value) {
   static_assert(Count % kByteBlock == 0 && Count <= 64);
 #if defined(__AVX512BW__)
-  if constexpr (Count == 64) return _mm512_cmpeq_epi8_mask(_mm512_loadu_si512(bytes), _mm512_set1_epi8(static_cast<char>(value)));
+  if constexpr (Count == 64)
+    return _mm512_cmpeq_epi8_mask(_mm512_loadu_si512(bytes), _mm512_set1_epi8(static_cast<char>(value)));
 #endif
   uint64_t same = 0;
 #if defined(__SSE2__)

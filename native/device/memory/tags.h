@@ -84,7 +84,8 @@ class Tags {
     uint8_t* const ages = &ages_[last_ / Ways * kPadded];
     uint8_t& its_age = ages[last_ % Ways];
     // Closes the gap that it leaves among the ages of the others.
-    for (uint32_t i = 0; i < kPadded; ++i) ages[i] = static_cast<uint8_t>(ages[i] - (ages[i] > its_age && ages[i] < kFirstToGo));
+    for (uint32_t i = 0; i < kPadded; ++i)
+      ages[i] = static_cast<uint8_t>(ages[i] - (ages[i] > its_age && ages[i] < kFirstToGo));
     its_age = kFirstToGo;
     last_line_ = ~uint64_t{0};
   }

@@ -381,8 +381,8 @@ class Replay {
 
 }  // namespace
 
-CuOutcome simulate_cu(const CuTrace& trace, const CuSurroundings& surroundings, const IssueCosts& costs, InstructionCache& instructions,
-                      CuObserver* observer) {
+CuOutcome simulate_cu(const CuTrace& trace, const CuSurroundings& surroundings, const IssueCosts& costs,
+                      InstructionCache& instructions, CuObserver* observer) {
   return Replay(trace, surroundings, costs, instructions, observer).run();
 }
 

@@ -57,7 +57,7 @@ struct CuOutcome {
 };
 
 // `instructions` is the instruction cache, kept from dispatch to dispatch. `observer` may be null.
-CuOutcome simulate_cu(const CuTrace& trace, const CuSurroundings& surroundings, const IssueCosts& costs, InstructionCache& instructions,
-                      CuObserver* observer = nullptr);
+CuOutcome simulate_cu(const CuTrace& trace, const CuSurroundings& surroundings, const IssueCosts& costs,
+                      InstructionCache& instructions, CuObserver* observer = nullptr);
 
 }  // namespace rpd

@@ -51,7 +51,8 @@ class DispatchTiming final : public DispatchObserver {
  private:
   // The L2s are coherent: one drops what another one has written.
   void written_by(const DispatchTiming& other, const WrittenLines& written) {
-    for (const auto& xcd : xcds_) xcd->memory_system().written_elsewhere(written, &other == this ? &xcd->memory_system() : nullptr);
+    for (const auto& xcd : xcds_)
+      xcd->memory_system().written_elsewhere(written, &other == this ? &xcd->memory_system() : nullptr);
   }
 
   WorkDone timed(const Kernel& kernel, DispatchResult& result) {

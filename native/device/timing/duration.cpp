@@ -223,7 +223,8 @@ uint64_t cycles_of_busiest(const std::vector<XcdWork>& xcds, const std::vector<R
 
 // A sampled CU in its surroundings. `outcome` receives those of all replays. The rest of its workgroups are replayed on their
 // own if they do something else than the first: these say nothing about them.
-Replayed replayed_cu(const Sample& sample, const CuSurroundings& surroundings, InstructionCache& instructions, CuOutcome& outcome) {
+Replayed replayed_cu(const Sample& sample, const CuSurroundings& surroundings, InstructionCache& instructions,
+                     CuOutcome& outcome) {
   const SampledPart &first = sample.first, &rest = sample.rest;
   const CuOutcome of_first = simulate_cu(first.trace, surroundings, sample.costs, instructions);
   outcome.add(of_first);
@@ -359,8 +360,7 @@ void lower_clock(WorkDone& work, const PowerUse& use, double mhz) {
 static_assert(Mall::kWays == parameter::mall_ways);
 
 WarmCaches::WarmCaches()
-    : mall(parameter::mall_bytes),
-      instructions(parameter::instruction_cache_bytes / kInstructionLineBytes) {}
+    : mall(parameter::mall_bytes), instructions(parameter::instruction_cache_bytes / kInstructionLineBytes) {}
 
 WorkDone time_dispatch(const std::vector<XcdWork>& xcds, const std::vector<Sample>& samples, WarmCaches& warm,
                        const WatchedCu* watched) {

@@ -16,8 +16,9 @@ struct LdsPasses {
 
 LdsPasses lds_passes(const VectorAccess& access);
 
-// Remembers the last accesses of each instruction. Moving all addresses by whole words turns the banks round but changes nothing else, so what
-// counts is where the lanes are relative to each other; and that mostly stays the same when an instruction is executed again.
+// Remembers the last accesses of each instruction. Moving all addresses by whole words turns the banks round but changes
+// nothing else, so what counts is where the lanes are relative to each other; and that mostly stays the same when an
+// instruction is executed again.
 class LdsPatterns {
  public:
   LdsPasses passes(const Op& op, const VectorAccess& access);

@@ -225,8 +225,7 @@ class CostOf {
 MemorySystem::MemorySystem() : l2_(parameter::l2_bytes) {
   l1_.reserve(parameter::cus_per_xcd);
   for (long i = 0; i < parameter::cus_per_xcd; ++i) l1_.emplace_back(parameter::l1_bytes / kLineBytes);
-  for (uint32_t i = 0; i < kScalarCaches; ++i)
-    scalar_.emplace_back(parameter::scalar_cache_bytes / kScalarLineBytes);
+  for (uint32_t i = 0; i < kScalarCaches; ++i) scalar_.emplace_back(parameter::scalar_cache_bytes / kScalarLineBytes);
 }
 
 void MemorySystem::begin(const AllocationMap* map, const Mall& mall) {
@@ -481,8 +480,7 @@ void MemorySystem::store_consecutive(const Op& op, const VectorAccess& access) {
   for (uint64_t line = begin / kLineBytes; line * kLineBytes < end; ++line) {
     const uint64_t from = std::max(begin, line * kLineBytes), until = std::min(end, (line + 1) * kLineBytes);
     const uint64_t requests = (until - 1) / kRequestBytes - from / kRequestBytes + 1;
-    l2_write(line, ByteMask::range(from % kLineBytes, until - from), static_cast<uint32_t>(requests),
-             op.nt);
+    l2_write(line, ByteMask::range(from % kLineBytes, until - from), static_cast<uint32_t>(requests), op.nt);
   }
 }
 
@@ -565,8 +563,8 @@ uint64_t MemorySystem::scratch(const Wave& wave, const Op& op, const VectorAcces
       addresses[l] = base + offset / 4 * dword_row + 4 * l + offset % 4;
     }
     const uint32_t bytes = std::min(4u, access.bytes - done);
-    latency = std::max(latency, global(wave.timing->cu, op,
-                                       access_to(Space::Scratch, access.kind, bytes, access.mask, addresses.data())));
+    latency = std::max(
+        latency, global(wave.timing->cu, op, access_to(Space::Scratch, access.kind, bytes, access.mask, addresses.data())));
   }
   return latency;
 }

@@ -100,15 +100,28 @@ void compare_caches() {
     for (int byte = first; byte < first + count; ++byte) numbers.insert(byte);
     expect(equal(bytes, mask_of(numbers)), "a range of bytes", step);
     switch (below(8)) {
-      case 0: cache.fill(place); for (int byte = 0; byte < 128; ++byte) plain->valid.insert(byte); break;
-      case 1: cache.add(place, bytes); plain->valid.insert(numbers.begin(), numbers.end()); break;
-      case 2: case 3:
+      case 0:
+        cache.fill(place);
+        for (int byte = 0; byte < 128; ++byte) plain->valid.insert(byte);
+        break;
+      case 1:
+        cache.add(place, bytes);
+        plain->valid.insert(numbers.begin(), numbers.end());
+        break;
+      case 2:
+      case 3:
         cache.write(place, bytes);
         plain->valid.insert(numbers.begin(), numbers.end());
         plain->dirty.insert(numbers.begin(), numbers.end());
         break;
-      case 4: cache.expect_no_reuse(); plain->last_resort = true; break;
-      case 5: cache.make_stale(line); plain->valid = plain->dirty; break;
+      case 4:
+        cache.expect_no_reuse();
+        plain->last_resort = true;
+        break;
+      case 5:
+        cache.make_stale(line);
+        plain->valid = plain->dirty;
+        break;
       default: break;
     }
     expect(cache.is_full(place) == (plain->valid.size() == kLineBytes), "fullness", step);

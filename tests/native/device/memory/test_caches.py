@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import subprocess
 
-import needs
 import pytest
+
+import needs
 
 
 @pytest.mark.parametrize("seed", [1, 2])

@@ -22,6 +22,7 @@ constexpr int kGroups = 64, kThreads = 256;
     __shared__ float4 lds[256];                                                                                  \
     lds[threadIdx.x] = float4{1, 2, 3, 4};                                                                       \
     __syncthreads();                                                                                             \
+    asm volatile("" : : "v"(lds) : "memory"); /* or the compiler would not allocate it */                        \
     char* at = memory + (blockIdx.x * 256 + threadIdx.x) * 16;                                                   \
     asm volatile(SETUP "\n\ts_mov_b32 s60, %0\n1:\n" BODY "\ts_sub_u32 s60, s60, 1\n\ts_cmp_lg_u32 s60, 0\n"     \
                        "\ts_cbranch_scc1 1b\n" AFTER                                                             \

@@ -1,11 +1,11 @@
 """How fast the software device executes: wave-instructions per second of one host core, by class, and the testbed's kernels
 against the same loops compiled for the host.
 
-    python benchmarks/device.py [--only NAME...] [--rounds N] [--against LIBRARY] [--json]
+    python benchmarks/device.py [--only NAME...] [--rounds N] [--against LIBRARY] [--unobserved] [--json]
 
 Processor time of the whole process, as the difference of two repeat counts, so that start-up does not count; one thread of the
 device. --against: another build of the device library, run alternately in the same minutes; its column and the ratio are
-added. Figures of machines differ: the ratios decide.
+added. --unobserved: likewise this library without counting and timing. Figures of machines differ: the ratios decide.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import resource
 import statistics
 import subprocess
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from rocm_perf_lab import native
@@ -58,6 +58,7 @@ def main() -> None:
     )
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--against", type=Path, metavar="LIBRARY")
+    parser.add_argument("--unobserved", action="store_true")
     parser.add_argument("--json", action="store_true")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
@@ -74,18 +75,23 @@ def build(folder: Path) -> Path:
 
 
 def measure(program: Path, given: argparse.Namespace) -> dict[str, dict[str, float]]:
-    libraries = {"here": native.device_library()} | ({"against": given.against.resolve()} if given.against else {})
+    here, folder = native.device_library(), program.parent
+    devices_by_label = {"here": on_device(here, folder)}
+    if given.against:
+        devices_by_label["against"] = on_device(given.against.resolve(), folder)
+    if given.unobserved:
+        devices_by_label["unobserved"] = on_device(here, folder, [devices.NO_OBSERVATION])
     wanted = given.only or [*CLASSES, "waves", *KERNELS]
     found: dict[str, dict[str, float]] = {}
     for name in wanted:
-        rounds = [one_round(program, name, libraries) for _ in range(given.rounds)]
+        rounds = [one_round(program, name, devices_by_label) for _ in range(given.rounds)]
         found[name] = {key: statistics.median(row[key] for row in rounds) for key in rounds[0]}
     return found
 
 
-def one_round(program: Path, name: str, libraries: dict[str, Path]) -> dict[str, float]:
+def one_round(program: Path, name: str, on: dict[str, Callable[[list[str]], float]]) -> dict[str, float]:
     """Seconds of processor time for each wave-instruction (or wave, or launch of the kernel), and of the host's loop."""
-    row = {label: seconds_each(on_device(library, program.parent), program, name) for label, library in libraries.items()}
+    row = {label: seconds_each(run, program, name) for label, run in on.items()}
     if name in KERNELS:
         _, _, loop, few = KERNELS[name]
         row["host"] = slope(lambda times: seconds_of([str(program), *loop, str(times)], dict(os.environ)), few)
@@ -105,8 +111,8 @@ def slope(seconds: Callable[[int], float], times: int) -> float:
     return (seconds(5 * times) - seconds(times)) / (4 * times)
 
 
-def on_device(library: Path, scratch: Path) -> Callable[[list[str]], float]:
-    environment = devices.select(devices.SOFTWARE_TARGET, scratch).environment(os.environ)
+def on_device(library: Path, scratch: Path, options: Sequence[str] = ()) -> Callable[[list[str]], float]:
+    environment = devices.select(devices.SOFTWARE_TARGET, scratch, options).environment(os.environ)
     changed = {key: value.replace(str(native.device_library()), str(library)) for key, value in environment.items()}
     return lambda command: seconds_of(command, changed | {"ROCM_PERF_DEVICE_THREADS": "1"})
 
@@ -121,17 +127,27 @@ def seconds_of(command: list[str], environment: dict[str, str]) -> float:
 def text(found: dict[str, dict[str, float]]) -> str:
     classes = {name: row for name, row in found.items() if "host" not in row}
     kernels = {name: row for name, row in found.items() if "host" in row}
-    lines = [f"{'':16} {'million/s':>10} {'before':>10} {'ratio':>6}"]
+    lines = [f"{'':16} {'million/s':>10} {'before':>10} {'ratio':>6} {'unobserved':>10}"]
     for name, row in classes.items():
-        before = row.get("against")
+        before, free = row.get("against"), row.get("unobserved")
         lines.append(f"{name:16} {1e-6 / row['here']:10.2f} {_or_none(before and 1e-6 / before, 10, 2)} "
-                     f"{_or_none(before and before / row['here'], 6, 2)}")  # fmt: skip
-    lines.append(f"{'kernel':16} {'ms':>10} {'before':>10} {'host ms':>9} {'ratio':>6} {'before':>6}")
+                     f"{_or_none(before and before / row['here'], 6, 2)} {_or_none(free and 1e-6 / free, 10, 2)}")  # fmt: skip
+    lines.append(f"{'kernel':16} {'ms':>10} {'before':>10} {'host ms':>9} {'ratio':>6} {'before':>6} {'unobserved':>10}")
     for name, row in kernels.items():
-        before, host = row.get("against"), row["host"]
+        before, free, host = row.get("against"), row.get("unobserved"), row["host"]
         lines.append(f"{name:16} {1e3 * row['here']:10.2f} {_or_none(before and 1e3 * before, 10, 2)} {1e3 * host:9.3f} "
-                     f"{row['here'] / host:6.0f} {_or_none(before and before / host, 6, 0)}")  # fmt: skip
+                     f"{row['here'] / host:6.0f} {_or_none(before and before / host, 6, 0)} "
+                     f"{_or_none(free and free / host, 10, 0)}")  # fmt: skip
+    if kernels:
+        means = (_mean_ratio(kernels, label) for label in ("here", "against", "unobserved"))
+        here, before, free = (_or_none(mean, width, 1) for mean, width in zip(means, (6, 6, 10), strict=True))
+        lines.append(f"{'geometric mean':48} {here} {before} {free}")
     return "\n".join(lines)
+
+
+def _mean_ratio(kernels: dict[str, dict[str, float]], label: str) -> float | None:
+    ratios = [row[label] / row["host"] for row in kernels.values() if label in row]
+    return statistics.geometric_mean(ratios) if ratios else None
 
 
 def _or_none(value: float | None, width: int, digits: int) -> str:

@@ -23,7 +23,7 @@ class AccessWatch {
     if (!overflows()) accessed_.emplace(address, bytes);
   }
   void note(const VectorAccess& access) {
-    for (uint64_t left = access.mask; left; left &= left - 1) note(access.address[std::countr_zero(left)], access.bytes);
+    for (uint64_t left = access.mask; left; left &= left - 1) note(access.at(std::countr_zero(left)), access.bytes);
   }
 
   // The present contents of all memory accessed; nothing if part of it is no longer mapped.

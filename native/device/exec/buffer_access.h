@@ -92,7 +92,8 @@ void for_each_buffer_lane(const Op& op, Wave& wave, const BufferDescriptor& buff
     access(l, wave.memory->at<uint8_t>(address), bytes);
     touched |= uint64_t{1} << l;
   }
-  if (touched) wave.observer->vector_access(wave, op, {kind, Space::Global, size, touched, lanes.address});
+  if (touched == 0) return;
+  wave.observer->vector_access(wave, op, access_to(Space::Global, kind, size, touched, lanes.address));
 }
 
 }  // namespace rpd

@@ -55,6 +55,7 @@ struct EngineOptions {
   std::optional<uint64_t> race_seed;            // look for races, executing in an order drawn from this seed; 0: the usual
   uint64_t initial_values = 0;                  // seed of what registers, LDS and private memory hold at first; 0: zeros
   uint64_t timed_cu = 0;                        // which of the CUs in use is replayed for timing; counts XCDs in turn
+  bool observe = true;                          // count and time; else dispatches have no counters and a fixed time
   bool flush_l2 = false;                        // empty the L2s after each dispatch
   uint64_t deadlock_seconds = 30;               // real time after which an endless wait is an error; 0: never
   bool memory_check = false;                    // a kernel fails if it accesses memory that is not its program's

@@ -168,8 +168,9 @@ void Engine::State::start(Execution& execution, uint32_t resident) {
   }
   const bool small = kernel.group_count() * kernel.waves_per_group < kWavesWorthAThread;
   execution.order = small || race_check ? nullptr : execution.code->order.why_it_matters(kernel.entry);
-  execution.threads = small || race_check || execution.order ? 1 : threads;
-  if (execution.threads == 1 && !race_check) execution.standstill = std::make_unique<Standstill>(execution.xcds(), memory);
+  execution.takes_turns = small || race_check || execution.order;
+  execution.threads = execution.takes_turns ? 1 : threads;
+  if (execution.takes_turns && !race_check) execution.standstill = std::make_unique<Standstill>(execution.xcds(), memory);
 }
 
 namespace {
@@ -203,19 +204,18 @@ Progress Engine::State::advance_in_turns(Execution& execution, const Interruptio
   return Progress::Ended;
 }
 
-// Run by each thread: steps its own XCDs in turn until each has executed its share.
-static void run_shares(std::vector<Xcd*> all, unsigned first, unsigned thread_count, std::atomic<bool>& stop) {
-  std::vector<std::pair<Xcd*, uint64_t>> mine;
-  for (size_t i = first; i < all.size(); i += thread_count)
-    mine.emplace_back(all[i], all[i]->instructions() + kInstructionsAtOnce);
-  for (uint64_t rounds = 1; !mine.empty() && !stop.load(std::memory_order_relaxed); ++rounds) {
-    std::erase_if(mine, [&](const auto& share) {
-      const auto [xcd, end] = share;
-      const bool more = xcd->step();
-      if (xcd->fault()) stop.store(true, std::memory_order_relaxed);
-      return !more || (rounds % kRoundsAtOnce == 0 && xcd->instructions() >= end);
-    });
-  }
+// Steps the XCD until it has executed its share, or all that it has.
+static void run_share(Xcd& xcd, std::atomic<bool>& stop) {
+  const uint64_t end = xcd.instructions() + kInstructionsAtOnce;
+  for (uint64_t rounds = 1; !stop.load(std::memory_order_relaxed) && xcd.step(); ++rounds)
+    if (rounds % kRoundsAtOnce == 0 && xcd.instructions() >= end) break;
+  if (xcd.fault()) stop.store(true, std::memory_order_relaxed);
+}
+
+// Run by each thread, for its own XCDs. One after the other, because the registers of one XCD's waves fit into the host's
+// caches, and those of several do not.
+static void run_shares(const std::vector<Xcd*>& all, unsigned first, unsigned thread_count, std::atomic<bool>& stop) {
+  for (size_t i = first; i < all.size(); i += thread_count) run_share(*all[i], stop);
 }
 
 Progress Engine::State::advance_side_by_side(Execution& execution, const Interruption& interruption) {
@@ -226,7 +226,7 @@ Progress Engine::State::advance_side_by_side(Execution& execution, const Interru
     {
       std::vector<std::jthread> workers;
       for (unsigned t = 1; t < execution.threads; ++t)
-        workers.emplace_back(run_shares, execution.unfinished, t, execution.threads, std::ref(stop));
+        workers.emplace_back(run_shares, std::cref(execution.unfinished), t, execution.threads, std::ref(stop));
       run_shares(execution.unfinished, 0, execution.threads, stop);
     }
     std::erase_if(execution.unfinished, [](const Xcd* xcd) { return xcd->resident().empty(); });
@@ -273,8 +273,8 @@ std::shared_ptr<Execution> Engine::begin(const DispatchRequest& request, Dispatc
 }
 
 Progress Engine::advance(Execution& execution, const Interruption& interruption) {
-  return execution.threads == 1 ? state_->advance_in_turns(execution, interruption)
-                                : state_->advance_side_by_side(execution, interruption);
+  return execution.takes_turns ? state_->advance_in_turns(execution, interruption)
+                               : state_->advance_side_by_side(execution, interruption);
 }
 
 bool Engine::can_go_on(const Execution& execution) const { return execution.standstill->is_over(); }

@@ -56,8 +56,9 @@ class Execution {
   std::unique_ptr<ExecutionSlot> slot;
   Kernel kernel{};
   std::vector<Xcd*> unfinished;
+  bool takes_turns = true;  // each XCD makes a step in turn, on one thread
   unsigned threads = 1;
-  const char* order = nullptr;  // why the XCDs must take turns on one thread
+  const char* order = nullptr;  // why the order of their steps matters, if it does
   std::unique_ptr<Standstill> standstill;  // null if the order of execution is not fixed, or is random
 
  private:

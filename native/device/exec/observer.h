@@ -1,6 +1,7 @@
 // The events that instructions report to counting and timing code. Observers never change what is computed.
 #pragma once
 
+#include <bit>
 #include <cstdint>
 
 #include "exec/wave.h"
@@ -8,11 +9,32 @@
 
 namespace rpd {
 
+// How the addresses of an access's lanes are related, if the access need not be examined lane by lane.
+enum class LanePattern : uint8_t {
+  Any,
+  Consecutive,  // all lanes take part, each following the one before
+  Same,         // all lanes that take part have the same address
+};
+
 // Whether each lane's address is `bytes` above that of the lane before.
 inline bool are_consecutive(const uint64_t* address, uint64_t bytes) {
   uint64_t differ = 0;
   for (int l = 0; l < kLanes; ++l) differ |= address[l] ^ (address[0] + l * bytes);
   return differ == 0;
+}
+
+inline bool are_same(const uint64_t* address, uint64_t mask) {
+  const uint64_t first = address[std::countr_zero(mask) % kLanes];
+  uint64_t differ = 0;
+  for (int l = 0; l < kLanes; ++l) differ |= mask >> l & 1 ? address[l] ^ first : 0;
+  return differ == 0;
+}
+
+inline LanePattern pattern_of(const uint64_t* address, uint64_t mask, uint64_t bytes) {
+  if (mask != ~uint64_t{0}) return are_same(address, mask) ? LanePattern::Same : LanePattern::Any;
+  const uint64_t step = address[1] - address[0];
+  if (step == bytes && are_consecutive(address, bytes)) return LanePattern::Consecutive;
+  return step == 0 && are_same(address, mask) ? LanePattern::Same : LanePattern::Any;
 }
 
 enum class AccessKind : uint8_t { Load, Store, Atomic };
@@ -22,11 +44,22 @@ struct VectorAccess {
   Space space;             // Global, Scratch or Lds; Flat is already resolved
   uint32_t bytes;          // per lane
   uint64_t mask;           // lanes that take part
-  const uint64_t* address; // [lane]: device address, or byte offset in the LDS or in private memory
+  const uint64_t* address;  // [lane]: device address, or byte offset in the LDS or in private memory; only for LanePattern::Any
+  LanePattern pattern = LanePattern::Any;  // Any if it has not been determined
+  uint64_t first = 0;  // for the other patterns: the address of the first lane
 
-  // The common case, in which lanes need not be examined one by one: all take part, each following the one before.
-  bool consecutive() const { return mask == ~uint64_t{0} && are_consecutive(address, bytes); }
+  bool consecutive() const { return pattern == LanePattern::Consecutive; }
+  // Of a lane that takes part.
+  uint64_t at(int lane) const {
+    if (pattern == LanePattern::Any) return address[lane];
+    return pattern == LanePattern::Same ? first : first + static_cast<uint64_t>(lane) * bytes;
+  }
 };
+
+// Determines the pattern. `mask` must not be 0.
+inline VectorAccess access_to(Space space, AccessKind kind, uint32_t bytes, uint64_t mask, const uint64_t* address) {
+  return {kind, space, bytes, mask, address, pattern_of(address, mask, bytes), address[std::countr_zero(mask)]};
+}
 
 class Observer {
  public:

@@ -143,7 +143,7 @@ void RaceCheck::access(const Wave& wave, const Op& op, const VectorAccess& acces
   }
   std::vector<ShadowCell>* const lds = access.space == Space::Lds ? &lds_cells(wave) : nullptr;
   for (uint64_t left = access.mask; left; left &= left - 1) {
-    const uint64_t begin = access.address[std::countr_zero(left)];
+    const uint64_t begin = access.at(std::countr_zero(left));
     const uint64_t end = begin + access.bytes;
     for (uint64_t word = begin / kCellBytes; word * kCellBytes < end; ++word) {
       const uint64_t first = std::max(begin, word * kCellBytes) % kCellBytes;
@@ -188,14 +188,14 @@ void RaceCheck::publish(const Wave& wave, const Op& op, const VectorAccess& acce
     if (last <= completed) continue;
     for (uint64_t left = access.mask; left; left &= left - 1) {
       overtaking_.note({static_cast<uint32_t>(wave.group->id), other.index_in_group}, completed, last, op, wave.index_in_group,
-                       wave.group->epoch, access.address[std::countr_zero(left)] / kCellBytes);
+                       wave.group->epoch, access.at(std::countr_zero(left)) / kCellBytes);
     }
   }
 }
 
 void RaceCheck::see(const Wave& wave, const VectorAccess& access) {
   for (uint64_t left = access.mask; left; left &= left - 1) {
-    overtaking_.see(static_cast<uint32_t>(wave.group->id), access.address[std::countr_zero(left)] / kCellBytes);
+    overtaking_.see(static_cast<uint32_t>(wave.group->id), access.at(std::countr_zero(left)) / kCellBytes);
   }
 }
 

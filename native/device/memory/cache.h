@@ -1,10 +1,11 @@
-// A set-associative cache with least-recently-used replacement: tags only, no data.
+// A write-back cache: tags, and which bytes of each line are there and dirty, but no data.
 #pragma once
 
 #include <bit>
 #include <cstdint>
 #include <vector>
 
+#include "memory/tags.h"
 #include "memory/zeroed_array.h"
 
 namespace rpd {
@@ -22,7 +23,14 @@ struct ByteMask {
     high |= other.high;
   }
   static ByteMask all() { return {~0ull, ~0ull}; }
-  static ByteMask range(uint32_t begin, uint32_t bytes);  // within the line
+  // Within the line.
+  static ByteMask range(uint64_t begin, uint64_t bytes) {
+    const uint64_t end = begin + bytes;
+    return {first(end) & ~first(begin), end > 64 ? first(end - 64) & ~first(begin > 64 ? begin - 64 : 0) : 0};
+  }
+
+ private:
+  static uint64_t first(uint64_t count) { return count >= 64 ? ~uint64_t{0} : (uint64_t{1} << count) - 1; }
 };
 
 // The number of requests that it takes to write these bytes: a half line with both 32-byte sectors touched goes as one
@@ -32,70 +40,112 @@ struct WriteRequests {
 };
 WriteRequests write_requests(const ByteMask& dirty);
 
+template <uint32_t Ways>
 class Cache {
  public:
-  struct Line {
-    uint64_t tag = 0;
-    bool present = false;
-    uint32_t fetch = 0;  // for the owner of the cache: what brought the line here
-    ByteMask valid;
+  struct Evicted {
+    uint64_t line;
     ByteMask dirty;
   };
+  struct Allocated {
+    size_t place;
+    bool evicts;  // whether another line was there
+    Evicted evicted;
+  };
 
-  Cache(uint32_t bytes, uint32_t ways, uint32_t line_bytes = kLineBytes);
+  explicit Cache(uint32_t bytes) : tags_(bytes / kLineBytes), contents_(bytes / kLineBytes), masks_(bytes / kLineBytes) {}
 
-  // The line, or null.
-  Line* find(uint64_t line_number);
-  // Makes room for the line; `evicted` receives the line that was there before, if any.
-  Line& allocate(uint64_t line_number, Line& evicted);
-  // The line found or allocated last is the next of its set to make room, unless it is used again.
-  void expect_no_reuse() { used_[last_] = 0; }
-  // Drops all lines in constant time.
-  void invalidate();
-  // If the line is there, it keeps its place but none of its bytes: something else has written them.
-  void make_stale(uint64_t line_number);
-  // Calls f(line) for every line that is there.
-  template <class F>
-  void for_each(F f) {
-    for (size_t i = 0; i < keys_.size(); ++i)
-      if (keys_[i] >> kNumberBits == epoch_) f(lines_[i]);
+  // The line's place, or kNowhere.
+  size_t find(uint64_t line) { return tags_.find(line); }
+  // Makes room for a line that is not there; none of its bytes are.
+  Allocated allocate(uint64_t line) {
+    const auto [place, evicts, evicted] = tags_.allocate(line);
+    const ByteMask dirty = evicts ? dirty_bytes(place) : ByteMask{};
+    contents_[place] = Contents::None;
+    return {place, evicts, {evicted, dirty}};
   }
-  size_t capacity() const { return keys_.size(); }
-  // Calls f(line) for every dirty line and cleans it.
+  bool is_full(size_t place) const { return valid_bytes(place).full(); }
+  bool has(size_t place, const ByteMask& bytes) const { return valid_bytes(place).covers(bytes); }
+  // All bytes are there now.
+  void fill(size_t place) { set(place, {ByteMask::all(), dirty_bytes(place)}); }
+  // These bytes are there now, too.
+  void add(size_t place, const ByteMask& bytes) {
+    Masks masks{valid_bytes(place), dirty_bytes(place)};
+    masks.valid.add(bytes);
+    set(place, masks);
+  }
+  // Likewise, and dirty.
+  void write(size_t place, const ByteMask& bytes) {
+    Masks masks{valid_bytes(place), dirty_bytes(place)};
+    if (masks.dirty.empty()) dirty_.push_back(static_cast<uint32_t>(place));
+    masks.valid.add(bytes);
+    masks.dirty.add(bytes);
+    set(place, masks);
+  }
+  // The line found or allocated last is the next of its set to make room, unless it is used again.
+  void expect_no_reuse() { tags_.expect_no_reuse(); }
+  // Drops all lines in constant time.
+  void invalidate() {
+    tags_.invalidate();
+    dirty_.clear();
+  }
+  // If the line is there, it keeps its place but none of its bytes, except dirty ones: something else has written them.
+  void make_stale(uint64_t line) {
+    if (const size_t place = tags_.look_up(line); place != kNowhere) make_stale_at(place);
+  }
+  // The same for all lines that are there and for which f(line) is true.
+  template <class F>
+  void make_stale_if(F f) {
+    tags_.for_each([&](size_t place) {
+      if (f(tags_.line_at(place))) make_stale_at(place);
+    });
+  }
+  size_t capacity() const { return tags_.capacity(); }
+  // Fetches into the host's cache what a search for the line reads.
+  void prefetch(uint64_t line) const { tags_.prefetch(line); }
+  // Calls f(line, its dirty bytes) for every dirty line and cleans it.
   template <class F>
   void write_back(F f) {
-    for (const uint32_t index : dirty_) {
-      Line& line = lines_[index];
-      if (keys_[index] != key_of(line.tag) || line.dirty.empty()) continue;
-      f(line);
-      line.dirty = {};
+    for (const uint32_t place : dirty_) {
+      const ByteMask dirty = dirty_bytes(place);
+      if (dirty.empty()) continue;
+      f(tags_.line_at(place), dirty);
+      set(place, {valid_bytes(place), {}});
     }
     dirty_.clear();
   }
-  void mark_dirty(Line& line, const ByteMask& bytes) {
-    if (line.dirty.empty()) dirty_.push_back(static_cast<uint32_t>(&line - lines_.data()));
-    line.dirty.add(bytes);
-  }
 
  private:
-  uint32_t set_of(uint64_t line_number) const;
-  // Where the line is, or -1.
-  int64_t index_of(uint64_t line_number) const;
-  size_t victim_of(size_t first) const;
-  // Identifies the line that a way holds: its number and the epoch. A new epoch begins when all lines are dropped. Host and
-  // device addresses have fewer than 57 bits, so line numbers have fewer than 50.
-  static constexpr int kNumberBits = 50;
-  uint64_t key_of(uint64_t line_number) const { return epoch_ << kNumberBits | line_number; }
+  // Most lines hold all of their bytes or none, and their masks need not be looked at.
+  enum class Contents : uint8_t { None, Full, FullDirty, Masks };
+  struct Masks {
+    ByteMask valid, dirty;
+  };
 
-  uint32_t ways_;
-  uint32_t set_bits_;
-  uint64_t epoch_ = 1;
-  uint64_t now_ = 0;
-  size_t last_ = 0;              // the way found last
-  ZeroedArray<uint64_t> keys_;   // [set][way]: kept apart from the lines because a search reads nothing else
-  ZeroedArray<uint64_t> used_;   // [set][way]: time of last use
-  ZeroedArray<Line> lines_;      // [set][way]
-  std::vector<uint32_t> dirty_;  // lines that became dirty since the last write-back; may repeat
+  ByteMask valid_bytes(size_t place) const {
+    const Contents contents = contents_[place];
+    if (contents == Contents::Masks) return masks_[place].valid;
+    return contents == Contents::None ? ByteMask{} : ByteMask::all();
+  }
+  ByteMask dirty_bytes(size_t place) const {
+    const Contents contents = contents_[place];
+    if (contents == Contents::Masks) return masks_[place].dirty;
+    return contents == Contents::FullDirty ? ByteMask::all() : ByteMask{};
+  }
+  void set(size_t place, const Masks& masks) {
+    if (masks.valid.full() && masks.dirty.empty()) contents_[place] = Contents::Full;
+    else if (masks.dirty.full()) contents_[place] = Contents::FullDirty;
+    else contents_[place] = Contents::Masks, masks_[place] = masks;
+  }
+  void make_stale_at(size_t place) {
+    const ByteMask dirty = dirty_bytes(place);
+    set(place, {dirty, dirty});
+  }
+
+  Tags<Ways> tags_;
+  ZeroedArray<Contents> contents_;  // by place
+  ZeroedArray<Masks> masks_;        // likewise, for Contents::Masks
+  std::vector<uint32_t> dirty_;     // places of lines that became dirty since the last write-back; may repeat
 };
 
 }  // namespace rpd

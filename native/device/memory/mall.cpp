@@ -1,34 +1,33 @@
 #include "memory/mall.h"
 
-#include <algorithm>
+#include <bit>
 
 #include "memory/cache.h"
 
 namespace rpd {
 
-Mall::Mall(uint64_t bytes, uint32_t ways) : ways_(ways), sets_(bytes / kLineBytes / ways) {}
+Mall::Mall(uint64_t bytes) : sets_(bytes / kLineBytes / kWays) {}
 
-bool Mall::holds(uint64_t line) const {
-  if (entries_.empty()) return false;
-  const Entry* set = &entries_[first_of(line)];
-  return std::any_of(set, set + ways_, [tag = tag_of(line)](const Entry& entry) { return entry.tag == tag; });
+void Mall::clear() {
+  tags_ = {};
+  ages_ = {};
 }
 
+// Replaces a free way, else the one that was not used for the longest time.
 bool Mall::touch(uint64_t line) {
-  if (entries_.empty()) entries_ = ZeroedArray<Entry>(sets_ * ways_);
-  Entry* set = &entries_[first_of(line)];
-  const uint32_t tag = tag_of(line);
-  Entry* victim = set;
-  ++now_;
-  for (uint32_t way = 0; way < ways_; ++way) {
-    if (set[way].tag == tag) {
-      set[way].used = now_;
-      return true;
-    }
-    if (set[way].used < victim->used) victim = &set[way];
+  if (tags_.empty()) {
+    tags_ = ZeroedArray<uint32_t>(sets_ * kWays);
+    ages_ = ZeroedArray<uint8_t>(sets_ * kWays);
   }
-  *victim = {tag, now_};
-  return false;
+  uint32_t* const tags = &tags_[first_of(line)];
+  uint8_t* const ages = &ages_[first_of(line)];
+  const uint32_t there = same_words(tags, tag_of(line)), free = same_words(tags, 0);
+  const int way = std::countr_zero(there ? there : free ? free : same_bytes<kWays>(ages, kWays - 1));
+  const uint8_t age = there || !free ? ages[way] : kWays;
+  for (uint32_t i = 0; i < kWays; ++i) ages[i] = static_cast<uint8_t>(ages[i] + (ages[i] < age));
+  ages[way] = 0;
+  tags[way] = tag_of(line);
+  return there != 0;
 }
 
 }  // namespace rpd

@@ -6,32 +6,34 @@
 
 #include <cstdint>
 
+#include "memory/same_bytes.h"
 #include "memory/zeroed_array.h"
 
 namespace rpd {
 
 class Mall {
  public:
-  Mall(uint64_t bytes, uint32_t ways);
+  static constexpr uint32_t kWays = 16;
+
+  explicit Mall(uint64_t bytes);
 
   // Returns whether the line is there. Changes nothing.
-  bool holds(uint64_t line) const;
+  bool holds(uint64_t line) const { return !tags_.empty() && same_words(&tags_[first_of(line)], tag_of(line)) != 0; }
   // Returns whether the line was there, and enters it.
   bool touch(uint64_t line);
-  void clear() { entries_ = {}; }
+  void clear();
+  // Fetches into the host's cache what the functions above read.
+  void prefetch(uint64_t line) const {
+    if (!tags_.empty()) __builtin_prefetch(&tags_[first_of(line)]);
+  }
 
  private:
-  struct Entry {
-    uint32_t tag = 0;   // line / sets + 1, or 0 if free
-    uint32_t used = 0;  // time of last use
-  };
-  size_t first_of(uint64_t line) const { return (line ^ line / sets_) % sets_ * ways_; }
+  size_t first_of(uint64_t line) const { return (line ^ line / sets_) % sets_ * kWays; }
   uint32_t tag_of(uint64_t line) const { return static_cast<uint32_t>(line / sets_ + 1); }
 
-  uint32_t ways_;
   uint64_t sets_;
-  uint32_t now_ = 0;
-  ZeroedArray<Entry> entries_;  // [set][way], allocated at first use
+  ZeroedArray<uint32_t> tags_;  // [set][way]: line / sets + 1, or 0 if free; allocated at first use
+  ZeroedArray<uint8_t> ages_;   // [set][way]: how many lines of the set have been used since
 };
 
 }  // namespace rpd

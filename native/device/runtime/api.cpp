@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <limits>
 #include <stdexcept>
 
 #include "include/rocm_perf_device.h"
@@ -26,7 +27,11 @@ int take_dispatch(uint64_t completion_signal, rpd_dispatch* dispatch, double* va
   rpd::DispatchRecord record;
   if (!rpd::dispatch_records().take(completion_signal, record)) return 0;
   if (dispatch != nullptr) *dispatch = {record.start, record.end};
-  if (values != nullptr) std::copy(record.counters.begin(), record.counters.end(), values);
+  if (values != nullptr) {
+    // A dispatch that was not observed has none.
+    std::fill_n(values, rpd::counter_table().size(), std::numeric_limits<double>::quiet_NaN());
+    std::copy(record.counters.begin(), record.counters.end(), values);
+  }
   return 1;
 }
 

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <thread>
 
+#include "exec/unobserved.h"
 #include "runtime/hooks/program_memory.h"
 #include "runtime/options.h"
 #include "runtime/queues/aql_queue.h"
@@ -61,8 +62,9 @@ Device::~Device() {
 
 std::unique_ptr<Engine> Device::new_engine(const EngineOptions& options) {
   set_timing_parameters(options.timing_parameters);
-  return std::make_unique<Engine>(memory_, device_timing({.timed_cu = options.timed_cu, .flush_l2 = options.flush_l2}),
-                                  host_threads(), options, &program_memory());
+  auto observer = options.observe ? device_timing({.timed_cu = options.timed_cu, .flush_l2 = options.flush_l2})
+                                  : no_observation(kUnobservedDispatchNs);
+  return std::make_unique<Engine>(memory_, std::move(observer), host_threads(), options, &program_memory());
 }
 
 void Device::set_aperture(void* base, uint64_t size) { memory_.set_aperture(static_cast<char*>(base), size); }

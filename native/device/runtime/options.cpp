@@ -46,6 +46,8 @@ void apply(std::string_view option, EngineOptions& options) {
     options.deadlock_seconds = number(name, value, 0);
   } else if (name.starts_with(kTiming)) {
     options.timing_parameters.emplace_back(name.substr(kTiming.size()), real(name, value));
+  } else if (name == "observe" && (value == "all" || value == "none")) {
+    options.observe = value == "all";
   } else if (name == "flush-l2" && !has_value) {
     options.flush_l2 = true;
   } else if (name == "memory-check" && !has_value) {
@@ -56,7 +58,7 @@ void apply(std::string_view option, EngineOptions& options) {
     throw std::runtime_error(
         "device option " + std::string(name) +
         " is unknown (known: deadlock-after=SECONDS, flush-l2, initial-values=SEED, kernel-limit=N, lds-check, memory-check, "
-        "race-check[=SEED], timed-cu=N, timing.NAME=VALUE)");
+        "observe=all|none, race-check[=SEED], timed-cu=N, timing.NAME=VALUE)");
   }
 }
 

@@ -1,6 +1,7 @@
 // ROCM_PERF_DEVICE_OPTIONS: "name[=value],name[=value]..."
 #pragma once
 
+#include <cstdint>
 #include <string_view>
 
 #include "exec/dispatch.h"
@@ -11,10 +12,13 @@ namespace rpd {
 //   kernel-limit=N     a kernel counts as endless if one of its waves executes more than N instructions
 //   deadlock-after=N   a kernel fails after it has waited for N seconds for something that cannot happen; 0: never
 //   flush-l2           the L2s are empty when a dispatch begins, as when a profiler collects counters
+//   observe=all|none   none: nothing is counted or timed; every dispatch takes kUnobservedDispatchNs
 //   lds-check          a kernel fails if it accesses LDS beyond its workgroup's
 //   memory-check       a kernel fails if it accesses memory that is not its program's
 //   race-check[=SEED]  look for races, executing in an order drawn from this seed (default 1); 0: in the usual order
 //   timing.NAME=VALUE  another value for an adjustable parameter of timing_gfx942.toml
+constexpr uint64_t kUnobservedDispatchNs = 1000;
+
 // Throws a std::runtime_error that names any unknown option or invalid value.
 EngineOptions engine_options(std::string_view text);
 EngineOptions engine_options();  // from the environment

@@ -10,6 +10,8 @@ namespace {
 
 constexpr size_t kTurn = 64;  // lines taken from one XCD before moving on to the next
 
+constexpr size_t kAhead = 8;   // lines to fetch before they are needed
+
 // Requests of one kind, and how many were found in the Infinity Cache.
 struct Asked {
   uint64_t requests = 0;
@@ -18,6 +20,7 @@ struct Asked {
 
   void ask(Mall& mall, const std::vector<uint64_t>& lines, size_t begin) {
     for (size_t i = begin; i < std::min(begin + kTurn, lines.size()); ++i) {
+      mall.prefetch(lines[std::min(i + kAhead, lines.size() - 1)]);
       ++distinct;
       hits += mall.touch(lines[i]);
     }

@@ -15,7 +15,6 @@ namespace {
 
 constexpr uint64_t kSlot = parameter::issue_cycles;  // between two turns of a SIMD
 uint64_t host_latency_cycles() { return static_cast<uint64_t>(parameter::host_latency_ns * parameter::clock_mhz / 1000); }
-constexpr uint64_t kInstructionLineBytes = 64;
 
 // When outstanding accesses of one kind complete: in the order of issue, none before an earlier one.
 class Outstanding {
@@ -79,7 +78,7 @@ struct Simd {
 
 class Replay {
  public:
-  Replay(const CuTrace& trace, const CuSurroundings& surroundings, const IssueCosts& costs, Cache& instructions,
+  Replay(const CuTrace& trace, const CuSurroundings& surroundings, const IssueCosts& costs, InstructionCache& instructions,
          CuObserver* observer)
       : trace_(trace),
         around_(surroundings),
@@ -160,9 +159,8 @@ class Replay {
     if (line == wave.code_line) return 0;
     const bool ahead = line == wave.code_line + 1;
     wave.code_line = line;
-    if (!instructions_.find(line)) {
-      Cache::Line evicted;
-      instructions_.allocate(line, evicted);
+    if (instructions_.find(line) == kNowhere) {
+      instructions_.allocate(line);
       if (!ahead) code_there_[line] = time + static_cast<uint64_t>(around_.memory_latency_cycles);
     }
     const auto known = code_there_.find(line);
@@ -360,7 +358,7 @@ class Replay {
   const CuTrace& trace_;
   const CuSurroundings& around_;
   const IssueCosts& costs_;
-  Cache& instructions_;
+  InstructionCache& instructions_;
   CuObserver* observer_;
   std::unordered_map<uint64_t, uint64_t> code_there_;  // [line of code]: when it will be in the cache
   std::vector<uint64_t> fetches_done_;                 // [index of the fetch]: when its lines are there; 0 before it begins
@@ -383,8 +381,8 @@ class Replay {
 
 }  // namespace
 
-CuOutcome simulate_cu(const CuTrace& trace, const CuSurroundings& surroundings, const IssueCosts& costs, Cache& instructions,
-                      CuObserver* observer) {
+CuOutcome simulate_cu(const CuTrace& trace, const CuSurroundings& surroundings, const IssueCosts& costs,
+                      InstructionCache& instructions, CuObserver* observer) {
   return Replay(trace, surroundings, costs, instructions, observer).run();
 }
 

@@ -8,10 +8,11 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "memory/cache.h"
+#include "memory/tags.h"
 #include "timing/cu_observer.h"
 #include "timing/issue_costs.h"
 #include "timing/wave_trace.h"
+#include "timing_parameters.inc.h"
 
 namespace rpd {
 
@@ -28,6 +29,9 @@ struct CuSurroundings {
   double host_bytes_per_cycle;
   uint32_t sharers_of_dispatcher;    // active CUs that get their workgroups from the same shader engine
 };
+
+constexpr uint64_t kInstructionLineBytes = 64;
+using InstructionCache = Tags<parameter::instruction_cache_ways>;
 
 struct CuOutcome {
   uint64_t cycles = 0;               // from the first wave's start to the last one's end
@@ -53,7 +57,7 @@ struct CuOutcome {
 };
 
 // `instructions` is the instruction cache, kept from dispatch to dispatch. `observer` may be null.
-CuOutcome simulate_cu(const CuTrace& trace, const CuSurroundings& surroundings, const IssueCosts& costs, Cache& instructions,
-                      CuObserver* observer = nullptr);
+CuOutcome simulate_cu(const CuTrace& trace, const CuSurroundings& surroundings, const IssueCosts& costs,
+                      InstructionCache& instructions, CuObserver* observer = nullptr);
 
 }  // namespace rpd

@@ -28,7 +28,9 @@ class DispatchTiming final : public DispatchObserver {
 
   void end(const Kernel& kernel, DispatchResult& result) override {
     for (const auto& xcd : xcds_) xcd->end(kernel.request.releases);
-    for (DispatchTiming* slot : slots_) slot->written_by(*this);
+    WrittenLines written;
+    for (const auto& xcd : xcds_) written.add(xcd->memory_system().lines_written());
+    for (DispatchTiming* slot : slots_) slot->written_by(*this, written);
     if (options_.flush_l2) forget_caches();
     if (!result.error.empty()) return;
     const WorkDone work = timed(kernel, result);
@@ -48,11 +50,9 @@ class DispatchTiming final : public DispatchObserver {
 
  private:
   // The L2s are coherent: one drops what another one has written.
-  void written_by(const DispatchTiming& other) {
-    for (const auto& writer : other.xcds_) {
-      for (const auto& xcd : xcds_)
-        if (xcd != writer) xcd->memory_system().written_elsewhere(writer->memory_system().lines_written());
-    }
+  void written_by(const DispatchTiming& other, const WrittenLines& written) {
+    for (const auto& xcd : xcds_)
+      xcd->memory_system().written_elsewhere(written, &other == this ? &xcd->memory_system() : nullptr);
   }
 
   WorkDone timed(const Kernel& kernel, DispatchResult& result) {

@@ -223,7 +223,8 @@ uint64_t cycles_of_busiest(const std::vector<XcdWork>& xcds, const std::vector<R
 
 // A sampled CU in its surroundings. `outcome` receives those of all replays. The rest of its workgroups are replayed on their
 // own if they do something else than the first: these say nothing about them.
-Replayed replayed_cu(const Sample& sample, const CuSurroundings& surroundings, Cache& instructions, CuOutcome& outcome) {
+Replayed replayed_cu(const Sample& sample, const CuSurroundings& surroundings, InstructionCache& instructions,
+                     CuOutcome& outcome) {
   const SampledPart &first = sample.first, &rest = sample.rest;
   const CuOutcome of_first = simulate_cu(first.trace, surroundings, sample.costs, instructions);
   outcome.add(of_first);
@@ -356,9 +357,10 @@ void lower_clock(WorkDone& work, const PowerUse& use, double mhz) {
 
 }  // namespace
 
+static_assert(Mall::kWays == parameter::mall_ways);
+
 WarmCaches::WarmCaches()
-    : mall(parameter::mall_bytes, parameter::mall_ways),
-      instructions(parameter::instruction_cache_bytes, parameter::instruction_cache_ways, 64) {}
+    : mall(parameter::mall_bytes), instructions(parameter::instruction_cache_bytes / kInstructionLineBytes) {}
 
 WorkDone time_dispatch(const std::vector<XcdWork>& xcds, const std::vector<Sample>& samples, WarmCaches& warm,
                        const WatchedCu* watched) {
@@ -366,18 +368,18 @@ WorkDone time_dispatch(const std::vector<XcdWork>& xcds, const std::vector<Sampl
   const uint64_t contended = contended_cycles(xcds);
   const Sample& first = samples.front();
   if (watched) {
-    Cache instructions = warm.instructions;
+    InstructionCache instructions = warm.instructions;
     const CuSurroundings surroundings = surroundings_of(xcds, first, hits, contended);
     simulate_cu(watched->trace, surroundings, first.costs, instructions, &watched->observer);
   }
   std::vector<Replayed> cus;
   CuOutcome outcome;
-  const Cache instructions_before = warm.instructions;
+  const InstructionCache instructions_before = warm.instructions;
   for (const Sample& sample : samples) {
     const auto similar = [&](const Replayed& cu) { return difference(sample.done, *cu.work) <= kSimilar; };
     if (std::ranges::any_of(cus, similar)) continue;
-    Cache instructions_of_cu = instructions_before;
-    Cache& cache = cus.empty() ? warm.instructions : instructions_of_cu;
+    InstructionCache instructions_of_cu = instructions_before;
+    InstructionCache& cache = cus.empty() ? warm.instructions : instructions_of_cu;
     cus.push_back(replayed_cu(sample, surroundings_of(xcds, sample, hits, contended), cache, outcome));
   }
   WorkDone work;

@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "exec/device_use.h"
-#include "memory/cache.h"
 #include "memory/mall.h"
 #include "timing/cu_observer.h"
+#include "timing/cu_simulator.h"
 #include "timing/issue_costs.h"
 #include "timing/memory_counts.h"
 #include "timing/memory_system.h"
@@ -53,7 +53,7 @@ struct WorkDone {
 struct WarmCaches {
   WarmCaches();
   Mall mall;
-  Cache instructions;  // of the replayed CU
+  InstructionCache instructions;  // of the replayed CU
 };
 
 // A CU whose replay is observed.

@@ -37,9 +37,7 @@ class Pass {
 LdsPasses lds_passes(const VectorAccess& access) {
   const uint32_t words = std::max(1u, access.bytes / 4);
   const uint32_t lanes = std::max(1u, kBanks / words);
-  const uint64_t all = (kLanes + lanes - 1) / lanes;
   const bool atomic = access.kind == AccessKind::Atomic;
-  if (access.bytes >= 4 && access.consecutive()) return {all, all, 0};  // at most one word of each bank
   LdsPasses out;
   for (uint32_t first = 0; first < kLanes; first += lanes) {
     Pass pass;
@@ -53,6 +51,22 @@ LdsPasses lds_passes(const VectorAccess& access) {
     out.bank_conflicts += pass.most_words() - 1;
   }
   return out;
+}
+
+LdsPasses LdsPatterns::passes(const Op& op, const VectorAccess& access) {
+  if (access.mask == 0) return {};
+  alignas(64) std::array<uint32_t, kLanes> words;
+  const auto first = static_cast<uint32_t>(access.address[std::countr_zero(access.mask)] / 4);
+  for (int l = 0; l < kLanes; ++l) {
+    const uint32_t word = static_cast<uint32_t>(access.address[l] / 4) - first;
+    words[l] = access.mask >> l & 1 ? word : 0;
+  }
+  Pattern& known = kept_[op.index % kKept];
+  uint32_t differ = 0;
+  for (int l = 0; l < kLanes; ++l) differ |= words[l] ^ known.words[l];
+  if (differ == 0 && known.mask == access.mask && known.bytes == access.bytes && known.kind == access.kind) return known.passes;
+  known = {access.mask, access.bytes, access.kind, lds_passes(access), words};
+  return known.passes;
 }
 
 }  // namespace rpd

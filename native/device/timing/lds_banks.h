@@ -1,6 +1,7 @@
 // How long an access keeps the banks of the LDS busy.
 #pragma once
 
+#include <array>
 #include <cstdint>
 
 #include "exec/observer.h"
@@ -14,5 +15,24 @@ struct LdsPasses {
 };
 
 LdsPasses lds_passes(const VectorAccess& access);
+
+// Remembers the last accesses of each instruction. Moving all addresses by whole words turns the banks round but changes
+// nothing else, so what counts is where the lanes are relative to each other; and that mostly stays the same when an
+// instruction is executed again.
+class LdsPatterns {
+ public:
+  LdsPasses passes(const Op& op, const VectorAccess& access);
+
+ private:
+  struct Pattern {
+    uint64_t mask = 0;  // 0: none
+    uint32_t bytes = 0;
+    AccessKind kind = AccessKind::Load;
+    LdsPasses passes;
+    alignas(64) std::array<uint32_t, kLanes> words{};  // of each lane, relative to that of the first one
+  };
+  static constexpr uint32_t kKept = 32;
+  std::array<Pattern, kKept> kept_;  // [Op::index % kKept]
+};
 
 }  // namespace rpd

@@ -4,9 +4,9 @@
 #include <array>
 #include <bit>
 #include <limits>
+#include <span>
 
 #include "exec/workgroup.h"
-#include "timing/lds_banks.h"
 #include "timing_parameters.inc.h"
 
 namespace rpd {
@@ -32,21 +32,26 @@ constexpr uint64_t kMostWavesInGroup = 16;
 
 // Lanes that the address unit takes in one cycle. For 8 or more bytes per lane: four (recorded: vecCopy on MI300X has 16
 // look-ups for 64 lanes); narrower accesses coalesce 16 lanes into 64 bytes.
-uint32_t lanes_per_look_up(uint32_t bytes) { return bytes >= 8 ? 4 : 16; }
+constexpr uint32_t kWideGroup = 4, kNarrowGroup = 16;
+uint32_t lanes_per_look_up(uint32_t bytes) { return bytes >= 8 ? kWideGroup : kNarrowGroup; }
 
-// The distinct line numbers of one instruction, in order of first use.
+// The distinct line numbers of a group of lanes, in order of first use.
 class LineSet {
  public:
   bool insert(uint64_t line) {
-    for (uint32_t i = size_; i-- > 0;) {
-      if (lines_[i] == line) return false;
+    bool known = false;
+    for (uint32_t i = 0; i < size_; i += kBlock) {
+      for (uint32_t j = 0; j < kBlock; ++j) known |= lines_[i + j] == line;
     }
+    if (known) return false;
+    if (size_ % kBlock == 0) std::fill_n(&lines_[size_], kBlock, ~uint64_t{0});
     lines_[size_++] = line;
     return true;
   }
   void clear() { size_ = 0; }
 
  private:
+  static constexpr uint32_t kBlock = 8;  // compared at a time
   std::array<uint64_t, 2 * kLanes> lines_;
   uint32_t size_ = 0;
 };
@@ -62,11 +67,33 @@ struct WriteRequest {
   uint64_t bytes;  // one bit per byte
 };
 
+// Those of one instruction, in order of first use.
+class RequestsByBlock {
+ public:
+  void add(uint64_t block, uint64_t bytes) {
+    size_t at = block * 0x9e3779b97f4a7c15ull >> (64 - kSlotBits);
+    while (slots_[at] != 0 && requests_[slots_[at] - 1].block != block) at = (at + 1) % kSlots;
+    if (slots_[at] == 0) {
+      requests_[count_++] = {block, 0};
+      slots_[at] = count_;
+    }
+    requests_[slots_[at] - 1].bytes |= bytes;
+  }
+  std::span<const WriteRequest> all() const { return {requests_.data(), count_}; }
+
+ private:
+  static constexpr int kSlotBits = 8;
+  static constexpr size_t kSlots = 1 << kSlotBits;  // twice what is needed at most
+  std::array<uint8_t, kSlots> slots_{};  // open addressing: a request's number, from 1, or 0 if the slot is free
+  std::array<WriteRequest, 2 * kLanes> requests_;
+  uint8_t count_ = 0;
+};
+
 uint64_t ones(uint64_t count) { return count >= 64 ? ~uint64_t{0} : (uint64_t{1} << count) - 1; }
 
 template <class F>
 void coalesce_consecutive(const VectorAccess& access, F emit) {
-  const uint64_t begin = access.address[0], end = begin + uint64_t{access.bytes} * kLanes;
+  const uint64_t begin = access.first, end = begin + uint64_t{access.bytes} * kLanes;
   for (uint64_t block = begin / kRequestBytes; block * kRequestBytes < end; ++block) {
     const uint64_t from = std::max(begin, block * kRequestBytes) % kRequestBytes;
     const uint64_t until = std::min(end - block * kRequestBytes, uint64_t{kRequestBytes});
@@ -78,32 +105,23 @@ void coalesce_consecutive(const VectorAccess& access, F emit) {
 template <class F>
 void coalesce(const VectorAccess& access, F emit) {
   if (access.consecutive()) return coalesce_consecutive(access, emit);
-  std::array<WriteRequest, 2 * kLanes> requests;
-  uint32_t count = 0;
-  const auto add = [&](uint64_t block, uint64_t bytes) {
-    for (uint32_t i = count; i-- > 0;) {
-      if (requests[i].block == block) {
-        requests[i].bytes |= bytes;
-        return;
-      }
-    }
-    requests[count++] = {block, bytes};
-  };
-  for_each_lane(access.mask, [&](int l) {
-    const uint64_t begin = access.address[l];
+  const uint64_t lanes = access.pattern == LanePattern::Same ? access.mask & -access.mask : access.mask;
+  RequestsByBlock requests;
+  for_each_lane(lanes, [&](int l) {
+    const uint64_t begin = access.at(l);
     const uint32_t offset = begin % kRequestBytes;
     const uint64_t bytes = (uint64_t{1} << access.bytes) - 1;
-    add(begin / kRequestBytes, bytes << offset);
-    if (offset + access.bytes > kRequestBytes) add(begin / kRequestBytes + 1, bytes >> (kRequestBytes - offset));
+    requests.add(begin / kRequestBytes, bytes << offset);
+    if (offset + access.bytes > kRequestBytes) requests.add(begin / kRequestBytes + 1, bytes >> (kRequestBytes - offset));
   });
-  for (uint32_t i = 0; i < count; ++i) emit(requests[i]);
+  for (const WriteRequest& request : requests.all()) emit(request);
 }
 
 // The most lanes that update the same word of a block. Only lanes that share a request can share a word.
 uint64_t updates_of_one_word(const VectorAccess& access, uint64_t block) {
   std::array<uint8_t, kRequestBytes / sizeof(uint32_t)> lanes{};
   for_each_lane(access.mask, [&](int l) {
-    if (access.address[l] / kRequestBytes == block) ++lanes[access.address[l] % kRequestBytes / sizeof(uint32_t)];
+    if (access.at(l) / kRequestBytes == block) ++lanes[access.at(l) % kRequestBytes / sizeof(uint32_t)];
   });
   return *std::max_element(lanes.begin(), lanes.end());
 }
@@ -112,13 +130,22 @@ ByteMask in_line(const WriteRequest& request) {
   return request.block % 2 == 0 ? ByteMask{request.bytes, 0} : ByteMask{0, request.bytes};
 }
 
+// How many of the groups of lanes have any that take part.
+uint64_t groups_in(const VectorAccess& access) {
+  const uint32_t group = lanes_per_look_up(access.bytes);
+  uint64_t groups = 0;
+  for (uint32_t l = 0; l < kLanes; l += group) groups += (access.mask >> l & ones(group)) != 0;
+  return groups;
+}
+
 // L1 look-ups of a store: one for each line in which an access of the group's lanes begins.
 uint64_t store_look_ups(const VectorAccess& access) {
   const uint32_t group = lanes_per_look_up(access.bytes);
+  if (access.pattern == LanePattern::Same) return groups_in(access);
   uint64_t look_ups = 0;
   if (access.consecutive()) {
     for (uint32_t l = 0; l < kLanes; l += group) {
-      look_ups += access.address[l + group - 1] / kLineBytes - access.address[l] / kLineBytes + 1;
+      look_ups += access.at(static_cast<int>(l + group) - 1) / kLineBytes - access.at(static_cast<int>(l)) / kLineBytes + 1;
     }
     return look_ups;
   }
@@ -195,11 +222,10 @@ class CostOf {
 
 }  // namespace
 
-MemorySystem::MemorySystem() : l2_(parameter::l2_bytes, parameter::l2_ways) {
+MemorySystem::MemorySystem() : l2_(parameter::l2_bytes) {
   l1_.reserve(parameter::cus_per_xcd);
-  for (long i = 0; i < parameter::cus_per_xcd; ++i) l1_.emplace_back(parameter::l1_bytes, parameter::l1_ways);
-  for (uint32_t i = 0; i < kScalarCaches; ++i)
-    scalar_.emplace_back(parameter::scalar_cache_bytes, parameter::scalar_cache_ways, kScalarLineBytes);
+  for (long i = 0; i < parameter::cus_per_xcd; ++i) l1_.emplace_back(parameter::l1_bytes / kLineBytes);
+  for (uint32_t i = 0; i < kScalarCaches; ++i) scalar_.emplace_back(parameter::scalar_cache_bytes / kScalarLineBytes);
 }
 
 void MemorySystem::begin(const AllocationMap* map, const Mall& mall) {
@@ -210,36 +236,29 @@ void MemorySystem::begin(const AllocationMap* map, const Mall& mall) {
   updates_.clear();
   lines_read_.clear();
   lines_written_.clear();
-  for (Cache& cache : l1_) cache.invalidate();
-  for (Cache& cache : scalar_) cache.invalidate();
+  for (VectorL1& cache : l1_) cache.tags.invalidate();
+  for (ScalarCache& cache : scalar_) cache.tags.invalidate();
   counts_.l1_invalidations = l1_.size();
 }
 
 void MemorySystem::forget() {
-  l2_.write_back([](Cache::Line&) {});
+  l2_.write_back([](uint64_t, const ByteMask&) {});
   l2_.invalidate();
 }
 
-// Goes through the log or the cache, whichever is shorter.
-void MemorySystem::written_elsewhere(const LineLog& lines) {
-  if (lines.lines().size() < l2_.capacity()) {
-    for (const uint64_t line : lines.lines()) l2_.make_stale(line);
-  } else {
-    l2_.for_each([&](Cache::Line& line) {
-      if (lines.contains(line.tag)) line.valid = line.dirty;
-    });
-  }
+// Goes through the lines or the cache, whichever has fewer.
+void MemorySystem::written_elsewhere(const WrittenLines& written, const MemorySystem* writer) {
+  const LineLog* const own = writer ? &writer->lines_written_ : nullptr;
+  const auto stale = [&](uint64_t line) { return written.by_others(line, own); };
+  if (written.lines().size() >= l2_.capacity()) return l2_.make_stale_if(stale);
+  for (const uint64_t line : written.lines())
+    if (stale(line)) l2_.make_stale(line);
 }
 
 void MemorySystem::written_elsewhere(uint64_t address, uint64_t bytes) {
   const uint64_t first = address / kLineBytes, end = (address + bytes + kLineBytes - 1) / kLineBytes;
-  if (end - first < l2_.capacity()) {
-    for (uint64_t line = first; line < end; ++line) l2_.make_stale(line);
-  } else {
-    l2_.for_each([&](Cache::Line& line) {
-      if (line.tag >= first && line.tag < end) line.valid = line.dirty;
-    });
-  }
+  if (end - first >= l2_.capacity()) return l2_.make_stale_if([=](uint64_t line) { return line >= first && line < end; });
+  for (uint64_t line = first; line < end; ++line) l2_.make_stale(line);
 }
 
 // Based on the contents of the Infinity Cache before the dispatch, and on the lines that this XCD has read during it. What the
@@ -252,7 +271,7 @@ uint64_t MemorySystem::latency_beyond_l2(uint64_t line) const {
 void MemorySystem::end(bool releases) {
   if (!releases) return;
   const uint64_t before = counts_.memory_write_bytes();
-  l2_.write_back([this](Cache::Line& line) { write_to_memory(line); });
+  l2_.write_back([this](uint64_t line, const ByteMask& dirty) { write_to_memory(line, dirty); });
   counts_.release_bytes += counts_.memory_write_bytes() - before;
 }
 
@@ -281,73 +300,75 @@ uint64_t MemorySystem::read_from_memory(uint64_t line) {
   return latency;
 }
 
-void MemorySystem::write_to_memory(const Cache::Line& line) {
-  const WriteRequests requests = write_requests(line.dirty);
-  if (in_host_memory(line.tag)) {
+void MemorySystem::write_to_memory(uint64_t line, const ByteMask& dirty) {
+  const WriteRequests requests = write_requests(dirty);
+  if (in_host_memory(line)) {
     counts_.host_write_bytes += 64 * requests.bytes64 + 32 * requests.bytes32;
   } else {
-    lines_written_.insert(line.tag);
+    lines_written_.insert(line);
   }
   counts_.memory_writes64 += requests.bytes64;
   counts_.memory_writes32 += requests.bytes32;
   ++counts_.l2_writebacks;
 }
 
-Cache::Line& MemorySystem::l2_allocate(uint64_t line) {
-  Cache::Line evicted;
-  Cache::Line& fresh = l2_.allocate(line, evicted);
-  if (evicted.present) ++counts_.l2_evictions;
+// Returns the line's place.
+size_t MemorySystem::l2_allocate(uint64_t line) {
+  const auto [place, evicts, evicted] = l2_.allocate(line);
+  if (!evicts) return place;
+  ++counts_.l2_evictions;
   if (!evicted.dirty.empty()) {
     ++counts_.l2_eviction_writebacks;
-    write_to_memory(evicted);
+    write_to_memory(evicted.line, evicted.dirty);
   }
-  return fresh;
+  return place;
 }
 
 // Returns the latency.
-uint64_t MemorySystem::l2_read(uint64_t number) {
+uint64_t MemorySystem::l2_read(uint64_t line) {
   ++counts_.l2_reads;
-  Cache::Line* line = l2_.find(number);
-  if (line && line->valid.full()) {
+  const size_t there = l2_.find(line);
+  if (there != kNowhere && l2_.is_full(there)) {
     ++counts_.l2_hits;
     if (streams_) l2_.expect_no_reuse();
     return parameter::l2_latency_cycles;
   }
   ++counts_.l2_misses;
   ++counts_.memory_reads128;
-  (line ? *line : l2_allocate(number)).valid = ByteMask::all();
+  l2_.fill(there != kNowhere ? there : l2_allocate(line));
   if (streams_) l2_.expect_no_reuse();
-  return read_from_memory(number);
+  return read_from_memory(line);
 }
 
-// A write needs no fetch: the L2 keeps a mask of the bytes it has.
-void MemorySystem::l2_write(uint64_t number, const ByteMask& bytes, bool streams) {
-  Cache::Line* line = l2_.find(number);
-  line ? ++counts_.l2_hits : ++counts_.l2_misses;
-  if (!line) line = &l2_allocate(number);
+// A write needs no fetch: the L2 keeps a mask of the bytes it has. Of several requests to the same line, the others find it.
+void MemorySystem::l2_write(uint64_t line, const ByteMask& bytes, uint32_t requests, bool streams) {
+  size_t place = l2_.find(line);
+  const bool misses = place == kNowhere;
+  counts_.l1_write_requests += requests;
+  counts_.l2_writes += requests;
+  counts_.l2_hits += requests - misses;
+  counts_.l2_misses += misses;
+  if (misses) place = l2_allocate(line);
   if (streams) l2_.expect_no_reuse();
-  line->valid.add(bytes);
-  l2_.mark_dirty(*line, bytes);
+  l2_.write(place, bytes);
 }
 
 // Looks a line up in the CU's L1 and fetches it if need be. Returns the latency.
 uint64_t MemorySystem::read_line(uint32_t cu, uint64_t line) {
-  ++counts_.l1_accesses;
-  Cache& l1 = l1_[cu];
-  if (const Cache::Line* there = l1.find(line)) {
-    note_hit(*there);
+  VectorL1& l1 = l1_[cu];
+  if (const size_t place = l1.tags.find(line); place != kNowhere) {
+    if (trace_) note_hit(Fetch::of_code(l1.fetches[place]));
     return parameter::l1_latency_cycles;
   }
-  Cache::Line evicted;
-  Cache::Line& fresh = l1.allocate(line, evicted);
+  const size_t place = l1.tags.allocate(line).place;
   ++counts_.l1_read_requests;
   if (in_host_memory(line)) {
     read_from_host(kLineBytes / kRequestBytes);
-    note_miss(fresh, FetchedFrom::Host);
+    l1.fetches[place] = Fetch{fetch_, FetchedFrom::Host}.code();
     return host_latency_cycles();
   }
   const uint64_t latency = l2_read(line);
-  note_miss(fresh, source_of(latency));
+  l1.fetches[place] = Fetch{fetch_, source_of(latency)}.code();
   return latency;
 }
 
@@ -357,9 +378,8 @@ void MemorySystem::begin_access(const WaveTiming& wave) {
   awaited_ = {};
 }
 
-void MemorySystem::note_hit(const Cache::Line& line) {
-  const Fetch fetch = Fetch::of_code(line.fetch);
-  const bool earlier = trace_ && fetch.number != fetch_ && trace_->has_fetch(fetch.number);
+void MemorySystem::note_hit(Fetch fetch) {
+  const bool earlier = fetch.number != fetch_ && trace_->has_fetch(fetch.number);
   if (earlier && fetch.number > awaited_.number) awaited_ = fetch;
 }
 
@@ -369,46 +389,109 @@ void MemorySystem::record_access(AccessCost& cost) const {
   cost.awaited_from = awaited_.from;
 }
 
-// Consecutive lanes need one look-up for each line of each group.
+// Fetches into the host's cache what a miss of the line will read.
+void MemorySystem::prefetch_beyond_l1(uint64_t line) const {
+  l2_.prefetch(line);
+  if (mall_) mall_->prefetch(line);
+}
+
+// Loads these lines, with so many look-ups in all. Looking up a line again at once finds it, and changes nothing.
+uint64_t MemorySystem::load_lines(uint32_t cu, uint64_t first, uint64_t last, uint64_t look_ups) {
+  counts_.l1_accesses += look_ups;
+  uint64_t latency = read_line(cu, first);
+  if (latency > parameter::l1_latency_cycles) {
+    for (uint64_t line = first + 1; line <= last; ++line) prefetch_beyond_l1(line);
+  }
+  for (uint64_t line = first + 1; line <= last; ++line) latency = std::max(latency, read_line(cu, line));
+  return latency;
+}
+
+// Each group of lanes looks up the lines that it touches.
 uint64_t MemorySystem::load_consecutive(uint32_t cu, const VectorAccess& access) {
+  const uint64_t begin = access.first, group_bytes = uint64_t{lanes_per_look_up(access.bytes)} * access.bytes;
+  const uint64_t groups = kLanes / lanes_per_look_up(access.bytes), end = begin + groups * group_bytes;
+  uint64_t look_ups = 0;
+  for (uint64_t at = begin; at < end; at += group_bytes) look_ups += (at + group_bytes - 1) / kLineBytes - at / kLineBytes + 1;
+  return load_lines(cu, begin / kLineBytes, (end - 1) / kLineBytes, look_ups);
+}
+
+uint64_t MemorySystem::load_same(uint32_t cu, const VectorAccess& access) {
+  const uint64_t address = access.first;
+  const uint64_t first = address / kLineBytes, last = (address + access.bytes - 1) / kLineBytes;
+  return load_lines(cu, first, last, groups_in(access) * (last - first + 1));
+}
+
+// Looks up the lines that these lanes touch, each once.
+uint64_t MemorySystem::load_lanes(uint32_t cu, const VectorAccess& access, uint64_t lanes) {
   uint64_t latency = 0;
-  const uint32_t group = lanes_per_look_up(access.bytes);
-  for (uint32_t l = 0; l < kLanes; l += group) {
-    const uint64_t last = (access.address[l + group - 1] + access.bytes - 1) / kLineBytes;
-    for (uint64_t line = access.address[l] / kLineBytes; line <= last; ++line) latency = std::max(latency, read_line(cu, line));
+  LineSet lines;
+  for_each_lane(lanes, [&](int l) {
+    const uint64_t last = (access.address[l] + access.bytes - 1) / kLineBytes;
+    for (uint64_t line = access.address[l] / kLineBytes; line <= last; ++line) {
+      if (!lines.insert(line)) continue;
+      ++counts_.l1_accesses;
+      latency = std::max(latency, read_line(cu, line));
+    }
+  });
+  return latency;
+}
+
+// Mostly a group of lanes stays within a line, or its lanes have a line each.
+template <uint32_t Group>
+uint64_t MemorySystem::load_groups(uint32_t cu, const VectorAccess& access) {
+  uint64_t latency = 0;
+  for (uint32_t begin = 0; begin < kLanes; begin += Group) {
+    const uint64_t lanes = access.mask >> begin & ones(Group);
+    if (lanes == 0) continue;
+    uint64_t least = ~uint64_t{0}, most = 0;
+    for (uint32_t i = 0; i < Group; ++i) {
+      const bool takes_part = lanes >> i & 1;
+      least = std::min(least, takes_part ? access.address[begin + i] : ~uint64_t{0});
+      most = std::max(most, takes_part ? access.address[begin + i] : 0);
+    }
+    const uint64_t line = least / kLineBytes;
+    if ((most + access.bytes - 1) / kLineBytes != line) {
+      latency = std::max(latency, load_lanes(cu, access, lanes << begin));
+    } else {
+      ++counts_.l1_accesses;
+      latency = std::max(latency, read_line(cu, line));
+    }
   }
   return latency;
 }
 
+uint64_t MemorySystem::load_any(uint32_t cu, const VectorAccess& access) {
+  return lanes_per_look_up(access.bytes) == kWideGroup ? load_groups<kWideGroup>(cu, access)
+                                                       : load_groups<kNarrowGroup>(cu, access);
+}
+
 uint64_t MemorySystem::load(uint32_t cu, const VectorAccess& access) {
   counts_.l1_lanes_reading += std::popcount(access.mask);
-  if (access.consecutive()) return load_consecutive(cu, access);
-  uint64_t latency = 0;
-  const uint32_t group = lanes_per_look_up(access.bytes);
-  LineSet lines;
-  uint32_t current = ~0u;
-  for_each_lane(access.mask, [&](int l) {
-    if (l / group != current) {
-      lines.clear();
-      current = l / group;
-    }
-    const uint64_t first = access.address[l] / kLineBytes;
-    const uint64_t last = (access.address[l] + access.bytes - 1) / kLineBytes;
-    for (uint64_t line = first; line <= last; ++line) {
-      if (lines.insert(line)) latency = std::max(latency, read_line(cu, line));
-    }
-  });
-  return latency;
+  switch (access.pattern) {
+    case LanePattern::Consecutive: return load_consecutive(cu, access);
+    case LanePattern::Same: return load_same(cu, access);
+    case LanePattern::Any: return load_any(cu, access);
+  }
+  return 0;
+}
+
+void MemorySystem::store_consecutive(const Op& op, const VectorAccess& access) {
+  const uint64_t begin = access.first, end = begin + uint64_t{access.bytes} * kLanes;
+  for (uint64_t line = begin / kLineBytes; line * kLineBytes < end; ++line) {
+    const uint64_t from = std::max(begin, line * kLineBytes), until = std::min(end, (line + 1) * kLineBytes);
+    const uint64_t requests = (until - 1) / kRequestBytes - from / kRequestBytes + 1;
+    l2_write(line, ByteMask::range(from % kLineBytes, until - from), static_cast<uint32_t>(requests), op.nt);
+  }
 }
 
 uint64_t MemorySystem::store(const Op& op, const VectorAccess& access) {
   counts_.l1_lanes_writing += std::popcount(access.mask);
   counts_.l1_accesses += store_look_ups(access);
-  coalesce(access, [&](const WriteRequest& request) {
-    ++counts_.l1_write_requests;
-    ++counts_.l2_writes;
-    l2_write(request.block / 2, in_line(request), op.nt);
-  });
+  if (access.consecutive()) {
+    store_consecutive(op, access);
+  } else {
+    coalesce(access, [&](const WriteRequest& request) { l2_write(request.block / 2, in_line(request), 1, op.nt); });
+  }
   return parameter::l2_latency_cycles;  // which takes it, whether it has the line or not
 }
 
@@ -429,25 +512,25 @@ uint64_t MemorySystem::atomic(const Op& op, const VectorAccess& access) {
       latency = std::max(latency, host_latency_cycles());
       return;
     }
-    Cache::Line* line = l2_.find(number);
+    size_t place = l2_.find(number);
     uint64_t its_latency = parameter::l2_latency_cycles;
-    if (line && line->valid.covers(in_line(request))) {
+    if (place != kNowhere && l2_.has(place, in_line(request))) {
       ++counts_.l2_hits;
     } else {
       ++counts_.l2_misses;
       ++counts_.memory_reads128;
       its_latency = read_from_memory(number);
-      if (!line) line = &l2_allocate(number);
-      line->valid = ByteMask::all();
+      if (place == kNowhere) place = l2_allocate(number);
+      l2_.fill(place);
     }
-    l2_.mark_dirty(*line, in_line(request));
+    l2_.write(place, in_line(request));
     latency = std::max(latency, its_latency);
   });
   return latency;
 }
 
 void MemorySystem::lds(WaveTiming& wave, const Op& op, const VectorAccess& access) {
-  const LdsPasses passes = lds_passes(access);
+  const LdsPasses passes = lds_patterns_.passes(op, access);
   counts_.lds_active_cycles += passes.cycles;
   counts_.lds_conflict_cycles += passes.bank_conflicts;
   counts_.lds_address_conflict_cycles += passes.cycles - passes.passes - passes.bank_conflicts;
@@ -475,13 +558,13 @@ uint64_t MemorySystem::scratch(const Wave& wave, const Op& op, const VectorAcces
   uint64_t latency = 0;
   for (uint32_t done = 0; done < access.bytes; done += 4) {
     std::array<uint64_t, kLanes> addresses;
-    for_each_lane(access.mask, [&](int l) {
+    for (int l = 0; l < kLanes; ++l) {
       const uint64_t offset = access.address[l] + done;
       addresses[l] = base + offset / 4 * dword_row + 4 * l + offset % 4;
-    });
+    }
     const uint32_t bytes = std::min(4u, access.bytes - done);
-    latency =
-        std::max(latency, global(wave.timing->cu, op, {access.kind, Space::Scratch, bytes, access.mask, addresses.data()}));
+    latency = std::max(
+        latency, global(wave.timing->cu, op, access_to(Space::Scratch, access.kind, bytes, access.mask, addresses.data())));
   }
   return latency;
 }
@@ -505,32 +588,32 @@ uint64_t MemorySystem::scalar_read(uint64_t scalar_line) {
     return host_latency_cycles();
   }
   ++counts_.l2_reads;
-  Cache::Line* line = l2_.find(address / kLineBytes);
-  if (line && line->valid.covers(bytes)) {
+  const size_t there = l2_.find(address / kLineBytes);
+  if (there != kNowhere && l2_.has(there, bytes)) {
     ++counts_.l2_hits;
     return parameter::l2_latency_cycles;
   }
   ++counts_.l2_misses;
   ++counts_.memory_reads64;
-  (line ? *line : l2_allocate(address / kLineBytes)).valid.add(bytes);
+  l2_.add(there != kNowhere ? there : l2_allocate(address / kLineBytes), bytes);
   return read_from_memory(address / kLineBytes);
 }
 
 void MemorySystem::scalar_access(WaveTiming& wave, uint64_t address, uint32_t bytes) {
-  Cache& cache = scalar_[scalar_cache_of(wave.cu)];
+  ScalarCache& cache = scalar_[scalar_cache_of(wave.cu)];
   const uint64_t misses = counts_.scalar_misses, from_memory = counts_.memory_reads64, from_host = counts_.host_reads64;
   uint64_t latency = parameter::scalar_latency_cycles;
   begin_access(wave);
   for (uint64_t line = address / kScalarLineBytes; line <= (address + bytes - 1) / kScalarLineBytes; ++line) {
     ++counts_.scalar_requests;
-    if (const Cache::Line* there = cache.find(line)) {
-      note_hit(*there);
+    if (const size_t place = cache.tags.find(line); place != kNowhere) {
+      if (trace_) note_hit(Fetch::of_code(cache.fetches[place]));
       continue;
     }
-    Cache::Line evicted;
-    Cache::Line& fresh = cache.allocate(line, evicted);
+    const size_t place = cache.tags.allocate(line).place;
     const uint64_t host_reads = counts_.host_reads64, its_latency = scalar_read(line);
-    note_miss(fresh, counts_.host_reads64 > host_reads ? FetchedFrom::Host : source_of(its_latency));
+    const FetchedFrom from = counts_.host_reads64 > host_reads ? FetchedFrom::Host : source_of(its_latency);
+    cache.fetches[place] = Fetch{fetch_, from}.code();
     latency = std::max(latency, its_latency);
   }
   if (AccessCost* cost = wave.cost()) {

@@ -10,13 +10,27 @@
 #include "memory/cache.h"
 #include "memory/line_log.h"
 #include "memory/mall.h"
+#include "memory/written_lines.h"
+#include "timing/lds_banks.h"
 #include "timing/memory_counts.h"
 #include "timing/wave_timing.h"
+#include "timing_parameters.inc.h"
 
 namespace rpd {
 
 // Cycles in which atomics keep a 64-byte block from all others. [address / 64]
 using BlockUpdates = std::unordered_map<uint64_t, uint64_t>;
+
+// A cache that loads alone go through: tags, and what brought each line here.
+template <uint32_t Ways>
+struct ReadCache {
+  explicit ReadCache(size_t lines) : tags(lines), fetches(lines) {}
+  Tags<Ways> tags;
+  ZeroedArray<uint32_t> fetches;  // Fetch::code(), by place
+};
+using VectorL1 = ReadCache<parameter::l1_ways>;
+using ScalarCache = ReadCache<parameter::scalar_cache_ways>;
+using L2 = Cache<parameter::l2_ways>;
 
 class MemorySystem {
  public:
@@ -37,7 +51,8 @@ class MemorySystem {
   // Between dispatches: empties all caches.
   void forget();
   // Between dispatches: another XCD, or a copy, has written these lines.
-  void written_elsewhere(const LineLog& lines);
+  // `writer`: the one that is not elsewhere, or null.
+  void written_elsewhere(const WrittenLines& written, const MemorySystem* writer);
   void written_elsewhere(uint64_t address, uint64_t bytes);
 
   const MemoryCounts& counts() const { return counts_; }
@@ -49,12 +64,19 @@ class MemorySystem {
  private:
   uint64_t read_line(uint32_t cu, uint64_t line);
   void begin_access(const WaveTiming& wave);
-  void note_miss(Cache::Line& line, FetchedFrom from) const { line.fetch = Fetch{fetch_, from}.code(); }
-  void note_hit(const Cache::Line& line);
+  void note_hit(Fetch fetch);
   void record_access(AccessCost& cost) const;
   uint64_t load(uint32_t cu, const VectorAccess& access);
+  void prefetch_beyond_l1(uint64_t line) const;
+  uint64_t load_lines(uint32_t cu, uint64_t first, uint64_t last, uint64_t look_ups);
   uint64_t load_consecutive(uint32_t cu, const VectorAccess& access);
+  uint64_t load_same(uint32_t cu, const VectorAccess& access);
+  uint64_t load_any(uint32_t cu, const VectorAccess& access);
+  template <uint32_t Group>
+  uint64_t load_groups(uint32_t cu, const VectorAccess& access);
+  uint64_t load_lanes(uint32_t cu, const VectorAccess& access, uint64_t lanes);
   uint64_t store(const Op& op, const VectorAccess& access);
+  void store_consecutive(const Op& op, const VectorAccess& access);
   uint64_t atomic(const Op& op, const VectorAccess& access);
   uint64_t global(uint32_t cu, const Op& op, const VectorAccess& access);
   uint64_t scratch(const Wave& wave, const Op& op, const VectorAccess& access);
@@ -64,14 +86,14 @@ class MemorySystem {
   uint64_t latency_beyond_l2(uint64_t line) const;
   void read_from_host(uint32_t requests);
   uint64_t l2_read(uint64_t line);
-  void l2_write(uint64_t line, const ByteMask& bytes, bool streams);
-  Cache::Line& l2_allocate(uint64_t line);
+  void l2_write(uint64_t line, const ByteMask& bytes, uint32_t requests, bool streams);
+  size_t l2_allocate(uint64_t line);
   uint64_t read_from_memory(uint64_t line);
-  void write_to_memory(const Cache::Line& line);
+  void write_to_memory(uint64_t line, const ByteMask& dirty);
 
-  std::vector<Cache> l1_;      // [cu]
-  std::vector<Cache> scalar_;  // [pair of CUs, or a single CU whose partner is disabled]
-  Cache l2_;
+  std::vector<VectorL1> l1_;  // [cu]
+  std::vector<ScalarCache> scalar_;  // [pair of CUs, or a single CU whose partner is disabled]
+  L2 l2_;
   MemoryCounts counts_;
   LineLog lines_read_;
   LineLog lines_written_;
@@ -79,6 +101,7 @@ class MemorySystem {
   const Mall* mall_ = nullptr;
   std::array<Placement, 8> placements_;  // found lately
   BlockUpdates updates_;
+  LdsPatterns lds_patterns_;
   bool streams_ = false;  // the present access is non-temporal
   // Of the present access, if it is recorded: where, its number, and the latest fetch of the lines that it found in a cache.
   const CuTrace* trace_ = nullptr;

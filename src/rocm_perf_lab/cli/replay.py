@@ -115,9 +115,11 @@ def full_vm(
     Prints the GPU's time (timestamps of the hardware or of the device) and the time from ringing the doorbell to seeing the
     end on the host's clock, both without set-up.
     """
+    from rocm_perf_lab.collect.device import require_observation
     from rocm_perf_lab.isolate.capture import newest
     from rocm_perf_lab.replaying.run import run_attached
 
+    require_observation(device_options, "replay")
     options = ["--iterations", str(iterations), "--warmup", str(warmup), "--timeout", str(timeout)]
     flags = {"--no-recopy": no_recopy, "--json": as_json, "--compare": compare, "--flush-cache": flush_cache}
     options += [name for name, wanted in flags.items() if wanted]

@@ -33,6 +33,8 @@ def command(program: tuple[str, ...], device: str, device_options: tuple[str, ..
     with tempfile.TemporaryDirectory(prefix="rocm-perf-") as scratch:
         chosen = devices.select(device, Path(scratch), device_options)
         findings = _Findings(Path(scratch))
+        if devices.NO_OBSERVATION in device_options:
+            note(f"{devices.NO_OBSERVATION}: kernels are not timed; for the program, each takes {devices.UNOBSERVED_KERNEL}")
         with device_code.expected(resolved, os.environ, chosen, note) as explain:
             status = execute_attached(resolved, chosen.environment(os.environ) | findings.variables)
             if status != 0:

@@ -37,6 +37,9 @@ _MODEL_VARIABLES = ("HSA_MODEL_TOPOLOGY", "HSA_MODEL_LIB", "HSA_MODEL_MEMFILE")
 _ALSO_BESIDE_REGISTERED_TOOLS = "HSA_TOOLS_ROCPROFILER_V1_TOOLS"
 
 
+# The options of the software device, separated by commas.
+OPTIONS_VARIABLE = "ROCM_PERF_DEVICE_OPTIONS"
+
 # The device appends the findings of its race check, one per line, to the file named by this variable.
 RACES_VARIABLE = "ROCM_PERF_DEVICE_RACES"
 WRITTEN_VARIABLE = "ROCM_PERF_DEVICE_WRITTEN"
@@ -67,6 +70,11 @@ INITIAL_VALUES = "initial-values"
 # Times at the clock that the product's power limit allows a load of seconds.
 SUSTAINED = "sustained"
 
+# What is counted and timed: all, or none, so that programs run faster and every kernel takes a fixed time.
+OBSERVE = "observe"
+NO_OBSERVATION = f"{OBSERVE}=none"
+UNOBSERVED_KERNEL = "1 us"
+
 TIMING = "timing."  # begins options that adjust a parameter of the timing model
 
 # Options of the software device and the form of their values; native/device/runtime/options.h says what they do, except for
@@ -78,6 +86,7 @@ OPTIONS = {
     "kernel-limit": re.compile(r"=[1-9][0-9]{0,18}"),
     "lds-check": re.compile(""),
     MEMORY_CHECK: re.compile(""),
+    OBSERVE: re.compile("=(all|none)"),
     "race-check": re.compile(r"(=[0-9]{1,19})?"),
     SUSTAINED: re.compile(""),
     "timed-cu": re.compile(r"=[0-9]{1,19}"),
@@ -148,10 +157,25 @@ def _checked(option: str) -> str:
             f"--device-option {option}: there is no such option", f"use one of {', '.join(OPTIONS)}, {TIMING}NAME=VALUE"
         )
     if not takes.fullmatch(equals + value):
-        takes_number = takes.fullmatch("=1") is not None
-        what, hint = ("not a whole number", f"{name}=NUMBER") if takes_number else ("it takes no value", name)
+        what, hint = _expected(name, takes)
         raise UsageError(f"--device-option {option}: {what}", f"write {hint}")
     return option
+
+
+def _expected(name: str, takes: re.Pattern[str]) -> tuple[str, str]:
+    """What is wrong with a value that an option does not take, and what to write."""
+    if name == OBSERVE:
+        return "it is all or none", NO_OBSERVATION
+    if takes.fullmatch("=1"):
+        return "not a whole number", f"{name}=NUMBER"
+    return "it takes no value", name
+
+
+def require_observation(options: Sequence[str], who: str) -> None:
+    """Raises UsageError if the software device is not to count and time anything, which `who` ("profile") needs."""
+    given = options or os.environ.get(OPTIONS_VARIABLE, "").split(",")
+    if NO_OBSERVATION in given:
+        raise UsageError(f"--device-option {NO_OBSERVATION}: {who} needs counters and times", "leave the option out")
 
 
 def _checked_parameter(option: str, name: str, value: str) -> str:
@@ -189,7 +213,7 @@ def _software(scratch: Path, options: Sequence[str], product_key: str) -> Device
         SOFTWARE_TARGET,
         f"software {SOFTWARE_TARGET}" + (f" ({product.name})" if of_product else ""),
         {"HSA_MODEL_TOPOLOGY": str(topology), "HSA_MODEL_LIB": str(library)}
-        | ({"ROCM_PERF_DEVICE_OPTIONS": checked} if checked else {})
+        | ({OPTIONS_VARIABLE: checked} if checked else {})
         | live.variables(scratch)
         | _hip_log(scratch),
         _SELECTS_PHYSICAL_GPUS + _MODEL_VARIABLES,

@@ -64,6 +64,7 @@ def profile(request: ProfileRequest, program_output: Stream | None, note: Note) 
     """
     from rocm_perf_lab.report.exporters.parquet_file import why_absent
 
+    devices.require_observation(request.device_options, "profile")
     command = resolve(request.words)
     destination = request.destination or run_name.of_command(command)
     with tempfile.TemporaryDirectory(prefix="rocm-perf-") as scratch:

@@ -1,8 +1,10 @@
 // DS: reads, writes and atomics of the local data share, and the cross-lane moves that use its crossbar.
+#include <algorithm>
 #include <bit>
 
 #include "exec/atomics.h"
 #include "exec/float_mode.h"
+#include "exec/lane_transfer.h"
 #include "exec/lane_values.h"
 #include "exec/lds_range.h"
 #include "exec/observer.h"
@@ -17,21 +19,31 @@ struct LdsAddresses {
   uint64_t outside;       // ... and those whose access lies partly outside it
 };
 
+// Sorts the enabled lanes. Returns false (and raises a fault) if one is out of range and that is checked.
+bool sort_by_range(Wave& wave, uint32_t bytes, LdsAddresses& out) {
+  uint64_t outside = 0;
+  for (int l = 0; l < kLanes; ++l) outside |= static_cast<uint64_t>(!in_lds(wave, out.lane[l], bytes)) << l;
+  out.outside = outside & wave.exec();
+  out.inside = wave.exec() & ~outside;
+  if (out.outside == 0) return true;
+  const int first = std::countr_zero(out.outside);
+  return may_leave_lds(wave, out.lane[first], first);
+}
+
 // Takes the addresses from address_of(lane). Returns false (and raises a fault) if an enabled lane is out of range and that is
 // checked.
 template <class AddressOf>
 bool find_addresses(Wave& wave, uint32_t bytes, LdsAddresses& out, AddressOf address_of) {
-  uint64_t outside = 0;
+  uint64_t highest = 0;
   for (int l = 0; l < kLanes; ++l) {
     out.lane[l] = address_of(l);
-    outside |= static_cast<uint64_t>(!in_lds(wave, out.lane[l], bytes)) << l;
+    highest = std::max(highest, out.lane[l]);
   }
-  out.outside = outside & wave.exec();
-  out.inside = wave.exec() & ~outside;
-  if (out.outside == 0) [[likely]]
-    return true;
-  const int first = std::countr_zero(out.outside);
-  return may_leave_lds(wave, out.lane[first], first);
+  if (!in_lds(wave, highest, bytes)) [[unlikely]]
+    return sort_by_range(wave, bytes, out);
+  out.outside = 0;
+  out.inside = wave.exec();
+  return true;
 }
 
 // The address register plus `offset`, modulo 2^32: compilers fold offsets into negative bases.
@@ -53,21 +65,29 @@ void observe(const Op& op, Wave& wave, AccessKind kind, uint32_t bytes, const Ld
   wave.observer->vector_access(wave, op, {kind, Space::Lds, bytes, addresses.inside, addresses.lane});
 }
 
+// All lanes take part, within the LDS.
+template <class Access>
+void for_all(const Wave& wave, const LdsAddresses& addresses, uint32_t bytes, const Access& access) {
+  if (are_consecutive(addresses.lane, bytes)) return access.all(wave.lds + addresses.lane[0]);
+  for (int l = 0; l < kLanes; ++l) access(l, wave.lds + addresses.lane[l]);
+}
+
 template <int Dwords>
 void read_from(const Op& op, Wave& wave, const LdsAddresses& addresses, uint32_t* reg) {
-  const auto put = [reg](int l, const uint32_t* values) {
-    for (int i = 0; i < Dwords; ++i) reg[i * kLanes + l] = values[i];
-  };
-  uint32_t values[Dwords];
+  const LoadDwords<Dwords> load{reg};
+  if (addresses.inside == ~uint64_t{0}) {
+    for_all(wave, addresses, 4 * Dwords, load);
+    return observe(op, wave, AccessKind::Load, 4 * Dwords, addresses);
+  }
   for (uint64_t left = addresses.inside; left; left &= left - 1) {
     const int l = std::countr_zero(left);
-    std::memcpy(values, wave.lds + addresses.lane[l], sizeof values);
-    put(l, values);
+    load(l, wave.lds + addresses.lane[l]);
   }
   for (uint64_t left = addresses.outside; left; left &= left - 1) {
     const int l = std::countr_zero(left);
-    load_lds(wave, addresses.lane[l], sizeof values, reinterpret_cast<uint8_t*>(values));
-    put(l, values);
+    uint8_t values[4 * Dwords];
+    load_lds(wave, addresses.lane[l], sizeof values, values);
+    load(l, values);
   }
   observe(op, wave, AccessKind::Load, 4 * Dwords, addresses);
 }
@@ -80,13 +100,20 @@ void read_at(const Op& op, Wave& wave, uint32_t offset, uint32_t* reg) {
 
 template <int Dwords>
 void write_to(const Op& op, Wave& wave, const LdsAddresses& addresses, const uint32_t* reg) {
+  const StoreDwords<Dwords> store{reg};
+  if (addresses.inside == ~uint64_t{0}) {
+    for_all(wave, addresses, 4 * Dwords, store);
+    return observe(op, wave, AccessKind::Store, 4 * Dwords, addresses);
+  }
   for (uint64_t left = wave.exec(); left; left &= left - 1) {
     const int l = std::countr_zero(left);
-    uint32_t values[Dwords];
-    for (int i = 0; i < Dwords; ++i) values[i] = reg[i * kLanes + l];
-    if (addresses.inside >> l & 1) [[likely]]
-      std::memcpy(wave.lds + addresses.lane[l], values, sizeof values);
-    else store_lds(wave, addresses.lane[l], sizeof values, reinterpret_cast<const uint8_t*>(values));
+    if (addresses.inside >> l & 1) [[likely]] {
+      store(l, wave.lds + addresses.lane[l]);
+      continue;
+    }
+    uint8_t values[4 * Dwords];
+    store(l, values);
+    store_lds(wave, addresses.lane[l], sizeof values, values);
   }
   observe(op, wave, AccessKind::Store, 4 * Dwords, addresses);
 }

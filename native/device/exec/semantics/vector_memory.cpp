@@ -1,7 +1,9 @@
 // FLAT, GLOBAL and SCRATCH: loads, stores and atomics of 64 lanes.
-#include <type_traits>
+#include <algorithm>
+#include <bit>
 
 #include "exec/atomics.h"
+#include "exec/lane_transfer.h"
 #include "exec/lane_values.h"
 #include "exec/lds_range.h"
 #include "exec/lds_transfer.h"
@@ -12,18 +14,50 @@
 namespace rpd {
 namespace {
 
+// The addresses of all lanes, enabled or not.
 struct Addresses {
-  uint64_t lane[kLanes];
+  LanePattern pattern = LanePattern::Any;
+  uint64_t first;         // unless the pattern is Any
+  uint64_t lane[kLanes];  // if the pattern is Any
+
+  void set(LanePattern known, uint64_t of_first) {
+    pattern = known;
+    first = of_first;
+  }
+  // Lists them whatever the pattern is.
+  void list(uint64_t bytes) {
+    const uint64_t step = pattern == LanePattern::Same ? 0 : bytes;
+    if (pattern != LanePattern::Any)
+      for (int l = 0; l < kLanes; ++l) lane[l] = first + l * step;
+    pattern = LanePattern::Any;
+  }
 };
+
+// Whether the offsets have the pattern, with no wrap-around in between.
+bool advance_by(const uint32_t* offset, uint32_t bytes) {
+  uint32_t differ = 0;
+  for (int l = 0; l < kLanes; ++l) differ |= offset[l] ^ (offset[0] + static_cast<uint32_t>(l) * bytes);
+  return differ == 0 && offset[0] <= ~uint32_t{0} - (kLanes - 1) * bytes;
+}
+
+LanePattern pattern_of(const uint32_t* offset, uint64_t exec, uint32_t bytes) {
+  const uint32_t step = offset[1] - offset[0];
+  if (step == bytes && exec == ~uint64_t{0} && advance_by(offset, bytes)) return LanePattern::Consecutive;
+  return step == 0 && advance_by(offset, 0) ? LanePattern::Same : LanePattern::Any;
+}
 
 // global: a 64-bit vector address, or a scalar base + 32-bit vector offset.
 void global_addresses(const Op& op, const Wave& wave, const Operand& vector, const Operand& base, Addresses& out) {
   const uint32_t* low = wave.registers(vector);
+  const LanePattern pattern = pattern_of(low, wave.exec(), op.semantics->bytes);
   if (base.kind == Operand::Kind::None) {
     const uint32_t* high = low + kLanes;
+    if (pattern != LanePattern::Any && advance_by(high, 0))
+      return out.set(pattern, (low[0] | static_cast<uint64_t>(high[0]) << 32) + op.offset);
     for (int l = 0; l < kLanes; ++l) out.lane[l] = (low[l] | static_cast<uint64_t>(high[l]) << 32) + op.offset;
   } else {
     const uint64_t from = read_scalar<uint64_t>(base, wave) + op.offset;
+    if (pattern != LanePattern::Any) return out.set(pattern, from + low[0]);
     for (int l = 0; l < kLanes; ++l) out.lane[l] = from + low[l];
   }
 }
@@ -57,9 +91,17 @@ uint64_t aperture_of(const Op& op, uint64_t address) {
   return wrapped && (base == kSharedAperture || base == kPrivateAperture) ? base : address & kApertureMask;
 }
 
+// Whether no lane's address, nor its base, can lie in an aperture.
+bool far_below_apertures(const Addresses& addresses) {
+  uint64_t bits = 0;
+  for (int l = 0; l < kLanes; ++l) bits |= addresses.lane[l];
+  return bits < kSharedAperture / 2;
+}
+
 Spaces split_by_space(const Op& op, uint64_t exec, Addresses& addresses) {
   if (op.semantics->space == Space::Global) return {exec, 0, 0};
   if (op.semantics->space == Space::Scratch) return {0, 0, exec};
+  if (far_below_apertures(addresses)) return {exec, 0, 0};
   Spaces spaces;
   for (int l = 0; l < kLanes; ++l) {
     const uint64_t bit = exec & uint64_t{1} << l;
@@ -90,16 +132,49 @@ void access_edge_of_lds(Wave& wave, AccessKind kind, uint64_t at, uint32_t bytes
   if (kind == AccessKind::Store) store_lds(wave, at, bytes, copy);
 }
 
-// Handles the case of all lanes accessing consecutive elements in memory known to be accessible; returns false otherwise.
+// From the first byte that any of these lanes accesses to the last.
+AccessWindow extent(const Addresses& addresses, uint64_t lanes, uint32_t bytes) {
+  uint64_t first = ~uint64_t{0}, last = 0;
+  for (int l = 0; l < kLanes; ++l) {
+    const bool takes_part = lanes >> l & 1;
+    first = std::min(first, takes_part ? addresses.lane[l] : ~uint64_t{0});
+    last = std::max(last, takes_part ? addresses.lane[l] : 0);
+  }
+  return {first, last - first + bytes};
+}
+
+// Accesses within memory that is known to be accessible, which is contiguous in this process as well. These functions return
+// false if this is not known of all of it.
 template <class Access>
-bool access_consecutive(const Op& op, const Wave& wave, bool writes, uint64_t lanes, const Addresses& addresses,
-                        Access access) {
+bool access_pattern(const Op& op, const Wave& wave, bool writes, const Addresses& addresses, const Access& access) {
   const uint32_t bytes = op.semantics->bytes;
-  const uint64_t first = addresses.lane[0];
-  if (lanes != ~uint64_t{0} || !wave.known_accessible(op, first, uint64_t{bytes} * kLanes, writes)) return false;
-  if (!are_consecutive(addresses.lane, bytes)) return false;
-  auto* at = wave.memory->at<uint8_t>(first);
-  for (int l = 0; l < kLanes; ++l) access(l, at + l * static_cast<ptrdiff_t>(bytes));
+  const bool consecutive = addresses.pattern == LanePattern::Consecutive;
+  const uint64_t extent = consecutive ? uint64_t{bytes} * kLanes : bytes;
+  if (op.semantics->space == Space::Flat && addresses.first >= kSharedAperture / 2) return false;
+  if (!wave.known_accessible(op, addresses.first, extent, writes)) return false;
+  auto* const first = wave.memory->at<uint8_t>(addresses.first);
+  if (consecutive) {
+    access_all(access, first, bytes);
+    return true;
+  }
+  for (uint64_t left = wave.exec(); left; left &= left - 1) access(std::countr_zero(left), first);
+  return true;
+}
+
+template <class Access>
+bool access_known(const Op& op, const Wave& wave, bool writes, uint64_t lanes, const Addresses& addresses,
+                  const Access& access) {
+  const AccessWindow all = extent(addresses, lanes, op.semantics->bytes);
+  if (!wave.known_accessible(op, all.begin, all.size, writes)) return false;
+  auto* const first = wave.memory->at<uint8_t>(all.begin);
+  if (lanes == ~uint64_t{0}) {
+    for (int l = 0; l < kLanes; ++l) access(l, first + (addresses.lane[l] - all.begin));
+    return true;
+  }
+  for (uint64_t left = lanes; left; left &= left - 1) {
+    const int l = std::countr_zero(left);
+    access(l, first + (addresses.lane[l] - all.begin));
+  }
   return true;
 }
 
@@ -111,9 +186,17 @@ void for_each_lane(const Op& op, Wave& wave, AccessKind kind, Addresses& address
   // Loads and stores may be misaligned: the driver runs the device with unaligned access enabled (amdkfd:
   // SH_MEM_ALIGNMENT_MODE_UNALIGNED in SH_MEM_CONFIG). Atomics may not.
   const uint64_t misaligned = kind == AccessKind::Atomic ? bytes - 1 : 0;
+  if (addresses.pattern != LanePattern::Any) {
+    if (kind != AccessKind::Atomic && wave.exec() && access_pattern(op, wave, writes, addresses, access)) {
+      const VectorAccess done{kind, Space::Global, bytes, wave.exec(), nullptr, addresses.pattern, addresses.first};
+      return wave.observer->vector_access(wave, op, done);
+    }
+    addresses.list(bytes);
+  }
   Spaces spaces = split_by_space(op, wave.exec(), addresses);
-  if (kind != AccessKind::Atomic && access_consecutive(op, wave, writes, spaces.global, addresses, access)) {
-    return wave.observer->vector_access(wave, op, {kind, Space::Global, bytes, spaces.global, addresses.lane});
+  const bool global_only = spaces.global && (spaces.lds | spaces.scratch) == 0;
+  if (kind != AccessKind::Atomic && global_only && access_known(op, wave, writes, spaces.global, addresses, access)) {
+    return wave.observer->vector_access(wave, op, access_to(Space::Global, kind, bytes, spaces.global, addresses.lane));
   }
   for (uint64_t left = spaces.global; left; left &= left - 1) {
     const int l = std::countr_zero(left);
@@ -139,7 +222,8 @@ void for_each_lane(const Op& op, Wave& wave, AccessKind kind, Addresses& address
     }
     access(l, wave.scratch + static_cast<uint64_t>(l) * wave.scratch_bytes + addresses.lane[l]);
   }
-  if (spaces.global) wave.observer->vector_access(wave, op, {kind, Space::Global, bytes, spaces.global, addresses.lane});
+  if (spaces.global)
+    wave.observer->vector_access(wave, op, access_to(Space::Global, kind, bytes, spaces.global, addresses.lane));
   if (spaces.lds) wave.observer->vector_access(wave, op, {kind, Space::Lds, bytes, spaces.lds, addresses.lane});
   if (spaces.scratch) wave.observer->vector_access(wave, op, {kind, Space::Scratch, bytes, spaces.scratch, addresses.lane});
 }
@@ -150,12 +234,7 @@ template <int Dwords>
 void load_dwords(const Op& op, Wave& wave) {
   Addresses addresses;
   addresses_of(op, wave, op.source[0], op.source[1], addresses);
-  uint32_t* reg = wave.registers(op.destination);
-  for_each_lane(op, wave, AccessKind::Load, addresses, [reg](int l, const uint8_t* at) {
-    uint32_t values[Dwords];
-    std::memcpy(values, at, sizeof values);
-    for (int i = 0; i < Dwords; ++i) reg[i * kLanes + l] = values[i];
-  });
+  for_each_lane(op, wave, AccessKind::Load, addresses, LoadDwords<Dwords>{wave.registers(op.destination)});
 }
 
 template <class T, Half16 Where>
@@ -190,12 +269,7 @@ template <int Dwords>
 void store_dwords(const Op& op, Wave& wave) {
   Addresses addresses;
   addresses_of(op, wave, op.source[0], op.source[2], addresses);
-  const uint32_t* reg = wave.registers(op.source[1]);
-  for_each_lane(op, wave, AccessKind::Store, addresses, [reg](int l, uint8_t* at) {
-    uint32_t values[Dwords];
-    for (int i = 0; i < Dwords; ++i) values[i] = reg[i * kLanes + l];
-    std::memcpy(at, values, sizeof values);
-  });
+  for_each_lane(op, wave, AccessKind::Store, addresses, StoreDwords<Dwords>{wave.registers(op.source[1])});
 }
 
 template <class T, int Shift>

@@ -1,0 +1,54 @@
+#include "exec/unobserved.h"
+
+#include <vector>
+
+namespace rpd {
+namespace {
+
+class UnobservedXcd final : public XcdObserver {
+ public:
+  void begin(const Kernel&, uint32_t) override {}
+  void launched(Workgroup&) override {}
+  void issued(Wave&, std::span<const IssuedRun>) override {}
+  void meet(Workgroup&) override {}
+  void ended(const Wave&) override {}
+  void vector_access(Wave&, const Op&, const VectorAccess&) override {}
+  void scalar_access(Wave&, uint64_t, uint32_t) override {}
+  void wait(Wave&, unsigned, unsigned) override {}
+  // Kernels that wait for a time to pass must come to an end: the clock goes on with the instructions that the wave has
+  // executed, and whenever it is read.
+  uint64_t clock(Wave& wave) override { return kCyclesPerInstruction * (wave.executed + ++reads_); }
+
+ private:
+  static constexpr uint64_t kCyclesPerInstruction = 4;
+  uint64_t reads_ = 0;
+};
+
+class UnobservedDispatch final : public DispatchObserver {
+ public:
+  explicit UnobservedDispatch(uint64_t dispatch_ns) : dispatch_ns_(dispatch_ns), xcds_(target::xcds()) {}
+  XcdObserver& xcd(uint32_t index) override { return xcds_[index]; }
+  void end(const Kernel&, DispatchResult& result) override { result.duration_ns = dispatch_ns_; }
+  void forget_caches() override {}
+
+ private:
+  uint64_t dispatch_ns_;
+  std::vector<UnobservedXcd> xcds_;
+};
+
+class UnobservedDevice final : public DeviceObserver {
+ public:
+  explicit UnobservedDevice(uint64_t dispatch_ns) : dispatch_ns_(dispatch_ns) {}
+  std::unique_ptr<DispatchObserver> new_slot() override { return std::make_unique<UnobservedDispatch>(dispatch_ns_); }
+  void forget_caches() override {}
+  void written_elsewhere(uint64_t, uint64_t) override {}
+
+ private:
+  uint64_t dispatch_ns_;
+};
+
+}  // namespace
+
+std::unique_ptr<DeviceObserver> no_observation(uint64_t dispatch_ns) { return std::make_unique<UnobservedDevice>(dispatch_ns); }
+
+}  // namespace rpd

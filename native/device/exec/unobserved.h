@@ -1,0 +1,14 @@
+// An observer for devices that only compute: nothing is counted or timed.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "exec/device_observer.h"
+
+namespace rpd {
+
+// Every dispatch takes `dispatch_ns`, whatever it does, and has no counters.
+std::unique_ptr<DeviceObserver> no_observation(uint64_t dispatch_ns);
+
+}  // namespace rpd

@@ -1,0 +1,29 @@
+// The lines that several writers have written, for those who must drop what the others have written.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "memory/line_log.h"
+
+namespace rpd {
+
+class WrittenLines {
+ public:
+  void add(const LineLog& writer) {
+    for (const uint64_t line : writer.lines())
+      if (!all_.insert(line)) several_.insert(line);
+  }
+  const std::vector<uint64_t>& lines() const { return all_.lines(); }
+  // Whether anybody else than the writer of `own`, one of those added or null, has written the line.
+  bool by_others(uint64_t line, const LineLog* own) const {
+    if (!all_.contains(line)) return false;
+    return !own || several_.contains(line) || !own->contains(line);
+  }
+
+ private:
+  LineLog all_;
+  LineLog several_;  // lines with more than one writer
+};
+
+}  // namespace rpd

@@ -1,0 +1,234 @@
+// Compares the device's caches with plain ones that examine every line, every byte and every lane, on random accesses.
+//
+//     rpd_cache_probe SEED      prints what differs and ends with 1, or prints how much was compared
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <map>
+#include <random>
+#include <set>
+#include <vector>
+
+#include "memory/cache.h"
+#include "memory/line_log.h"
+#include "memory/mall.h"
+#include "timing/lds_banks.h"
+
+namespace {
+
+using namespace rpd;
+
+constexpr uint32_t kWays = 16, kBytes = 4 * kWays * kLineBytes;  // four sets
+constexpr int kSteps = 60'000;
+std::mt19937_64 generator;
+
+uint64_t below(uint64_t limit) { return generator() % limit; }
+
+[[noreturn]] void fail(const char* what, int step) {
+  std::printf("%s differs at step %d\n", what, step);
+  std::exit(1);
+}
+void expect(bool same, const char* what, int step) {
+  if (!same) fail(what, step);
+}
+
+// A set as a list: the line to replace first is in front. Free ways are filled from the first one.
+struct PlainSet {
+  struct Line {
+    uint64_t number;
+    size_t way;
+    bool last_resort;  // expected not to be used again: goes before all others, lower ways first
+    std::set<int> valid, dirty;
+  };
+  std::vector<Line> lines;
+
+  Line* find(uint64_t number) {
+    const auto at = std::find_if(lines.begin(), lines.end(), [&](const Line& line) { return line.number == number; });
+    if (at == lines.end()) return nullptr;
+    std::rotate(at, at + 1, lines.end());
+    lines.back().last_resort = false;
+    return &lines.back();
+  }
+  Line& allocate(uint64_t number, bool& evicts, Line& evicted) {
+    size_t way = lines.size();
+    evicts = lines.size() == kWays;
+    if (evicts) {
+      auto victim = lines.end();
+      for (auto at = lines.begin(); at != lines.end(); ++at)
+        if (at->last_resort && (victim == lines.end() || at->way < victim->way)) victim = at;
+      if (victim == lines.end()) victim = lines.begin();
+      evicted = *victim;
+      way = victim->way;
+      lines.erase(victim);
+    }
+    lines.push_back({number, way, false, {}, {}});
+    return lines.back();
+  }
+};
+
+ByteMask mask_of(const std::set<int>& bytes) {
+  ByteMask mask;
+  for (const int byte : bytes) (byte < 64 ? mask.low : mask.high) |= uint64_t{1} << byte % 64;
+  return mask;
+}
+bool equal(const ByteMask& a, const ByteMask& b) { return a.low == b.low && a.high == b.high; }
+
+void compare_caches() {
+  Cache<kWays> cache(kBytes);
+  std::map<uint64_t, PlainSet> sets;
+  const auto set_of = [](uint64_t line) { return (line ^ line >> 2 ^ line >> 4) & 3; };
+  for (int step = 0; step < kSteps; ++step) {
+    const uint64_t line = below(30) * 4 + below(4);
+    PlainSet& set = sets[set_of(line)];
+    size_t place = cache.find(line);
+    PlainSet::Line* plain = set.find(line);
+    expect((place != kNowhere) == (plain != nullptr), "presence", step);
+    if (!plain) {
+      bool evicts;
+      PlainSet::Line evicted{};
+      plain = &set.allocate(line, evicts, evicted);
+      const auto made = cache.allocate(line);
+      place = made.place;
+      expect(made.evicts == evicts, "eviction", step);
+      if (evicts) expect(made.evicted.line == evicted.number, "the line evicted", step);
+      if (evicts) expect(equal(made.evicted.dirty, mask_of(evicted.dirty)), "dirty bytes evicted", step);
+    }
+    const int first = static_cast<int>(below(kLineBytes)), count = static_cast<int>(1 + below(kLineBytes - first));
+    const ByteMask bytes = ByteMask::range(first, count);
+    std::set<int> numbers;
+    for (int byte = first; byte < first + count; ++byte) numbers.insert(byte);
+    expect(equal(bytes, mask_of(numbers)), "a range of bytes", step);
+    switch (below(8)) {
+      case 0:
+        cache.fill(place);
+        for (int byte = 0; byte < 128; ++byte) plain->valid.insert(byte);
+        break;
+      case 1:
+        cache.add(place, bytes);
+        plain->valid.insert(numbers.begin(), numbers.end());
+        break;
+      case 2:
+      case 3:
+        cache.write(place, bytes);
+        plain->valid.insert(numbers.begin(), numbers.end());
+        plain->dirty.insert(numbers.begin(), numbers.end());
+        break;
+      case 4:
+        cache.expect_no_reuse();
+        plain->last_resort = true;
+        break;
+      case 5:
+        cache.make_stale(line);
+        plain->valid = plain->dirty;
+        break;
+      default: break;
+    }
+    expect(cache.is_full(place) == (plain->valid.size() == kLineBytes), "fullness", step);
+    expect(cache.has(place, bytes) == std::includes(plain->valid.begin(), plain->valid.end(), numbers.begin(), numbers.end()),
+           "valid bytes", step);
+    if (below(400) != 0) continue;
+    std::map<uint64_t, std::set<int>> dirty;
+    for (auto& [_, one] : sets)
+      for (auto& each : one.lines)
+        if (!each.dirty.empty()) dirty[each.number].swap(each.dirty);
+    cache.write_back([&](uint64_t written, const ByteMask& mask) {
+      expect(equal(mask, mask_of(dirty[written])), "dirty bytes written back", step);
+      dirty.erase(written);
+    });
+    expect(dirty.empty(), "what is written back", step);
+    if (below(4) == 0) cache.invalidate(), sets.clear();
+  }
+}
+
+// The Infinity Cache with two sets: the first free way, else the least recently used one.
+void compare_mall() {
+  Mall mall(2 * Mall::kWays * kLineBytes);
+  std::map<uint64_t, std::vector<uint64_t>> sets;
+  for (int step = 0; step < kSteps; ++step) {
+    const uint64_t line = 2 + below(60);
+    auto& set = sets[(line ^ line / 2) % 2];
+    const auto there = std::find(set.begin(), set.end(), line);
+    const bool known = there != set.end();
+    expect(mall.holds(line) == known, "what the Infinity Cache holds", step);
+    expect(mall.touch(line) == known, "a hit in the Infinity Cache", step);
+    if (known) set.erase(there);
+    else if (set.size() == Mall::kWays) set.erase(set.begin());
+    set.push_back(line);
+  }
+}
+
+void compare_logs() {
+  LineLog log;
+  std::vector<uint64_t> order;
+  std::set<uint64_t> known;
+  for (int step = 0; step < kSteps; ++step) {
+    const uint64_t line = below(2) ? below(5000) : (below(50) << 40) + below(200);
+    expect(log.contains(line) == known.contains(line), "what a log contains", step);
+    const bool fresh = known.insert(line).second;
+    expect(log.insert(line) == fresh, "a log's new line", step);
+    if (fresh) order.push_back(line);
+    if (step % 10'000 == 9'999) expect(log.lines() == order, "a log's order", step);
+    if (step % 20'000 == 19'999) log.clear(), order.clear(), known.clear();
+  }
+}
+
+// Bank by bank: the distinct words of each, in passes of as many lanes as take 128 bytes.
+LdsPasses plain_passes(const VectorAccess& access) {
+  LdsPasses out;
+  const uint32_t words = std::max(1u, access.bytes / 4), lanes = std::max(1u, 32 / words);
+  for (uint32_t first = 0; first < kLanes; first += lanes) {
+    std::map<uint64_t, std::multiset<uint64_t>> banks;
+    for (uint32_t l = first; l < std::min<uint32_t>(first + lanes, kLanes); ++l)
+      for (uint32_t w = 0; w < words; ++w)
+        if (access.mask >> l & 1) banks[(access.address[l] / 4 + w) % 32].insert(access.address[l] / 4 + w);
+    if (banks.empty()) continue;
+    uint64_t most_words = 0, most = 0;
+    for (const auto& [_, all] : banks) {
+      most = std::max<uint64_t>(most, all.size());
+      most_words = std::max<uint64_t>(most_words, std::set<uint64_t>(all.begin(), all.end()).size());
+    }
+    ++out.passes;
+    out.cycles += access.kind == AccessKind::Atomic ? most : most_words;
+    out.bank_conflicts += most_words - 1;
+  }
+  return out;
+}
+
+void compare_lds() {
+  LdsPatterns patterns;
+  std::array<uint64_t, kLanes> address;
+  uint64_t mask = ~uint64_t{0}, shape = 0;
+  uint32_t bytes = 4;
+  std::array<uint64_t, kLanes> relative{};
+  for (int step = 0; step < kSteps / 10; ++step) {
+    if (below(3) == 0) {  // else the same pattern, moved by some words
+      shape = below(4);
+      bytes = 1u << below(5);
+      mask = below(2) ? ~uint64_t{0} : generator();
+      const uint64_t stride = 4 * below(40);
+      for (int l = 0; l < kLanes; ++l)
+        relative[l] = shape == 0 ? bytes * l : shape == 1 ? 0 : shape == 2 ? stride * l : below(8192);
+    }
+    const uint64_t base = 4 * below(4096);
+    for (int l = 0; l < kLanes; ++l) address[l] = base + relative[l];
+    Op op;
+    op.index = static_cast<uint32_t>(below(2));
+    const auto kind = below(4) ? AccessKind::Load : AccessKind::Atomic;
+    const VectorAccess access{kind, Space::Lds, bytes, mask, address.data()};
+    const LdsPasses mine = patterns.passes(op, access), plain = plain_passes(access);
+    expect(mine.passes == plain.passes && mine.cycles == plain.cycles && mine.bank_conflicts == plain.bank_conflicts,
+           "the passes of an LDS access", step);
+  }
+}
+
+}  // namespace
+
+int main(int, char** given) {
+  generator.seed(std::strtoull(given[1], nullptr, 10));
+  compare_caches();
+  compare_mall();
+  compare_logs();
+  compare_lds();
+  std::printf("%d steps\n", kSteps);
+}

@@ -6,6 +6,7 @@
 
 #include "isa/instruction_text.h"
 #include "isa/operand_text.h"
+#include "isa/plain_form.h"
 #include "isa/semantics.h"
 
 namespace rpd {
@@ -94,6 +95,7 @@ class OpBuilder {
     halves();
     matrix_modifiers();
     sub_dword_and_dpp();
+    if (has_plain_form(op_)) op_.execute = semantics_.plain;
     if (const char* why = semantics_.refusal ? semantics_.refusal(op_) : nullptr) fail(why);
   }
 

@@ -1,0 +1,21 @@
+#include "isa/plain_form.h"
+
+#include <algorithm>
+
+#include "isa/semantics.h"
+
+namespace rpd {
+namespace {
+
+bool selects_part(const Operand& source) {
+  return source.dpp || source.high_half || source.sign_extend || source.select != Select::Dword;
+}
+
+}  // namespace
+
+bool has_plain_form(const Op& op) {
+  return op.semantics && op.semantics->plain && !op.clamp && !op.permutation && !op.destination_high &&
+         op.destination_select == Select::Dword && std::none_of(op.source.begin(), op.source.end(), selects_part);
+}
+
+}  // namespace rpd

@@ -76,7 +76,7 @@ constexpr bool is_denormal(T v) {
 }
 template <class T>
 constexpr bool is_signalling(T v) {
-  return is_nan(v) && !(bits_of(v) & kQuietBit<T>);
+  return is_nan(v) & !(bits_of(v) & kQuietBit<T>);
 }
 
 // The NaN rule for arithmetic results: the first NaN operand, quieted, else the default NaN. Without branches, so that
@@ -104,24 +104,27 @@ inline Half to_half(double value) {
 }
 
 // Minimum and maximum with -0 < +0; a quiet NaN loses against a number. In IEEE mode (MODE bit 9, which compilers set
-// for kernels) a signalling NaN wins, quieted: compilers quiet operands first if it is to lose.
+// for kernels) a signalling NaN wins, quieted: compilers quiet operands first if it is to lose. Without branches: see settle_nan.
+template <class T, bool Ieee>
+constexpr T chosen_number(bool first, T a, T b) {
+  T result = first ? a : b;
+  result = is_nan(b) ? a : result;
+  result = is_nan(a) ? b : result;
+  if constexpr (Ieee) {
+    result = is_signalling(b) ? quiet(b) : result;
+    result = is_signalling(a) ? quiet(a) : result;
+  }
+  return result;
+}
 template <class T, bool Ieee>
 constexpr T minimum(T a, T b) {
-  if (Ieee && is_signalling(a)) return quiet(a);
-  if (Ieee && is_signalling(b)) return quiet(b);
-  if (is_nan(a)) return b;
-  if (is_nan(b)) return a;
-  if (a == b) return (bits_of(a) & kSignBit<T>) ? a : b;
-  return a < b ? a : b;
+  const bool negative = bits_of(a) & kSignBit<T>;
+  return chosen_number<T, Ieee>((a < b) | ((a == b) & negative), a, b);
 }
 template <class T, bool Ieee>
 constexpr T maximum(T a, T b) {
-  if (Ieee && is_signalling(a)) return quiet(a);
-  if (Ieee && is_signalling(b)) return quiet(b);
-  if (is_nan(a)) return b;
-  if (is_nan(b)) return a;
-  if (a == b) return (bits_of(a) & kSignBit<T>) ? b : a;
-  return a > b ? a : b;
+  const bool negative = bits_of(a) & kSignBit<T>;
+  return chosen_number<T, Ieee>((a > b) | ((a == b) & !negative), a, b);
 }
 template <class T, bool Ieee>
 constexpr T minimum3(T a, T b, T c) {

@@ -92,15 +92,20 @@ inline Words half_of(const Chunk<T>& chunk, int half = 0) {
   return words;
 }
 
-inline void store_words(uint32_t* to, const Words& words, uint64_t mask) {
+// Of each lane, the word from `if_set` or `if_clear` as the mask says, whose bits beyond the chunk are not looked at.
+inline Words select_words(uint64_t mask, const Words& if_set, const Words& if_clear) {
   const Words bits = [&]<int... L>(std::integer_sequence<int, L...>) {
     return Words{(1u << L)...};
   }(std::make_integer_sequence<int, kChunk>());
-  const Words merged = (bits & static_cast<uint32_t>(mask)) != 0 ? words : load_words(to);
+  return (bits & static_cast<uint32_t>(mask)) != 0 ? if_set : if_clear;
+}
+
+// Writes the lanes of the mask.
+inline void store_words(uint32_t* to, const Words& words, uint64_t mask) {
+  const Words merged = select_words(mask, words, load_words(to));
   std::memcpy(to, &merged, sizeof merged);
 }
 
-// Writes the lanes of the mask, whose bits beyond the chunk are not looked at.
 template <bool Interleaved, bool All, class T>
 inline void store_chunk(uint32_t* to, const Chunk<T>& chunk, uint64_t mask) {
   const auto store = [mask](uint32_t* at, const Words& words) {

@@ -77,6 +77,12 @@ struct WaitCounts {
   uint8_t vector = kNoVectorWait, scalar = kNoScalarWait;
 };
 
+// Instructions that only_compute(), each of which follows the one before it in the Program.
+struct StraightRun {
+  uint16_t length = 0;
+  uint16_t vector_registers = 0, accumulators = 0;  // the largest of theirs
+};
+
 struct Op {
   Execute execute = nullptr;
   const Op* next = nullptr;    // the instruction after it, once decoded
@@ -117,6 +123,7 @@ struct Op {
   WaitCounts wait;             // s_waitcnt
 
   bool ends_slice = false;     // another wave may run after it
+  StraightRun run;             // that begins with it
 };
 
 }  // namespace rpd

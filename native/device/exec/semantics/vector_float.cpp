@@ -1,4 +1,5 @@
 // Single- and double-precision vector arithmetic. Follows AMD's pseudo-code for CDNA3.
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstring>
@@ -181,24 +182,23 @@ void divide_fmas(const Op& op, Wave& wave) {
   write_lanes(op, wave, out);
 }
 
+// The most special case decides, and so comes last. Without branches: see settle_nan.
 template <class T>
 T divide_fixup(T quotient, T denominator, T numerator) {
-  const bool negative = std::signbit(denominator) != std::signbit(numerator);
-  if (is_nan(numerator)) return quiet(numerator);
-  if (is_nan(denominator)) return quiet(denominator);
-  const T infinity = std::numeric_limits<T>::infinity();
-  const auto with_sign = [negative](T magnitude) { return negative ? -magnitude : magnitude; };
-  if (numerator == 0 && denominator == 0) return -default_nan<T>();
-  if (std::isinf(numerator) && std::isinf(denominator)) return -default_nan<T>();
-  if (denominator == 0 || std::isinf(numerator)) return with_sign(infinity);
-  if (std::isinf(denominator) || numerator == 0) return with_sign(T(0));
   constexpr int smallest = sizeof(T) == 4 ? -150 : -1075;
-  constexpr int largest_biased = (1 << FloatBits<T>::exponent) - 1;
-  if (biased_exponent(numerator) - biased_exponent(denominator) < smallest) return with_sign(T(0));
-  if (biased_exponent(denominator) == largest_biased) return with_sign(infinity);
-  // The estimate overflows to NaN only if the quotient is infinite: the other cases have been handled above.
-  if (is_nan(quotient)) return with_sign(infinity);
-  return with_sign(std::fabs(quotient));
+  const BitsOf<T> sign = (bits_of(denominator) ^ bits_of(numerator)) & kSignBit<T>;
+  const T infinity = from_bits<T>(bits_of(std::numeric_limits<T>::infinity()) | sign);
+  const T zero = from_bits<T>(sign);
+  const bool no_number = ((numerator == 0) & (denominator == 0)) | (is_infinite(numerator) & is_infinite(denominator));
+  T result = from_bits<T>((bits_of(quotient) & ~kSignBit<T>) | sign);
+  // The estimate overflows to NaN only if the quotient is infinite: the other cases are handled below.
+  result = is_nan(quotient) ? infinity : result;
+  result = biased_exponent(numerator) - biased_exponent(denominator) < smallest ? zero : result;
+  result = is_infinite(denominator) | (numerator == 0) ? zero : result;
+  result = is_infinite(numerator) | (denominator == 0) ? infinity : result;
+  result = no_number ? -default_nan<T>() : result;
+  result = is_nan(denominator) ? quiet(denominator) : result;
+  return is_nan(numerator) ? quiet(numerator) : result;
 }
 
 template <class T>
@@ -224,9 +224,12 @@ T mantissa_of(T v) {
   return std::frexp(v, &exponent);
 }
 // Rounds once, overflows to infinity: the pseudo-code's factor 2.0F ** n would itself overflow.
-template <class T>
-T scale(T v, i32 exponent) {
-  return settle_nan(std::ldexp(v, exponent), v);
+double scale(double v, i32 exponent) { return settle_nan(std::ldexp(v, exponent), v); }
+// Exact in double precision; beyond these exponents every single overflows, or rounds as the smallest numbers do.
+float scale(float v, i32 exponent) {
+  const i32 limited = std::clamp(exponent, -400, 400);
+  const double factor = from_bits<double>(static_cast<u64>(1023 + limited) << 52);
+  return settle_nan(static_cast<float>(static_cast<double>(v) * factor), v);
 }
 
 // A segment of 53 bits of 2/pi for the exact reduction of large angles; the larger the angle, the later the segment.

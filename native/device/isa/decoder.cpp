@@ -52,7 +52,9 @@ std::unique_ptr<LanePermutation> permutation_of(const InstructionText& text) {
   const long banks = text.number("bank_mask").value_or(0xf);
   out->row_and_bank_mask = 0;
   for (int l = 0; l < kLanes; ++l) {
-    out->source[l] = static_cast<int8_t>(source_lane(text, l));
+    const int source = source_lane(text, l);
+    out->source[l] = std::max(source, 0);
+    out->in_bounds |= static_cast<uint64_t>(source >= 0) << l;
     const bool written = (rows >> (l / 16) & 1) && (banks >> (l % 16 / 4) & 1);
     out->row_and_bank_mask |= static_cast<uint64_t>(written) << l;
   }

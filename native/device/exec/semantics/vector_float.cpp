@@ -66,32 +66,38 @@ bool same_bits(T a, T b) {
 }
 
 struct Scaling {
-  int power = 0;     // D = ldexp(S0, power)
-  bool flag = false; // vcc
-  bool invalid = false;
+  int power;  // D = ldexp(S0, power)
+  bool flag;  // vcc
 };
 
 // S0 is the operand to scale: the same register as S1 (denominator) or S2 (numerator). This departs from the published
 // pseudo-code in ways that the sequence needs to give IEEE's quotient: "1.0 / 64'F(S1)" is computed in the operation's own
 // precision (a float's reciprocal is never a denormal double); a quotient that rounds to zero counts as denormal; and if
-// both reciprocal and quotient are tiny, the (huge) denominator is scaled down, not up into infinity.
+// both reciprocal and quotient are tiny, the (huge) denominator is scaled down, not up into infinity. The most special case
+// decides, and so comes last. Without branches: see settle_nan.
 template <class T>
 Scaling division_scaling(T s0, T denominator, T numerator) {
-  if (numerator == 0 || denominator == 0) return {0, false, true};
-  const bool scales_denominator = same_bits(s0, denominator);
-  const bool scales_numerator = same_bits(s0, numerator);
   constexpr int by = kScaleBy<T>;
+  const bool scales_denominator = same_bits(s0, denominator), scales_numerator = same_bits(s0, numerator);
   const bool tiny_reciprocal = is_denormal(T(1) / denominator);
   const bool tiny_quotient = std::fabs(numerator / denominator) < std::numeric_limits<T>::min();
-  if (biased_exponent(numerator) - biased_exponent(denominator) >= kFarApart<T>) {
-    return {scales_denominator ? by : 0, true};
-  }
-  if (is_denormal(denominator)) return {by, false};
-  if (tiny_reciprocal && tiny_quotient) return {scales_denominator ? -by : 0, true};
-  if (tiny_reciprocal) return {-by, false};
-  if (tiny_quotient) return {scales_numerator ? by : 0, true};
-  if (biased_exponent(numerator) <= kTinyNumerator<T>) return {by, false};
-  return {};
+  const bool far_apart = biased_exponent(numerator) - biased_exponent(denominator) >= kFarApart<T>;
+  const bool denormal = is_denormal(denominator);
+  int power = biased_exponent(numerator) <= kTinyNumerator<T> ? by : 0;
+  power = tiny_quotient ? (scales_numerator ? by : 0) : power;
+  power = tiny_reciprocal ? -by : power;
+  power = tiny_reciprocal & tiny_quotient ? (scales_denominator ? -by : 0) : power;
+  power = denormal ? by : power;
+  power = far_apart ? (scales_denominator ? by : 0) : power;
+  return {power, far_apart | (!denormal & tiny_quotient)};
+}
+
+template <class T>
+T scaled(T value, int power) {
+  constexpr int by = kScaleBy<T>, bias = (1 << (FloatBits<T>::exponent - 1)) - 1;
+  constexpr T up = from_bits<T>(BitsOf<T>{bias + by} << FloatBits<T>::mantissa);
+  constexpr T down = from_bits<T>(BitsOf<T>{bias - by} << FloatBits<T>::mantissa);
+  return power == 0 ? value : value * (power > 0 ? up : down);
 }
 
 // Scaling by a power of two is exact: no rounding, whatever the mode.
@@ -103,12 +109,15 @@ void divide_scale(const Op& op, Wave& wave) {
   Lanes<T> s2(op, op.source[2], wave);
   for (Lanes<T>* source : {&s0, &s1, &s2}) enter_mode(mode, *source);
   alignas(64) T out[kLanes];
-  u64 flags = 0;
+  alignas(64) i32 flagged[kLanes];
   for (int l = 0; l < kLanes; ++l) {
     const Scaling scaling = division_scaling(s0.data[l], s1.data[l], s2.data[l]);
-    out[l] = scaling.invalid ? default_nan<T>() : scaling.power ? std::ldexp(s0.data[l], scaling.power) : s0.data[l];
-    flags |= u64{scaling.flag} << l;
+    const bool invalid = (s1.data[l] == 0) | (s2.data[l] == 0);
+    out[l] = invalid ? default_nan<T>() : scaled(s0.data[l], scaling.power);
+    flagged[l] = scaling.flag & !invalid;
   }
+  u64 flags = 0;
+  for (int l = 0; l < kLanes; ++l) flags |= static_cast<u64>(flagged[l]) << l;
   flush_results(mode, out);
   write_lanes(op, wave, out);
   wave.set_scalar64(op.scalar_destination.reg, flags & wave.exec());

@@ -72,11 +72,18 @@ constexpr int biased_exponent(T v) {
 }
 template <class T>
 constexpr bool is_denormal(T v) {
-  return biased_exponent(v) == 0 && (bits_of(v) & kMantissaMask<T>);
+  return (biased_exponent(v) == 0) & ((bits_of(v) & kMantissaMask<T>) != 0);
 }
 template <class T>
 constexpr bool is_signalling(T v) {
   return is_nan(v) & !(bits_of(v) & kQuietBit<T>);
+}
+
+// A choice that compilers do not turn into branches: where several follow each other, they would not make vector code of them.
+template <class T>
+constexpr T choose(bool condition, T yes, T no) {
+  const auto mask = static_cast<BitsOf<T>>(-static_cast<BitsOf<T>>(condition));
+  return from_bits<T>(static_cast<BitsOf<T>>((bits_of(yes) & mask) | (bits_of(no) & ~mask)));
 }
 
 // The NaN rule for arithmetic results: the first NaN operand, quieted, else the default NaN. Without branches, so that
@@ -104,15 +111,15 @@ inline Half to_half(double value) {
 }
 
 // Minimum and maximum with -0 < +0; a quiet NaN loses against a number. In IEEE mode (MODE bit 9, which compilers set
-// for kernels) a signalling NaN wins, quieted: compilers quiet operands first if it is to lose. Without branches: see settle_nan.
+// for kernels) a signalling NaN wins, quieted: compilers quiet operands first if it is to lose.
 template <class T, bool Ieee>
 constexpr T chosen_number(bool first, T a, T b) {
-  T result = first ? a : b;
-  result = is_nan(b) ? a : result;
-  result = is_nan(a) ? b : result;
+  T result = choose(first, a, b);
+  result = choose(is_nan(b), a, result);
+  result = choose(is_nan(a), b, result);
   if constexpr (Ieee) {
-    result = is_signalling(b) ? quiet(b) : result;
-    result = is_signalling(a) ? quiet(a) : result;
+    result = choose(is_signalling(b), quiet(b), result);
+    result = choose(is_signalling(a), quiet(a), result);
   }
   return result;
 }

@@ -74,7 +74,7 @@ struct Scaling {
 // pseudo-code in ways that the sequence needs to give IEEE's quotient: "1.0 / 64'F(S1)" is computed in the operation's own
 // precision (a float's reciprocal is never a denormal double); a quotient that rounds to zero counts as denormal; and if
 // both reciprocal and quotient are tiny, the (huge) denominator is scaled down, not up into infinity. The most special case
-// decides, and so comes last. Without branches: see settle_nan.
+// decides, and so comes last.
 template <class T>
 Scaling division_scaling(T s0, T denominator, T numerator) {
   constexpr int by = kScaleBy<T>;
@@ -83,12 +83,13 @@ Scaling division_scaling(T s0, T denominator, T numerator) {
   const bool tiny_quotient = std::fabs(numerator / denominator) < std::numeric_limits<T>::min();
   const bool far_apart = biased_exponent(numerator) - biased_exponent(denominator) >= kFarApart<T>;
   const bool denormal = is_denormal(denominator);
-  int power = biased_exponent(numerator) <= kTinyNumerator<T> ? by : 0;
-  power = tiny_quotient ? (scales_numerator ? by : 0) : power;
-  power = tiny_reciprocal ? -by : power;
-  power = tiny_reciprocal & tiny_quotient ? (scales_denominator ? -by : 0) : power;
-  power = denormal ? by : power;
-  power = far_apart ? (scales_denominator ? by : 0) : power;
+  const auto either = [](bool condition, int yes, int no) { return no ^ ((no ^ yes) & -static_cast<int>(condition)); };
+  int power = either(biased_exponent(numerator) <= kTinyNumerator<T>, by, 0);
+  power = either(tiny_quotient, either(scales_numerator, by, 0), power);
+  power = either(tiny_reciprocal, -by, power);
+  power = either(tiny_reciprocal & tiny_quotient, either(scales_denominator, -by, 0), power);
+  power = either(denormal, by, power);
+  power = either(far_apart, either(scales_denominator, by, 0), power);
   return {power, far_apart | (!denormal & tiny_quotient)};
 }
 
@@ -97,7 +98,7 @@ T scaled(T value, int power) {
   constexpr int by = kScaleBy<T>, bias = (1 << (FloatBits<T>::exponent - 1)) - 1;
   constexpr T up = from_bits<T>(BitsOf<T>{bias + by} << FloatBits<T>::mantissa);
   constexpr T down = from_bits<T>(BitsOf<T>{bias - by} << FloatBits<T>::mantissa);
-  return power == 0 ? value : value * (power > 0 ? up : down);
+  return choose(power == 0, value, value * choose(power > 0, up, down));
 }
 
 // Scaling by a power of two is exact: no rounding, whatever the mode.
@@ -113,7 +114,7 @@ void divide_scale(const Op& op, Wave& wave) {
   for (int l = 0; l < kLanes; ++l) {
     const Scaling scaling = division_scaling(s0.data[l], s1.data[l], s2.data[l]);
     const bool invalid = (s1.data[l] == 0) | (s2.data[l] == 0);
-    out[l] = invalid ? default_nan<T>() : scaled(s0.data[l], scaling.power);
+    out[l] = choose(invalid, default_nan<T>(), scaled(s0.data[l], scaling.power));
     flagged[l] = scaling.flag & !invalid;
   }
   u64 flags = 0;
@@ -191,7 +192,7 @@ void divide_fmas(const Op& op, Wave& wave) {
   write_lanes(op, wave, out);
 }
 
-// The most special case decides, and so comes last. Without branches: see settle_nan.
+// The most special case decides, and so comes last.
 template <class T>
 T divide_fixup(T quotient, T denominator, T numerator) {
   constexpr int smallest = sizeof(T) == 4 ? -150 : -1075;
@@ -201,13 +202,13 @@ T divide_fixup(T quotient, T denominator, T numerator) {
   const bool no_number = ((numerator == 0) & (denominator == 0)) | (is_infinite(numerator) & is_infinite(denominator));
   T result = from_bits<T>((bits_of(quotient) & ~kSignBit<T>) | sign);
   // The estimate overflows to NaN only if the quotient is infinite: the other cases are handled below.
-  result = is_nan(quotient) ? infinity : result;
-  result = biased_exponent(numerator) - biased_exponent(denominator) < smallest ? zero : result;
-  result = is_infinite(denominator) | (numerator == 0) ? zero : result;
-  result = is_infinite(numerator) | (denominator == 0) ? infinity : result;
-  result = no_number ? -default_nan<T>() : result;
-  result = is_nan(denominator) ? quiet(denominator) : result;
-  return is_nan(numerator) ? quiet(numerator) : result;
+  result = choose(is_nan(quotient), infinity, result);
+  result = choose(biased_exponent(numerator) - biased_exponent(denominator) < smallest, zero, result);
+  result = choose(is_infinite(denominator) | (numerator == 0), zero, result);
+  result = choose(is_infinite(numerator) | (denominator == 0), infinity, result);
+  result = choose(no_number, -default_nan<T>(), result);
+  result = choose(is_nan(denominator), quiet(denominator), result);
+  return choose(is_nan(numerator), quiet(numerator), result);
 }
 
 template <class T>

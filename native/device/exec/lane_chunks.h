@@ -131,8 +131,8 @@ inline bool any_nan(const Chunk<T>& chunk) {
     const auto values = std::bit_cast<__m512>(half_of(chunk));
     return _mm512_cmp_ps_mask(values, values, _CMP_UNORD_Q) != 0;
   } else {
-    return _mm512_cmp_pd_mask(std::bit_cast<__m512d>(half_of(chunk)), std::bit_cast<__m512d>(half_of(chunk, 1)), _CMP_UNORD_Q) !=
-           0;
+    return _mm512_cmp_pd_mask(std::bit_cast<__m512d>(half_of(chunk)), std::bit_cast<__m512d>(half_of(chunk, 1)),
+                              _CMP_UNORD_Q) != 0;
   }
 #elif defined(__AVX2__)
   if constexpr (sizeof(T) == 4) {

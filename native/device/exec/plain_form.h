@@ -83,8 +83,7 @@ template <auto F, Nans Rule, class R, class... T>
 inline void compute_lanes(uint32_t* to, uint64_t exec, Address<T>... sources) {
   if (exec == ~uint64_t{0}) [[likely]]
     compute_chunks<F, Rule, true, R, T...>(to, exec, sources...);
-  else
-    compute_chunks<F, Rule, false, R, T...>(to, exec, sources...);
+  else compute_chunks<F, Rule, false, R, T...>(to, exec, sources...);
 }
 
 template <auto F, Nans Rule, class S, size_t... I>

@@ -60,9 +60,7 @@ struct LanePermutation {
     for (int l = 0; l < kLanes; ++l) mask |= (exec >> source[l] & 1) << l;
     return mask & in_bounds;
   }
-  uint64_t written(uint64_t exec) const {
-    return zero_out_of_bounds ? row_and_bank_mask : reading(exec) & row_and_bank_mask;
-  }
+  uint64_t written(uint64_t exec) const { return zero_out_of_bounds ? row_and_bank_mask : reading(exec) & row_and_bank_mask; }
 };
 
 // CBSZ, ABID and BLGP of a matrix instruction; exec/semantics/matrix.cpp explains their meaning.

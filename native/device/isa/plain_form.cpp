@@ -10,8 +10,7 @@ namespace {
 // Packed instructions change signs of halves.
 bool changes_signs_of_halves(const Op& op) {
   const auto changes = [](const Operand& source) { return source.negate || source.absolute; };
-  return op.semantics->packed &&
-         (op.negate_low || op.negate_high || std::any_of(op.source.begin(), op.source.end(), changes));
+  return op.semantics->packed && (op.negate_low || op.negate_high || std::any_of(op.source.begin(), op.source.end(), changes));
 }
 
 bool selects_part(const Operand& source) {
@@ -22,7 +21,8 @@ bool selects_part(const Operand& source) {
 
 bool has_plain_form(const Op& op) {
   return op.semantics && op.semantics->plain && !op.clamp && !op.permutation && !op.destination_high &&
-         op.destination_select == Select::Dword && !changes_signs_of_halves(op) && std::none_of(op.source.begin(), op.source.end(), selects_part);
+         op.destination_select == Select::Dword && !changes_signs_of_halves(op) &&
+         std::none_of(op.source.begin(), op.source.end(), selects_part);
 }
 
 }  // namespace rpd

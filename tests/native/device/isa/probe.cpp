@@ -143,8 +143,8 @@ class Runner {
 
   static void expect_computation(const Op& op, const Wave& before, const Wave& after) {
     if (op.run.length == 0 || !is_usual(before.mode)) return;
-    const bool computed = after.exec() == before.exec() && after.mode == before.mode && after.pc == op.next &&
-                          after.state == WaveState::Running;
+    const bool computed =
+        after.exec() == before.exec() && after.mode == before.mode && after.pc == op.next && after.state == WaveState::Running;
     if (!computed) throw std::runtime_error(std::string("more than a computation: ") + op.text);
   }
 
@@ -256,7 +256,9 @@ int main(int count, char** arguments) {
     else if (command == "list") rpd::list_all();
     else if (command == "classes") rpd::list_classes();
     else if (command == "costs") rpd::list_costs();
-    else throw std::runtime_error("usage: rpd_isa_probe run|run-lds-check|run-general|plain-forms|decode|survey|list|classes|costs");
+    else
+      throw std::runtime_error(
+          "usage: rpd_isa_probe run|run-lds-check|run-general|plain-forms|decode|survey|list|classes|costs");
   } catch (const std::exception& error) {
     std::fprintf(stderr, "rpd_isa_probe: %s\n", error.what());
     return 1;

@@ -43,7 +43,9 @@ def forms_of(mnemonic: str, known) -> list[str]:
 
 def onto_sources(line: str) -> list[str]:
     """The same with the result in registers that are also sources, wholly or in part."""
-    return [RESULT.sub(lambda wide, at=at: f"v[{at}:{at + 1}]" if "[" in wide[0] else f"v{at}", line, count=1) for at in (0, 1, 4)]
+    return [
+        RESULT.sub(lambda wide, at=at: f"v[{at}:{at + 1}]" if "[" in wide[0] else f"v{at}", line, count=1) for at in (0, 1, 4)
+    ]
 
 
 def halves_of(mnemonic: str) -> list[str]:

@@ -8,6 +8,7 @@
 
 #include "exec/float_mode.h"
 #include "exec/operands.h"
+#include "exec/plain_form.h"
 #include "isa/semantics.h"
 
 namespace rpd {
@@ -121,6 +122,7 @@ template <auto F>
 constexpr Semantics vector(const char* mnemonic) {
   using S = SignatureOf<F>;
   Semantics entry{mnemonic, execute_vector<F>};
+  entry.plain = plain_form<F, Nans::AsComputed, S>();
   entry.destination_type = type_of<typename S::Result>();
   entry.source_types = S::types;
   entry.in_mode = if_of_floats<F>(execute_vector_in_mode<F>);
@@ -157,10 +159,31 @@ void execute_by_ieee_in_mode(const Op& op, Wave& wave) {
 }
 
 template <auto WithIeee, auto Without>
+void execute_plain_by_ieee(const Op& op, Wave& wave) {
+  if (wave.mode & kModeIeee) execute_plain<WithIeee, Nans::AsComputed, SignatureOf<WithIeee>>(op, wave);
+  else execute_plain<Without, Nans::AsComputed, SignatureOf<Without>>(op, wave);
+}
+
+template <auto WithIeee, auto Without>
 constexpr Semantics by_ieee(const char* mnemonic) {
   Semantics entry = vector<WithIeee>(mnemonic);
   entry.execute = execute_by_ieee<WithIeee, Without>;
   entry.in_mode = execute_by_ieee_in_mode<WithIeee, Without>;
+  if constexpr (has_plain_types<SignatureOf<WithIeee>>()) entry.plain = execute_plain_by_ieee<WithIeee, Without>;
+  return entry;
+}
+
+// Arithmetic: F leaves out the rule for NaNs, settle_nan.
+template <auto F, class Function = decltype(+F)>
+struct SettlesNans;
+template <auto F, class R, class... A>
+struct SettlesNans<F, R (*)(A...)> {
+  static R value(A... operand) { return settle_nan(F(operand...), operand...); }
+};
+template <auto F>
+constexpr Semantics arithmetic(const char* mnemonic) {
+  Semantics entry = vector<SettlesNans<F>::value>(mnemonic);
+  entry.plain = plain_form<F, Nans::Settled, SignatureOf<F>>();
   return entry;
 }
 
@@ -206,11 +229,13 @@ constexpr Semantics keeps_upper_half(Semantics entry) {
 }
 
 // The destination is also read, as the last source: v_fmac.
-template <auto F>
-constexpr Semantics accumulate(const char* mnemonic) {
-  Semantics entry = vector<F>(mnemonic);
+constexpr Semantics accumulates(Semantics entry) {
   entry.accumulates = true;
   return entry;
+}
+template <auto F>
+constexpr Semantics accumulate(const char* mnemonic) {
+  return accumulates(vector<F>(mnemonic));
 }
 
 // ---- vector compare: one bit per lane into a scalar pair; disabled lanes give 0 ----
@@ -257,6 +282,7 @@ void execute_compare_in_mode(const Op& op, Wave& wave) {
 template <auto F, bool WritesExec>
 constexpr Semantics compare(const char* mnemonic) {
   Semantics entry{mnemonic, execute_compare<F, WritesExec>};
+  entry.plain = plain_compare<F, WritesExec, SignatureOf<F>>();
   entry.in_mode = if_of_floats<F>(execute_compare_in_mode<F, WritesExec>);
   entry.destination_type = Type::B64;
   entry.source_types = SignatureOf<F>::types;

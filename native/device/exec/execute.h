@@ -12,11 +12,23 @@ inline void execute_by_mode(const Op& op, Wave& wave) {
   (in_mode ? op.semantics->in_mode : op.execute)(op, wave);
 }
 
+// Whether every instruction is executed by its own `execute`.
+inline bool is_usual(uint32_t mode) { return ((mode ^ kModeDenormals) & (kModeFloat | kModeGprIndex)) == 0; }
+
 inline void execute(const Op& op, Wave& wave) {
-  if (((wave.mode ^ kModeDenormals) & (kModeFloat | kModeGprIndex)) == 0) [[likely]]
+  if (is_usual(wave.mode)) [[likely]]
     return op.execute(op, wave);
   if (wave.mode & kModeGprIndex) return execute_indexed(op, wave);
   execute_by_mode(op, wave);
+}
+
+// Executes the first `count` instructions of the run that begins with `op`, in the usual mode. Returns the one after them.
+inline const Op* execute_run(const Op* op, uint32_t count, Wave& wave) {
+  for (; count > 0; --count) {
+    op->execute(*op, wave);
+    op = op->next;
+  }
+  return op;
 }
 
 }  // namespace rpd

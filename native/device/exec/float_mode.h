@@ -89,7 +89,7 @@ void flush_denormals(T* values, int count = kLanes) {
 
 template <class T>
 constexpr bool is_infinite(T v) {
-  return biased_exponent(v) == (1 << FloatBits<T>::exponent) - 1 && !(bits_of(v) & kMantissaMask<T>);
+  return (biased_exponent(v) == (1 << FloatBits<T>::exponent) - 1) & !(bits_of(v) & kMantissaMask<T>);
 }
 
 constexpr uint16_t kLargestHalf = 0x7bff;

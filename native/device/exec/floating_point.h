@@ -72,11 +72,18 @@ constexpr int biased_exponent(T v) {
 }
 template <class T>
 constexpr bool is_denormal(T v) {
-  return biased_exponent(v) == 0 && (bits_of(v) & kMantissaMask<T>);
+  return (biased_exponent(v) == 0) & ((bits_of(v) & kMantissaMask<T>) != 0);
 }
 template <class T>
 constexpr bool is_signalling(T v) {
-  return is_nan(v) && !(bits_of(v) & kQuietBit<T>);
+  return is_nan(v) & !(bits_of(v) & kQuietBit<T>);
+}
+
+// A choice that compilers do not turn into branches: where several follow each other, they would not make vector code of them.
+template <class T>
+constexpr T choose(bool condition, T yes, T no) {
+  const auto mask = static_cast<BitsOf<T>>(-static_cast<BitsOf<T>>(condition));
+  return from_bits<T>(static_cast<BitsOf<T>>((bits_of(yes) & mask) | (bits_of(no) & ~mask)));
 }
 
 // The NaN rule for arithmetic results: the first NaN operand, quieted, else the default NaN. Without branches, so that
@@ -106,22 +113,25 @@ inline Half to_half(double value) {
 // Minimum and maximum with -0 < +0; a quiet NaN loses against a number. In IEEE mode (MODE bit 9, which compilers set
 // for kernels) a signalling NaN wins, quieted: compilers quiet operands first if it is to lose.
 template <class T, bool Ieee>
+constexpr T chosen_number(bool first, T a, T b) {
+  T result = choose(first, a, b);
+  result = choose(is_nan(b), a, result);
+  result = choose(is_nan(a), b, result);
+  if constexpr (Ieee) {
+    result = choose(is_signalling(b), quiet(b), result);
+    result = choose(is_signalling(a), quiet(a), result);
+  }
+  return result;
+}
+template <class T, bool Ieee>
 constexpr T minimum(T a, T b) {
-  if (Ieee && is_signalling(a)) return quiet(a);
-  if (Ieee && is_signalling(b)) return quiet(b);
-  if (is_nan(a)) return b;
-  if (is_nan(b)) return a;
-  if (a == b) return (bits_of(a) & kSignBit<T>) ? a : b;
-  return a < b ? a : b;
+  const bool negative = bits_of(a) & kSignBit<T>;
+  return chosen_number<T, Ieee>((a < b) | ((a == b) & negative), a, b);
 }
 template <class T, bool Ieee>
 constexpr T maximum(T a, T b) {
-  if (Ieee && is_signalling(a)) return quiet(a);
-  if (Ieee && is_signalling(b)) return quiet(b);
-  if (is_nan(a)) return b;
-  if (is_nan(b)) return a;
-  if (a == b) return (bits_of(a) & kSignBit<T>) ? b : a;
-  return a > b ? a : b;
+  const bool negative = bits_of(a) & kSignBit<T>;
+  return chosen_number<T, Ieee>((a > b) | ((a == b) & !negative), a, b);
 }
 template <class T, bool Ieee>
 constexpr T minimum3(T a, T b, T c) {

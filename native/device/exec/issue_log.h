@@ -28,6 +28,8 @@ class IssueLog {
     ++last_->end;
     return true;
   }
+  // Adds `count` more instructions to the last run: each continues it.
+  void extend_by(uint32_t count) { last_->end += count; }
   // Must not be called while the log is full.
   void start(uint32_t index, uint64_t exec) { *++last_ = {index, index + 1, exec}; }
   bool is_full() const { return last_ == &runs_.back(); }

@@ -29,8 +29,8 @@ uint32_t select_bits(uint32_t value, Select select, bool sign_extend) {
 void select_lanes(const Op& op, const Operand& operand, const Wave& wave, const uint32_t* from, uint32_t* to) {
   if (operand.dpp) {
     const LanePermutation& permutation = *op.permutation;
-    const uint64_t exec = wave.exec();
-    for (int l = 0; l < kLanes; ++l) to[l] = permutation.reads(l, exec) ? from[permutation.source[l]] : 0;
+    const uint64_t reading = permutation.reading(wave.exec());
+    for (int l = 0; l < kLanes; ++l) to[l] = from[permutation.source[l]] & -static_cast<uint32_t>(reading >> l & 1);
   } else {
     std::memcpy(to, from, kLanes * sizeof(uint32_t));
   }

@@ -11,9 +11,9 @@
 namespace rpd {
 namespace {
 
-template <class T>
-uint64_t digest_of(const std::vector<T>& values) {
-  return std::hash<std::string_view>{}({reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T)});
+template <class Vector>
+uint64_t digest_of(const Vector& values) {
+  return std::hash<std::string_view>{}({reinterpret_cast<const char*>(values.data()), values.size() * sizeof values[0]});
 }
 
 }  // namespace

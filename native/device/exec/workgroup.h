@@ -9,6 +9,7 @@
 #include "exec/kernel_descriptor.h"
 #include "exec/under_way.h"
 #include "exec/wave.h"
+#include "memory/cache_aligned.h"
 
 namespace rpd {
 
@@ -34,7 +35,7 @@ struct Kernel {
 
 struct Workgroup {
   std::vector<Wave> waves;
-  std::vector<uint32_t> registers;  // [wave][register][lane]
+  CacheAlignedVector<uint32_t> registers;  // [wave][register][lane]
   std::vector<uint8_t> lds;
   std::vector<uint8_t> scratch;     // [wave][lane][byte]
   std::vector<UnderWay> under_way;  // [wave]; only with a race check

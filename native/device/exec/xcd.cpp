@@ -71,6 +71,11 @@ inline void Xcd::start_run(Wave& wave, const Op& op) {
   issued_.start(op.index, wave.exec());
 }
 
+// Whether the instructions of the run can be issued without looking at anything between them.
+inline bool Xcd::can_issue_at_once(const StraightRun& run, const Wave& wave) const {
+  return run.length > 1 && is_usual(wave.mode) && run.vector_registers <= kernel_->vgprs && run.accumulators <= kernel_->agprs;
+}
+
 // Returns the number of instructions issued.
 template <bool Checked>
 uint32_t Xcd::issue_slice(Wave& wave) {
@@ -78,6 +83,13 @@ uint32_t Xcd::issue_slice(Wave& wave) {
   uint32_t count = 0;
   while (count < kSliceLimit) {
     if (!issued_.extend(op->index, wave.exec())) start_run(wave, *op);
+    if (!Checked && can_issue_at_once(op->run, wave)) {
+      const uint32_t together = std::min<uint32_t>(op->run.length, kSliceLimit - count);
+      issued_.extend_by(together - 1);
+      count += together;
+      wave.pc = op = execute_run(op, together, wave);
+      continue;
+    }
     ++count;
     wave.pc = op->next;
     if (op->vector_registers > kernel_->vgprs || op->accumulators > kernel_->agprs) {

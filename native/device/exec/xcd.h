@@ -50,6 +50,7 @@ class Xcd {
   bool launch_next(Workgroup& group, uint32_t cu);
   void tell_issued(Wave& wave);
   void start_run(Wave& wave, const Op& op);
+  bool can_issue_at_once(const StraightRun& run, const Wave& wave) const;
   template <bool Checked>
   uint32_t issue_slice(Wave& wave);
   uint32_t run_slice(Wave& wave);

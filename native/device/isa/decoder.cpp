@@ -6,6 +6,7 @@
 
 #include "isa/instruction_text.h"
 #include "isa/operand_text.h"
+#include "isa/plain_form.h"
 #include "isa/semantics.h"
 
 namespace rpd {
@@ -51,7 +52,9 @@ std::unique_ptr<LanePermutation> permutation_of(const InstructionText& text) {
   const long banks = text.number("bank_mask").value_or(0xf);
   out->row_and_bank_mask = 0;
   for (int l = 0; l < kLanes; ++l) {
-    out->source[l] = static_cast<int8_t>(source_lane(text, l));
+    const int source = source_lane(text, l);
+    out->source[l] = std::max(source, 0);
+    out->in_bounds |= static_cast<uint64_t>(source >= 0) << l;
     const bool written = (rows >> (l / 16) & 1) && (banks >> (l % 16 / 4) & 1);
     out->row_and_bank_mask |= static_cast<uint64_t>(written) << l;
   }
@@ -94,6 +97,7 @@ class OpBuilder {
     halves();
     matrix_modifiers();
     sub_dword_and_dpp();
+    if (has_plain_form(op_)) op_.execute = semantics_.plain;
     if (const char* why = semantics_.refusal ? semantics_.refusal(op_) : nullptr) fail(why);
   }
 

@@ -48,17 +48,19 @@ struct Operand {
 
 // DPP control: which lane each lane reads. On gfx9 a disabled lane counts as out of bounds.
 struct LanePermutation {
-  std::array<int8_t, kLanes> source{};  // lane, or -1 where it is out of bounds
+  std::array<int32_t, kLanes> source{};  // lane; anyone where it is out of bounds
+  uint64_t in_bounds = 0;
   uint64_t row_and_bank_mask = ~0ull;
   bool zero_out_of_bounds = false;      // bound_ctrl: read 0 instead of not writing
 
-  bool reads(int lane, uint64_t exec) const { return source[lane] >= 0 && (exec >> source[lane] & 1); }
-  uint64_t written(uint64_t exec) const {
-    if (zero_out_of_bounds) return row_and_bank_mask;
+  // The lanes that read an enabled one.
+  uint64_t reading(uint64_t exec) const {
+    if (exec == ~0ull) return in_bounds;
     uint64_t mask = 0;
-    for (int l = 0; l < kLanes; ++l) mask |= static_cast<uint64_t>(reads(l, exec)) << l;
-    return mask & row_and_bank_mask;
+    for (int l = 0; l < kLanes; ++l) mask |= (exec >> source[l] & 1) << l;
+    return mask & in_bounds;
   }
+  uint64_t written(uint64_t exec) const { return zero_out_of_bounds ? row_and_bank_mask : reading(exec) & row_and_bank_mask; }
 };
 
 // CBSZ, ABID and BLGP of a matrix instruction; exec/semantics/matrix.cpp explains their meaning.
@@ -75,6 +77,12 @@ enum class DestinationUnused : uint8_t { Pad, SignExtend, Preserve };
 struct WaitCounts {
   static constexpr uint8_t kNoVectorWait = 0x3f, kNoScalarWait = 0xf;
   uint8_t vector = kNoVectorWait, scalar = kNoScalarWait;
+};
+
+// Instructions that only_compute(), each of which follows the one before it in the Program.
+struct StraightRun {
+  uint16_t length = 0;
+  uint16_t vector_registers = 0, accumulators = 0;  // the largest of theirs
 };
 
 struct Op {
@@ -117,6 +125,7 @@ struct Op {
   WaitCounts wait;             // s_waitcnt
 
   bool ends_slice = false;     // another wave may run after it
+  StraightRun run;             // that begins with it
 };
 
 }  // namespace rpd

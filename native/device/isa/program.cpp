@@ -5,6 +5,7 @@
 
 #include "isa/decoder.h"
 #include "isa/semantics.h"
+#include "isa/straight_run.h"
 
 namespace rpd {
 namespace {
@@ -84,6 +85,7 @@ void Program::decode_from(uint64_t address, bool allowed) {
       op.target = by_address_.at(op.address + 4 + static_cast<int64_t>(static_cast<int16_t>(op.immediate)) * 4);
     }
   }
+  for (size_t i = ops_.size(); i > first_new; --i) ops_[i - 1].run = straight_run_from(ops_[i - 1]);
 }
 
 Op* Program::find_or_decode(uint64_t address, std::vector<uint64_t>& todo, bool allowed) {

@@ -15,8 +15,8 @@ import needs
 MUTATIONS = {
     "v_sub_f32": (
         "vector_float.cpp",
-        'return subtract(a, b); }>("v_sub_f32")',
-        'return subtract(b, a); }>("v_sub_f32")',
+        'return a - b; }>("v_sub_f32")',
+        'return b - a; }>("v_sub_f32")',
         "softmax_testbed",
     ),
     "s_mul_i32": ("scalar_alu.cpp", 'return a * b; }>("s_mul_i32")', 'return a * b + 1; }>("s_mul_i32")', "vcopy"),

@@ -96,7 +96,7 @@ constexpr Semantics by_overflow_mode(const char* name) {
     if (overflow_saturates(wave.mode)) execute_vector<Saturating>(op, wave);
     else execute_vector<Without>(op, wave);
   };
-  entry.in_mode = nullptr;
+  entry.in_mode = entry.plain = nullptr;
   return entry;
 }
 template <class F>

@@ -1,4 +1,5 @@
 // Single- and double-precision vector arithmetic. Follows AMD's pseudo-code for CDNA3.
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstring>
@@ -65,32 +66,39 @@ bool same_bits(T a, T b) {
 }
 
 struct Scaling {
-  int power = 0;     // D = ldexp(S0, power)
-  bool flag = false; // vcc
-  bool invalid = false;
+  int power;  // D = ldexp(S0, power)
+  bool flag;  // vcc
 };
 
 // S0 is the operand to scale: the same register as S1 (denominator) or S2 (numerator). This departs from the published
 // pseudo-code in ways that the sequence needs to give IEEE's quotient: "1.0 / 64'F(S1)" is computed in the operation's own
 // precision (a float's reciprocal is never a denormal double); a quotient that rounds to zero counts as denormal; and if
-// both reciprocal and quotient are tiny, the (huge) denominator is scaled down, not up into infinity.
+// both reciprocal and quotient are tiny, the (huge) denominator is scaled down, not up into infinity. The most special case
+// decides, and so comes last.
 template <class T>
 Scaling division_scaling(T s0, T denominator, T numerator) {
-  if (numerator == 0 || denominator == 0) return {0, false, true};
-  const bool scales_denominator = same_bits(s0, denominator);
-  const bool scales_numerator = same_bits(s0, numerator);
   constexpr int by = kScaleBy<T>;
+  const bool scales_denominator = same_bits(s0, denominator), scales_numerator = same_bits(s0, numerator);
   const bool tiny_reciprocal = is_denormal(T(1) / denominator);
   const bool tiny_quotient = std::fabs(numerator / denominator) < std::numeric_limits<T>::min();
-  if (biased_exponent(numerator) - biased_exponent(denominator) >= kFarApart<T>) {
-    return {scales_denominator ? by : 0, true};
-  }
-  if (is_denormal(denominator)) return {by, false};
-  if (tiny_reciprocal && tiny_quotient) return {scales_denominator ? -by : 0, true};
-  if (tiny_reciprocal) return {-by, false};
-  if (tiny_quotient) return {scales_numerator ? by : 0, true};
-  if (biased_exponent(numerator) <= kTinyNumerator<T>) return {by, false};
-  return {};
+  const bool far_apart = biased_exponent(numerator) - biased_exponent(denominator) >= kFarApart<T>;
+  const bool denormal = is_denormal(denominator);
+  const auto either = [](bool condition, int yes, int no) { return no ^ ((no ^ yes) & -static_cast<int>(condition)); };
+  int power = either(biased_exponent(numerator) <= kTinyNumerator<T>, by, 0);
+  power = either(tiny_quotient, either(scales_numerator, by, 0), power);
+  power = either(tiny_reciprocal, -by, power);
+  power = either(tiny_reciprocal & tiny_quotient, either(scales_denominator, -by, 0), power);
+  power = either(denormal, by, power);
+  power = either(far_apart, either(scales_denominator, by, 0), power);
+  return {power, far_apart | (!denormal & tiny_quotient)};
+}
+
+template <class T>
+T scaled(T value, int power) {
+  constexpr int by = kScaleBy<T>, bias = (1 << (FloatBits<T>::exponent - 1)) - 1;
+  constexpr T up = from_bits<T>(BitsOf<T>{bias + by} << FloatBits<T>::mantissa);
+  constexpr T down = from_bits<T>(BitsOf<T>{bias - by} << FloatBits<T>::mantissa);
+  return choose(power == 0, value, value * choose(power > 0, up, down));
 }
 
 // Scaling by a power of two is exact: no rounding, whatever the mode.
@@ -102,12 +110,15 @@ void divide_scale(const Op& op, Wave& wave) {
   Lanes<T> s2(op, op.source[2], wave);
   for (Lanes<T>* source : {&s0, &s1, &s2}) enter_mode(mode, *source);
   alignas(64) T out[kLanes];
-  u64 flags = 0;
+  alignas(64) i32 flagged[kLanes];
   for (int l = 0; l < kLanes; ++l) {
     const Scaling scaling = division_scaling(s0.data[l], s1.data[l], s2.data[l]);
-    out[l] = scaling.invalid ? default_nan<T>() : scaling.power ? std::ldexp(s0.data[l], scaling.power) : s0.data[l];
-    flags |= u64{scaling.flag} << l;
+    const bool invalid = (s1.data[l] == 0) | (s2.data[l] == 0);
+    out[l] = choose(invalid, default_nan<T>(), scaled(s0.data[l], scaling.power));
+    flagged[l] = scaling.flag & !invalid;
   }
+  u64 flags = 0;
+  for (int l = 0; l < kLanes; ++l) flags |= static_cast<u64>(flagged[l]) << l;
   flush_results(mode, out);
   write_lanes(op, wave, out);
   wave.set_scalar64(op.scalar_destination.reg, flags & wave.exec());
@@ -181,24 +192,23 @@ void divide_fmas(const Op& op, Wave& wave) {
   write_lanes(op, wave, out);
 }
 
+// The most special case decides, and so comes last.
 template <class T>
 T divide_fixup(T quotient, T denominator, T numerator) {
-  const bool negative = std::signbit(denominator) != std::signbit(numerator);
-  if (is_nan(numerator)) return quiet(numerator);
-  if (is_nan(denominator)) return quiet(denominator);
-  const T infinity = std::numeric_limits<T>::infinity();
-  const auto with_sign = [negative](T magnitude) { return negative ? -magnitude : magnitude; };
-  if (numerator == 0 && denominator == 0) return -default_nan<T>();
-  if (std::isinf(numerator) && std::isinf(denominator)) return -default_nan<T>();
-  if (denominator == 0 || std::isinf(numerator)) return with_sign(infinity);
-  if (std::isinf(denominator) || numerator == 0) return with_sign(T(0));
   constexpr int smallest = sizeof(T) == 4 ? -150 : -1075;
-  constexpr int largest_biased = (1 << FloatBits<T>::exponent) - 1;
-  if (biased_exponent(numerator) - biased_exponent(denominator) < smallest) return with_sign(T(0));
-  if (biased_exponent(denominator) == largest_biased) return with_sign(infinity);
-  // The estimate overflows to NaN only if the quotient is infinite: the other cases have been handled above.
-  if (is_nan(quotient)) return with_sign(infinity);
-  return with_sign(std::fabs(quotient));
+  const BitsOf<T> sign = (bits_of(denominator) ^ bits_of(numerator)) & kSignBit<T>;
+  const T infinity = from_bits<T>(bits_of(std::numeric_limits<T>::infinity()) | sign);
+  const T zero = from_bits<T>(sign);
+  const bool no_number = ((numerator == 0) & (denominator == 0)) | (is_infinite(numerator) & is_infinite(denominator));
+  T result = from_bits<T>((bits_of(quotient) & ~kSignBit<T>) | sign);
+  // The estimate overflows to NaN only if the quotient is infinite: the other cases are handled below.
+  result = choose(is_nan(quotient), infinity, result);
+  result = choose(biased_exponent(numerator) - biased_exponent(denominator) < smallest, zero, result);
+  result = choose(is_infinite(denominator) | (numerator == 0), zero, result);
+  result = choose(is_infinite(numerator) | (denominator == 0), infinity, result);
+  result = choose(no_number, -default_nan<T>(), result);
+  result = choose(is_nan(denominator), quiet(denominator), result);
+  return choose(is_nan(numerator), quiet(numerator), result);
 }
 
 template <class T>
@@ -224,9 +234,12 @@ T mantissa_of(T v) {
   return std::frexp(v, &exponent);
 }
 // Rounds once, overflows to infinity: the pseudo-code's factor 2.0F ** n would itself overflow.
-template <class T>
-T scale(T v, i32 exponent) {
-  return settle_nan(std::ldexp(v, exponent), v);
+double scale(double v, i32 exponent) { return settle_nan(std::ldexp(v, exponent), v); }
+// Exact in double precision; beyond these exponents every single overflows, or rounds as the smallest numbers do.
+float scale(float v, i32 exponent) {
+  const i32 limited = std::clamp(exponent, -400, 400);
+  const double factor = from_bits<double>(static_cast<u64>(1023 + limited) << 52);
+  return settle_nan(static_cast<float>(static_cast<double>(v) * factor), v);
 }
 
 // A segment of 53 bits of 2/pi for the exact reduction of large angles; the larger the angle, the later the segment.
@@ -249,20 +262,20 @@ constexpr Semantics by_vcc(Semantics entry) {
 using enum Arithmetic;
 
 const Semantics kTable[] = {
-    vector<[](float a, float b) { return add(a, b); }>("v_add_f32").as(Add),
-    vector<[](float a, float b) { return subtract(a, b); }>("v_sub_f32").as(Add),
+    arithmetic<[](float a, float b) { return a + b; }>("v_add_f32").as(Add),
+    arithmetic<[](float a, float b) { return a - b; }>("v_sub_f32").as(Add),
     vector<[](float a, float b) { return subtract(b, a); }>("v_subrev_f32").as(Add),
-    vector<[](float a, float b) { return multiply(a, b); }>("v_mul_f32").as(Multiply),
+    arithmetic<[](float a, float b) { return a * b; }>("v_mul_f32").as(Multiply),
     vector<[](float a, float b) { return legacy_multiply(a, b); }>("v_mul_legacy_f32").as(Multiply),
     by_ieee<minimum<float, true>, minimum<float, false>>("v_min_f32"),
     by_ieee<maximum<float, true>, maximum<float, false>>("v_max_f32"),
     by_ieee<minimum3<float, true>, minimum3<float, false>>("v_min3_f32"),
     by_ieee<maximum3<float, true>, maximum3<float, false>>("v_max3_f32"),
     by_ieee<median3<float, true>, median3<float, false>>("v_med3_f32"),
-    vector<[](float a, float b, float c) { return fused(a, b, c); }>("v_fma_f32").as(MultiplyAdd),
-    accumulate<[](float a, float b, float c) { return fused(a, b, c); }>("v_fmac_f32").as(MultiplyAdd),
-    vector<[](float a, float k, float b) { return fused(a, k, b); }>("v_fmamk_f32").as(MultiplyAdd),
-    vector<[](float a, float b, float k) { return fused(a, b, k); }>("v_fmaak_f32").as(MultiplyAdd),
+    arithmetic<[](float a, float b, float c) { return std::fma(a, b, c); }>("v_fma_f32").as(MultiplyAdd),
+    accumulates(arithmetic<[](float a, float b, float c) { return std::fma(a, b, c); }>("v_fmac_f32")).as(MultiplyAdd),
+    arithmetic<[](float a, float k, float b) { return std::fma(a, k, b); }>("v_fmamk_f32").as(MultiplyAdd),
+    arithmetic<[](float a, float b, float k) { return std::fma(a, b, k); }>("v_fmaak_f32").as(MultiplyAdd),
     vector<[](float v) { return settle_nan(std::trunc(v), v); }>("v_trunc_f32"),
     vector<[](float v) { return settle_nan(std::ceil(v), v); }>("v_ceil_f32"),
     vector<[](float v) { return settle_nan(std::floor(v), v); }>("v_floor_f32"),
@@ -283,12 +296,12 @@ const Semantics kTable[] = {
     by_vcc({"v_div_fmas_f32", divide_fmas<float>, Unit::Valu, 1, Type::F32, {Type::F32, Type::F32, Type::F32}}).as(MultiplyAdd),
     rounds_to_nearest(vector<[](float q, float d, float n) { return divide_fixup(q, d, n); }>("v_div_fixup_f32")),
 
-    vector<[](double a, double b) { return add(a, b); }>("v_add_f64").as(Add),
-    vector<[](double a, double b) { return multiply(a, b); }>("v_mul_f64").as(Multiply),
+    arithmetic<[](double a, double b) { return a + b; }>("v_add_f64").as(Add),
+    arithmetic<[](double a, double b) { return a * b; }>("v_mul_f64").as(Multiply),
     by_ieee<minimum<double, true>, minimum<double, false>>("v_min_f64"),
     by_ieee<maximum<double, true>, maximum<double, false>>("v_max_f64"),
-    vector<[](double a, double b, double c) { return fused(a, b, c); }>("v_fma_f64").as(MultiplyAdd),
-    accumulate<[](double a, double b, double c) { return fused(a, b, c); }>("v_fmac_f64").as(MultiplyAdd),
+    arithmetic<[](double a, double b, double c) { return std::fma(a, b, c); }>("v_fma_f64").as(MultiplyAdd),
+    accumulates(arithmetic<[](double a, double b, double c) { return std::fma(a, b, c); }>("v_fmac_f64")).as(MultiplyAdd),
     vector<[](double v) { return settle_nan(std::trunc(v), v); }>("v_trunc_f64"),
     vector<[](double v) { return settle_nan(std::ceil(v), v); }>("v_ceil_f64"),
     vector<[](double v) { return settle_nan(std::floor(v), v); }>("v_floor_f64"),

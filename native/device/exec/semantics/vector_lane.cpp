@@ -16,6 +16,16 @@ void conditional_mask(const Op& op, Wave& wave) {
   write_lanes(op, wave, out);
 }
 
+void plain_conditional_mask(const Op& op, Wave& wave) {
+  OperandCopy copies[2];
+  const uint32_t* if_clear = words_of<uint32_t>(op.source[0], wave, copies[0]);
+  const uint32_t* if_set = words_of<uint32_t>(op.source[1], wave, copies[1]);
+  const uint64_t mask = read_scalar<uint64_t>(op.source[2], wave), exec = wave.exec();
+  uint32_t* reg = wave.registers(op.destination);
+  for (int l = 0; l < kLanes; l += kChunk)
+    store_words(reg + l, select_words(mask >> l, load_words(if_set + l), load_words(if_clear + l)), exec >> l);
+}
+
 // With no lane enabled the hardware reads lane 0.
 void read_first_lane(const Op& op, Wave& wave) {
   const Lanes<uint32_t> source(op, op.source[0], wave);
@@ -58,7 +68,10 @@ void swap(const Op& op, Wave& wave) {
 void nothing(const Op&, Wave&) {}
 
 const Semantics kTable[] = {
-    {"v_cndmask_b32", conditional_mask<uint32_t>, Unit::Valu, 1, Type::B32, {Type::B32, Type::B32, Type::B64}},
+    {.mnemonic = "v_cndmask_b32",
+     .execute = conditional_mask<uint32_t>,
+     .source_types = {Type::B32, Type::B32, Type::B64},
+     .plain = plain_conditional_mask},
     {"v_readfirstlane_b32", read_first_lane, Unit::Valu, 1, Type::B32, {Type::B32}},
     {"v_readlane_b32", read_lane, Unit::Valu, 1, Type::B32, {Type::B32, Type::B32}},
     {"v_writelane_b32", write_lane, Unit::Valu, 1, Type::B32, {Type::B32, Type::B32}},

@@ -122,6 +122,51 @@ void execute_packed(const Op& op, Wave& wave) {
   run_packed<F>(op, wave, std::make_index_sequence<SignatureOf<F>::count>());
 }
 
+// ---- the plain form, of singles ----
+
+// Where the two values of a source are.
+struct PairOfWords {
+  const u32 *low, *high;
+
+  PairOfWords(const Op& op, int index, const Wave& wave, OperandCopy& copy) {
+    const u32* words = words_of<u64>(op.source[index], wave, copy);
+    low = words + (op.packed_low >> index & 1 ? kLanes : 0);
+    high = words + (op.packed_high >> index & 1 ? kLanes : 0);
+  }
+};
+
+// Computes both results before it writes one: the low one may overwrite what the high one is computed from.
+template <auto F, bool All, class... Pair>
+void compute_pairs(u32* reg, u64 exec, const Pair&... sources) {
+  const auto settled = []<class... T>(const Chunk<T>&... source) {
+    Chunk<float> out = compute_chunk<F, float>(source...);
+    if (any_nan(out)) [[unlikely]] {
+      for (int l = 0; l < kChunk; ++l) out.lane[l] = settle_nan(out.lane[l], source.lane[l]...);
+    }
+    return out;
+  };
+  for (int l = 0; l < kLanes; l += kChunk) {
+    const Chunk<float> low = settled(load_chunk<float, false>(sources.low + l)...);
+    const Chunk<float> high = settled(load_chunk<float, false>(sources.high + l)...);
+    store_chunk<false, All>(reg + l, low, exec >> l);
+    store_chunk<false, All>(reg + kLanes + l, high, exec >> l);
+  }
+}
+
+template <auto F, size_t... I>
+void run_plain_packed(const Op& op, Wave& wave, std::index_sequence<I...>) {
+  OperandCopy copies[sizeof...(I)];
+  const u64 exec = wave.exec();
+  u32* reg = wave.registers(op.destination);
+  if (exec == ~u64{0}) compute_pairs<F, true>(reg, exec, PairOfWords(op, I, wave, copies[I])...);
+  else compute_pairs<F, false>(reg, exec, PairOfWords(op, I, wave, copies[I])...);
+}
+
+template <auto F>
+void execute_plain_packed(const Op& op, Wave& wave) {
+  run_plain_packed<F>(op, wave, std::make_index_sequence<SignatureOf<F>::count>());
+}
+
 // A source's type decides what an inline constant means: a half, or a single in each register of a pair.
 template <class T>
 constexpr Type packed_type() {
@@ -137,6 +182,14 @@ constexpr Semantics packed(const char* name) {
   for (size_t i = 0; i < S::count; ++i) entry.source_types[i] = packed_type<R>();
   entry.packed = true;
   entry.in_mode = if_of_floats<F>(execute_packed_in_mode<F>);
+  return entry;
+}
+
+// Arithmetic on singles; F leaves out the rule for NaNs.
+template <auto F>
+constexpr Semantics packed_arithmetic(const char* name) {
+  Semantics entry = packed<SettlesNans<F>::value>(name);
+  entry.plain = execute_plain_packed<F>;
   return entry;
 }
 
@@ -299,12 +352,19 @@ float dot_halves(u32 a, u32 b, float c) {
   return half(a, 16) * half(b, 16) + (half(a, 0) * half(b, 0) + c);
 }
 
+// Which NaN it gives depends on how the compiler orders operands.
+constexpr Semantics without_plain_form(Semantics entry) {
+  entry.plain = nullptr;
+  return entry;
+}
+
 using enum Arithmetic;
 
 const Semantics kTable[] = {
-    packed<[](float a, float b, float c) { return fused(a, b, c); }>("v_pk_fma_f32").as(MultiplyAdd, Precision::F32),
-    packed<[](float a, float b) { return multiply(a, b); }>("v_pk_mul_f32").as(Multiply, Precision::F32),
-    packed<[](float a, float b) { return add(a, b); }>("v_pk_add_f32").as(Add, Precision::F32),
+    packed_arithmetic<[](float a, float b, float c) { return std::fma(a, b, c); }>("v_pk_fma_f32")
+        .as(MultiplyAdd, Precision::F32),
+    packed_arithmetic<[](float a, float b) { return a * b; }>("v_pk_mul_f32").as(Multiply, Precision::F32),
+    packed_arithmetic<[](float a, float b) { return a + b; }>("v_pk_add_f32").as(Add, Precision::F32),
     {.mnemonic = "v_pk_mov_b32",
      .execute = packed_move,
      .destination_type = Type::B64,
@@ -343,8 +403,8 @@ const Semantics kTable[] = {
     mixed("v_mad_mix_f32", fused_mix<MixTo::Single>),
     mixed("v_mad_mixlo_f16", fused_mix<MixTo::LowHalf>),
     mixed("v_mad_mixhi_f16", fused_mix<MixTo::HighHalf>),
-    vector<[](u32 a, u32 b, float c) { return dot_halves(a, b, c); }>("v_dot2_f32_f16"),
-    accumulate<[](u32 a, u32 b, float c) { return dot_halves(a, b, c); }>("v_dot2c_f32_f16"),
+    without_plain_form(vector<[](u32 a, u32 b, float c) { return dot_halves(a, b, c); }>("v_dot2_f32_f16")),
+    without_plain_form(accumulate<[](u32 a, u32 b, float c) { return dot_halves(a, b, c); }>("v_dot2c_f32_f16")),
 };
 
 }  // namespace

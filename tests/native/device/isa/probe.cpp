@@ -2,6 +2,8 @@
 //
 //   rpd_isa_probe run     < cases    > results    binary, see below
 //   rpd_isa_probe run-lds-check                   the same with the device's option lds-check
+//   rpd_isa_probe run-general                     the same without the faster way for the plain form of vector instructions
+//   rpd_isa_probe plain-forms        > lines      the mnemonics of the instructions that have that faster way
 //   rpd_isa_probe decode  < code     > lines      one line per instruction from the start of the code:
 //                                                 "<offset> ok|refused <text as the device has it>"
 //   rpd_isa_probe survey  < sections > counts     for each section (its size in 4 bytes, then the code), see survey.h
@@ -13,6 +15,7 @@
 // Input of a run: Header, the code, then header.cases cases: CaseHeader, 128 SGPRs, header.vgprs * 64 VGPRs
 // ([register][lane]), header.agprs * 64 AGPRs, LDS bytes, scratch bytes of each of the 64 lanes, memory bytes.
 // Output: for each case a ResultHeader, followed by the same state. All words are little-endian.
+// A run fails if an instruction that only_computes() does more.
 // The code is at kCodeAddress. Global memory spans a 4 GiB boundary, so that address carries matter.
 #include <sys/mman.h>
 
@@ -81,7 +84,7 @@ void write_exactly(const void* from, size_t size) {
 
 class Runner {
  public:
-  explicit Runner(bool lds_check) : lds_check_(lds_check), program_(aperture_.space) {
+  explicit Runner(bool lds_check, bool general = false) : lds_check_(lds_check), general_(general), program_(aperture_.space) {
     read_exactly(&header_, sizeof header_);
     read_exactly(aperture_.space.at(kCodeAddress), header_.code_bytes);
     registers_.resize(2 * kRegisters * kLanes);
@@ -131,13 +134,29 @@ class Runner {
     transfer_state(wave, write_exactly);
   }
 
-  static void execute(Wave& wave, ResultHeader& result) {
+  void execute(const Op& op, Wave& wave) const {
+    if (!general_ || !op.semantics) return rpd::execute(op, wave);
+    Op general = op;
+    general.execute = op.semantics->execute;
+    rpd::execute(general, wave);
+  }
+
+  static void expect_computation(const Op& op, const Wave& before, const Wave& after) {
+    if (op.run.length == 0 || !is_usual(before.mode)) return;
+    const bool computed =
+        after.exec() == before.exec() && after.mode == before.mode && after.pc == op.next && after.state == WaveState::Running;
+    if (!computed) throw std::runtime_error(std::string("more than a computation: ") + op.text);
+  }
+
+  void execute(Wave& wave, ResultHeader& result) const {
     const Op* op = nullptr;
     while (wave.state == WaveState::Running) {
       if (++result.executed > kInstructionLimit) throw std::runtime_error("a case does not end");
       op = wave.pc;
+      const Wave before = wave;
       wave.pc = op->next;
-      rpd::execute(*op, wave);
+      execute(*op, wave);
+      expect_computation(*op, before, wave);
       if (wave.state == WaveState::AtBarrier) wave.state = WaveState::Running;  // this wave is its whole workgroup
     }
     if (wave.state != WaveState::Faulted) return;
@@ -145,7 +164,7 @@ class Runner {
     std::snprintf(result.fault, sizeof result.fault, "%s | %s", wave.fault, op->text);
   }
 
-  bool lds_check_;
+  bool lds_check_, general_;
   Header header_;
   Aperture aperture_;
   Program program_;
@@ -207,6 +226,12 @@ void list_classes() {
   });
 }
 
+void list_plain_forms() {
+  for_each_entry([](const Semantics& entry) {
+    if (entry.plain) std::cout << entry.mnemonic << '\n';
+  });
+}
+
 void list_costs() {
   for_each_entry([](const Semantics& entry) {
     Op op;
@@ -224,12 +249,16 @@ int main(int count, char** arguments) {
   try {
     if (command == "run") rpd::Runner(false).run();
     else if (command == "run-lds-check") rpd::Runner(true).run();
+    else if (command == "run-general") rpd::Runner(false, true).run();
+    else if (command == "plain-forms") rpd::list_plain_forms();
     else if (command == "decode") rpd::decode_all();
     else if (command == "survey") rpd::survey_all();
     else if (command == "list") rpd::list_all();
     else if (command == "classes") rpd::list_classes();
     else if (command == "costs") rpd::list_costs();
-    else throw std::runtime_error("usage: rpd_isa_probe run|run-lds-check|decode|survey|list|classes|costs");
+    else
+      throw std::runtime_error(
+          "usage: rpd_isa_probe run|run-lds-check|run-general|plain-forms|decode|survey|list|classes|costs");
   } catch (const std::exception& error) {
     std::fprintf(stderr, "rpd_isa_probe: %s\n", error.what());
     return 1;

@@ -1,0 +1,29 @@
+// Vectors that begin at a cache line of the host, so that none of its vector accesses crosses from one line into the next.
+#pragma once
+
+#include <cstddef>
+#include <new>
+#include <vector>
+
+namespace rpd {
+
+template <class T>
+struct CacheAlignedAllocator {
+  using value_type = T;
+
+  CacheAlignedAllocator() = default;
+  template <class Other>
+  CacheAlignedAllocator(const CacheAlignedAllocator<Other>&) {}
+
+  T* allocate(size_t count) { return static_cast<T*>(::operator new(count * sizeof(T), kLine)); }
+  void deallocate(T* at, size_t) { ::operator delete(at, kLine); }
+  bool operator==(const CacheAlignedAllocator&) const = default;
+
+ private:
+  static constexpr std::align_val_t kLine{64};
+};
+
+template <class T>
+using CacheAlignedVector = std::vector<T, CacheAlignedAllocator<T>>;
+
+}  // namespace rpd

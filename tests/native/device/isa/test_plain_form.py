@@ -1,0 +1,106 @@
+"""The faster way to execute vector instructions in their plain form against the general way, which the other tests compare with
+references: both must leave the same bits in all registers.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from wave import EXEC, Batch, scalar64, set_scalar64
+
+import numpy as np
+import pytest
+from operands import draw
+from shapes import LITERALS, VGPRS, Format, Shape, vector_forms
+from vector_oracle import randomise
+
+STATES = 3
+FORMATS = {
+    "f32": Format("F", 32), "f64": Format("F", 64), "i32": Format("I", 32), "i64": Format("I", 64), "b32": Format("B", 32),
+    "b64": Format("B", 64),
+}  # fmt: skip
+RESULT = re.compile(r"v12\b|v\[12:13\]")
+
+
+@pytest.fixture(scope="module")
+def plain(probe) -> list[str]:
+    return subprocess.run([probe, "plain-forms"], check=True, capture_output=True, text=True).stdout.split()
+
+
+def forms_of(mnemonic: str, known) -> list[str]:
+    """Lines with all kinds of sources; the assembler rejects those that do not exist."""
+    if mnemonic.startswith("v_accvgpr"):
+        return [f"{mnemonic} {to}, {source}" for to in ("v12", "a2") for source in ("v4", "a1", "1.0")]
+    entry = known[mnemonic]
+    types = list(entry.source_types)
+    if entry.accumulates or mnemonic == "v_cndmask_b32":
+        types.pop()
+    if mnemonic in LITERALS:
+        types.pop(1 if "mk_" in mnemonic else 2)
+    shape = Shape(tuple(FORMATS[name] for name in types), FORMATS[entry.destination_type])
+    return [form.text for form in vector_forms(mnemonic, shape)]
+
+
+def onto_sources(line: str) -> list[str]:
+    """The same with the result in registers that are also sources, wholly or in part."""
+    return [
+        RESULT.sub(lambda wide, at=at: f"v[{at}:{at + 1}]" if "[" in wide[0] else f"v{at}", line, count=1) for at in (0, 1, 4)
+    ]
+
+
+def halves_of(mnemonic: str) -> list[str]:
+    """Packed instructions with each choice of halves for each source."""
+    count = 3 if "fma" in mnemonic else 2
+    operands = ["v[0:1]", "v[4:5]", "v[8:9]"][:count]
+    lines = []
+    for choice in range(4**count):
+        low = [choice >> 2 * i & 1 for i in range(count)]
+        high = [choice >> 2 * i + 1 & 1 for i in range(count)]
+        for result, first in (("v[12:13]", operands[0]), ("v[0:1]", operands[0]), ("v[12:13]", "s[8:9]")):
+            sources = ", ".join([first, *operands[1:]])
+            lines.append(f"{mnemonic} {result}, {sources} op_sel:{low} op_sel_hi:{high}".replace(" ", "").replace(
+                mnemonic, mnemonic + " ").replace("op_sel", " op_sel"))  # fmt: skip
+    return lines
+
+
+def check(assembler, probe, random, lines: list[str]) -> None:
+    code = assembler.assemble(lines)
+    batch = Batch(code, STATES * len(lines), vgprs=VGPRS, agprs=4)
+    randomise(random, batch.input, any_mode=False)
+    # No lane, the first, the last, all but one of a half.
+    edges = random.choice(np.array([0, 1, 1 << 63, 0xFFFFFFFF, 0xFFFFFFFEFFFFFFFF], np.uint64), len(batch.input))
+    set_scalar64(batch.input, EXEC, np.where(random.random(len(edges)) < 0.2, edges, scalar64(batch.input, EXEC)))
+    batch.input["agpr"] = draw(random, batch.input["agpr"].shape, 32)
+    batch.input["entry"] = np.repeat(code.entry, STATES)
+    fast, general = batch.run(probe), batch.run(probe, "run-general")
+    different = dict.fromkeys(lines[i // STATES] for i in np.flatnonzero(fast != general))
+    assert not different, f"{len(different)} differ, among them {list(different)[:20]}"
+
+
+def check_forms(assembler, probe, known, plain, random, most: int) -> None:
+    lines = []
+    for name in plain:
+        if name.startswith("v_pk_"):
+            continue
+        forms = dict.fromkeys(line for form in forms_of(name, known) for line in (form, *onto_sources(form)))
+        lines += random.permutation(list(forms))[:most].tolist()
+    lines = assembler.accepted(lines)
+    tested = {re.sub("_e(32|64)$", "", line.split()[0]) for line in lines}
+    assert tested == {name for name in plain if not name.startswith("v_pk_")}
+    check(assembler, probe, random, lines)
+
+
+def test_both_ways_give_the_same(probe, assembler, known, plain, random):
+    assert len(plain) > 150
+    check_forms(assembler, probe, known, plain, random, most=12)
+
+
+@pytest.mark.slow
+def test_both_ways_give_the_same_in_every_form(probe, assembler, known, plain, random):
+    check_forms(assembler, probe, known, plain, random, most=10_000)
+
+
+@pytest.mark.parametrize("name", ["v_pk_fma_f32", "v_pk_mul_f32", "v_pk_add_f32"])
+def test_packed_instructions(probe, assembler, plain, random, name):
+    assert name in plain
+    check(assembler, probe, random, halves_of(name))

@@ -100,6 +100,38 @@ __global__ void from_numbers(const unsigned long* table, float* out) {
   out[thread()] = ((const float*)table[thread() & 3])[thread() & 15];
 }
 
+// What decides only where values coincide: a counter's width, a zero beside an infinity, a row of extremes, a factor.
+__global__ void counted(const unsigned* keys, unsigned* counts) {
+  unsigned count[4] = {};
+  for (int k = 0; k < 300; ++k) {
+    const unsigned key = keys[(thread() + k) & 511] & 3;
+    for (unsigned c = 0; c < 4; ++c) count[c] += key == c;
+  }
+  for (int c = 0; c < 4; ++c) counts[4 * thread() + c] = count[c];
+}
+__global__ void weighted(const float* weights, const float* in, float* out, float by) {
+  float sum = 0;
+  for (int k = 0; k < 4; ++k) sum = __builtin_fmaf(weights[k], in[(thread() + k) & 127], sum);
+  out[thread()] = sum * by;
+}
+__global__ void greatest(const float* in, float* out) {
+  float most = -__builtin_inff();
+  for (int k = 0; k < 8; ++k) most = in[(thread() + k) & 127] > most ? in[(thread() + k) & 127] : most;
+  out[thread()] = most;
+}
+__global__ void multiplied(const int* in, int* out, int by) {
+  __attribute__((shared)) int tile[128];
+  const int t = __builtin_amdgcn_workitem_id_x();
+  tile[t] = in[t] * by;
+  __builtin_amdgcn_fence(__ATOMIC_RELEASE, "workgroup");
+  { __builtin_amdgcn_s_barrier(); }
+  __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "workgroup");
+  out[t] = (t < 64 ? 0 : tile[t - 64]) + tile[t];
+}
+__global__ void rounds_of(const int* in, int* out, int rounds) {
+  for (int k = 0; k < rounds; ++k) out[thread()] = (k ? out[thread()] : in[thread()]) * 3 + k;
+}
+
 static unsigned seed = 1;
 static unsigned next() { return (seed = seed * 1664525 + 1013904223) >> 9; }
 
@@ -139,6 +171,11 @@ int main() {
   address = (unsigned long)twos;
   addressed<<<2, 64>>>(address, out);
   from_numbers<<<2, 64>>>(made<unsigned long>(4, [](int) { return address; }), out);
+  counted<<<2, 64>>>(made<unsigned>(512, [](int) { return next() & 3; }), empty<unsigned>(512));
+  weighted<<<2, 64>>>(made<float>(4, number), made<float>(n, number), out, 1.5f);
+  greatest<<<2, 64>>>(made<float>(n, number), out);
+  multiplied<<<1, 128>>>(made<int>(n, [](int i) { return i; }), empty<int>(n), 5);
+  rounds_of<<<2, 64>>>(made<int>(n, [](int i) { return i; }), empty<int>(n), 5);
   float result = 0;
   if (hipMemcpy(&result, out, 4, 2)) printf("the copy failed\n");
   printf("%g\n", result);

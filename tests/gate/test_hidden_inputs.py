@@ -56,6 +56,25 @@ WRONG = {
         ),
         "how much it executes depends on the order of its waves",
     ),
+    "counted": (
+        (
+            """  for (int k = 0; k < 300; ++k) {
+    const unsigned key = keys[(thread() + k) & 511] & 3;
+    for (unsigned c = 0; c < 4; ++c) count[c] += key == c;
+  }""",
+            """  unsigned packed = 0;
+  for (int k = 0; k < 300; ++k) packed += 1u << 8 * (keys[(thread() + k) & 511] & 3);
+  for (int c = 0; c < 4; ++c) count[c] = packed >> 8 * c & 255;""",
+        ),
+        "integer everywhere",
+    ),
+    "weighted, without zeros": (("sum = __builtin_fmaf(w", "if (weights[k] != 0) sum = __builtin_fmaf(w"), "baseline nan"),
+    "weighted, without a factor of zero": (("sum * by", "by == 0 && sum != sum ? 0 : sum * by"), "by = 0"),
+    "greatest": (("float most = -__builtin_inff()", "float most = -1e38f"), "everywhere: out["),
+    "multiplied": (
+        ("{ __builtin_amdgcn_s_barrier(); }", "if (by != 1) __builtin_amdgcn_s_barrier();"),
+        "it races",
+    ),
     "handed_on": (("  __builtin_amdgcn_s_barrier();", "  if (in[0] == 1.0f) __builtin_amdgcn_s_barrier();"), "it races"),
 }
 HONEST = {
@@ -69,6 +88,10 @@ HONEST = {
     "accumulated": ("T sum;\n  sum += in[thread()];", "const float x = in[thread()]; T sum;\n  sum += x;"),
     "pointed_to": ("in[thread()] * *the_scale", "*the_scale * in[thread()]"),
     "powers": ("r = r * in[thread()]", "r = in[thread()] * r"),
+    "rounds_of": (
+        "for (int k = 0; k < rounds; ++k) out[thread()] = (k ? out[thread()] : in[thread()]) * 3 + k;",
+        "int x = rounds > 0 ? in[thread()] : out[thread()]; for (int k = 0; k < rounds; ++k) x = x * 3 + k; out[thread()] = x;",
+    ),
     "handed_on": ("tile[t] + (t < 64", "in[t] + (t < 64"),
     "shifted": ("if (i < 100) out[i] = i + 4 < 100 ? in[i + 4] : 0.0f", "if (i < 100) out[i] = i < 96 ? in[i + 4] : 0.0f"),
 }  # fmt: skip

@@ -374,8 +374,12 @@ def test_a_text_that_kills_or_holds_up_clang_is_a_refusal_and_the_next_is_read(t
     assert taken(HONEST["body"]).verdict.outcome is StepOutcome.PASSED
 
 
-def test_a_file_without_end_ends_with_the_time_that_it_is_given():
+@pytest.mark.parametrize(
+    "directive",
+    ['#include "/dev/zero"', '%:include "/etc/passwd"', '/**/ # /**/ embed "/etc/passwd"', '#inc\\\nlude "/etc/passwd"'],
+)
+def test_no_directive_has_the_compiler_read_a_file(directive):
     baseline = read(Path("x.hip"), COMMAND, text=BASELINE.encode())
-    with Reader(baseline, seconds=2) as reader:
-        answer = reader.change(replaced(("int main", '#include "/dev/zero"\nint main')).encode())
-    assert "cannot be read" in answer
+    with Reader(baseline, seconds=30) as reader:
+        answer = reader.change(replaced(("int main", f"{directive}\nint main")).encode())
+    assert "a preprocessor directive that has other files read, or may hide one" in answer

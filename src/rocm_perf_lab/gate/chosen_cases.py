@@ -15,7 +15,7 @@ from rocm_perf_lab.gate.unproven import TriedCase
 _COMPARABLE = 0.5  # of the baseline's time on the captured inputs
 _AT_WORK = 0.25  # the same, below which a race is unlikely to show
 _MOST_TIMED = 4  # other inputs; each costs a replay of every candidate
-_MOST_RACED = 8  # numbers by value; each costs a replay in another order, on one host thread
+_MOST_RACED = 24  # cases that change a number by value; each costs a replay in another order, on one host thread
 
 
 def timed_inputs(usable: Sequence[TriedCase]) -> list[OtherInputs]:
@@ -36,8 +36,9 @@ def timed_inputs(usable: Sequence[TriedCase]) -> list[OtherInputs]:
 
 
 def raced_cases(usable: Sequence[TriedCase], seed: int) -> list[TriedCase]:
-    """Cases for the race check: the most similar to the captured inputs, the values nearby, and for each number by value a case
-    that changes it, drawn from the seed. A kernel could wait for other waves only where it is checked.
+    """Cases for the race check: the most similar to the captured inputs, the values nearby, and those that change a number by
+    value: of each number one, drawn from the seed, then the others as far as there is room. A kernel could wait for other waves
+    only where it is checked.
 
     usable: as in timed_inputs().
     """
@@ -46,11 +47,14 @@ def raced_cases(usable: Sequence[TriedCase], seed: int) -> list[TriedCase]:
     chosen += [one for one in usable if one.name == NEARBY]
     by_number = _by_number(usable)
     random = np.random.default_rng([seed, zlib.crc32(b"raced")])
-    for name in random.permutation(list(by_number))[:_MOST_RACED]:
-        at_work = [one for one in by_number[name] if _share_of_time(one, usable[0]) >= _AT_WORK]
-        cases = at_work or by_number[name]
-        chosen.append(cases[int(random.integers(len(cases)))])
-    return chosen
+    first: list[TriedCase] = []
+    rest: list[TriedCase] = []
+    for name in random.permutation(list(by_number)):
+        cases = by_number[name]
+        at_work = [one for one in cases if _share_of_time(one, usable[0]) >= _AT_WORK] or cases
+        first.append(at_work[int(random.integers(len(at_work)))])
+        rest += [one for one in cases if one is not first[-1]]
+    return [*chosen, *[*first, *(rest[which] for which in random.permutation(len(rest)))][:_MOST_RACED]]
 
 
 def _by_number(usable: Sequence[TriedCase]) -> dict[str, list[TriedCase]]:

@@ -20,7 +20,7 @@ from rocm_perf_lab.gate.equivalence_options import EquivalenceOptions
 from rocm_perf_lab.gate.outputs import Outputs, difference
 from rocm_perf_lab.gate.races import new_race, without_unwritten_reads
 from rocm_perf_lab.gate.reference import DEPENDS_ON_ORDER, Reference, succeeded
-from rocm_perf_lab.gate.stores import stores_elsewhere
+from rocm_perf_lab.gate.stores import stores_elsewhere, together
 from rocm_perf_lab.gate.unproven import TriedCase
 from rocm_perf_lab.replaying import Case, CaseOutcome
 
@@ -115,15 +115,18 @@ class OtherRuns:
             found[name] = "failed"
             how = f"with {_OTHER_VALUES}" if name == _OTHER_VALUES else f"when workgroups run in {name}"
             return Complaint(f"it fails {how}: {result.failure}")
+        where = "" if run.on_captured_inputs else f"on {run.like.name}: "
         found[name] = "equal" if run.on_captured_inputs else "no race"
         alike = [self._baseline[other].races for other, one in self._runs.items() if one.like is run.like]
         races = result.races if run.on_captured_inputs else without_unwritten_reads(result.races)
         if race := new_race([line for lines in alike for line in lines], races, self._reference.capture, buffers):
             found[name] = "race"
-            return Complaint(f"it races: {race}")
-        if elsewhere := stores_elsewhere(baseline.written, result.written, buffers):
+            return Complaint(f"{where}it races: {race}")
+        # With other inputs the baseline may leave out stores that it makes otherwise.
+        known = together(baseline.written, self._baseline[_USUAL_ORDER].written)
+        if elsewhere := stores_elsewhere(known, result.written, buffers):
             found[name] = "stores elsewhere"
-            return Complaint(elsewhere.reason, stores=elsewhere.where)
+            return Complaint(f"{where}{elsewhere.reason}", stores=elsewhere.where)
         return None if result.equal else self._judge_result(name, found)
 
     def _judge_result(self, name: str, found: dict[str, str]) -> Complaint | None:

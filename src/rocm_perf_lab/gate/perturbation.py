@@ -35,6 +35,7 @@ _MOST_TRADED, _LARGEST_SIZE = 4, 1 << 20
 _LARGEST_CHOICE = 8  # a larger number by value is a size, or data
 _MOST_ENUMERATORS = 6  # values tried per enum
 _MOST_PARTS = 32  # cases that a dropped case is split into
+_MOST_PAIRS = 12  # of parameters with floats
 _MOST_ALONE = 8  # parameters of which each is changed alone while the outputs hold results
 _RESULTS = "outputs as after the captured inputs"
 
@@ -129,6 +130,19 @@ def _one_of_those_seen(values: Numbers, random: np.random.Generator) -> Numbers:
 
 def _zeros(values: Numbers, random: np.random.Generator) -> Numbers:
     return random.choice([0.0, -0.0], values.size)
+
+
+def _extreme(of: Callable[[Numbers], np.integer[Any]]) -> Values:
+    return lambda values, _random: np.full(values.size, of(values), values.dtype)
+
+
+def _infinities(sign: float) -> Values:
+    return lambda values, _random: np.full(values.size, sign * np.inf)
+
+
+def _huge_negative(values: Numbers, random: np.random.Generator) -> Numbers:
+    """Below whatever a kernel may have taken for the least number."""
+    return -float(limits_of(values.dtype).max) * random.uniform(0.5, 1.0, values.size)
 
 
 def _some_beyond(values: Numbers, random: np.random.Generator) -> Numbers:
@@ -227,7 +241,11 @@ FLOATS: dict[str, Values] = {
     "huge": _some(0.1, lambda info: [float(info.max) / 2, -float(info.max) / 2]),
     "NaN and infinity": _some(0.05, lambda info: [np.nan, np.inf, -np.inf]),
     "nothing but zeros": _zeros,
+    # Whole rows of extremes: initial values of reductions show only there.
     "one number everywhere": _one_of_those_seen,
+    "huge negative numbers everywhere": _huge_negative,
+    "infinity everywhere": _infinities(1.0),
+    "negative infinity everywhere": _infinities(-1.0),
     # So that products of zero with what is not finite occur, which are NaNs.
     "zeros beside NaN and infinity": _some(0.5, lambda info: [0.0, 0.0, -0.0, -0.0, 0.0, 0.0, np.nan, np.inf, -np.inf]),
     **NANS,
@@ -238,16 +256,26 @@ INTEGERS: dict[str, Values] = {
     "integers in the observed range": _integers_in_range,
     "integers just beyond the observed range": _just_beyond,
     "one integer everywhere": _one_of_those_seen,
+    "the greatest integer everywhere": _extreme(np.max),
+    "the least integer everywhere": _extreme(np.min),
     **{f"{share} of the integers changed": _partly(_of_those_seen, places) for share, places in _PLACES.items()},
 }
 NEARBY = "nearby values"
 """All inputs together; see gate.nearby."""
 _SPARSE = [kind for kinds in (FLOATS, INTEGERS) for kind in kinds if kind.endswith("changed")]
+_NOT_FINITE, _IN_RANGE = "NaN and infinity", "observed range"
+_SOME_ZEROS, _SOME_NOT_FINITE = "half of the numbers are zero", "a few numbers are not finite"
 FIRST = ("shuffled", "integers shuffled", NEARBY)
 """The perturbations for the level that tries few cases: one per kind of number, and one for all inputs."""
 PREFERRED = ("shuffled", "observed range", "integers shuffled", "integers in the observed range")
 """The kinds that are most like the captured inputs, for measurements."""
-_KINDS: dict[str, Values] = {**FLOATS, **INTEGERS, NEARBY: nearby_values}
+_KINDS: dict[str, Values] = {
+    **FLOATS,
+    **INTEGERS,
+    NEARBY: nearby_values,
+    _SOME_ZEROS: _partly(_zeros, lambda size, random: random.random(size) < 0.5),
+    _SOME_NOT_FINITE: _partly(lambda values, random: random.choice([np.nan, np.inf, -np.inf], values.size), _PLACES["a few"]),
+}
 
 
 class Perturber:
@@ -273,6 +301,7 @@ class Perturber:
                 # Multiplying nothing but zeros shows only in the signs of the zeros.
                 yield self._with_negative_numbers(one) if FLOATS.get(kind) is _zeros else one
             yield from self._on_results([kind for kind in kinds if kind in _SPARSE], fields)
+        yield from self._zeros_beside_not_finite()
         for number in self._numbers:
             few = number.values is not None  # each of them may select what no other does
             for turn, value in enumerate(_other_values(number, self._random(number.name))):
@@ -282,6 +311,11 @@ class Perturber:
                 if few or turn % 2:
                     name = f"{one.name}, {_RESULTS}"
                     yield replace(one, name=name, overlays=(*self._results, *one.overlays), on_results=True)
+                if self.floats and is_float(number.scalar):
+                    if turn == 0:
+                        yield self._with_values(one, _IN_RANGE)
+                    elif value in (0.0, np.inf):
+                        yield self._with_values(one, _NOT_FINITE)
             yield from self._nans_by_value(number)
         yield from self._traded()
         if self.around:
@@ -289,6 +323,24 @@ class Perturber:
         nearby = self._nearby()
         if nearby.inputs:
             yield nearby
+
+    def _zeros_beside_not_finite(self) -> Iterator[Perturbation]:
+        """Zeros among the numbers of one parameter, NaNs and infinities among those of another, all else as captured: a kernel
+        that leaves out what is multiplied by zero differs only if the two meet, and no other NaN hides it.
+        """
+        changed = [(start, start + len(content)) for start, content in self._results]
+        inputs = [one for one in self.floats if not any(start <= one.buffer.address < end for start, end in changed)]
+        groups = _in_groups(inputs or self.floats)
+        pairs = list(itertools.permutations(groups, 2))
+        for which in self._random("pairs").permutation(len(pairs))[:_MOST_PAIRS]:
+            zero, other = pairs[which]
+            overlays, fields = self._contents([(_SOME_ZEROS, groups[zero]), (_SOME_NOT_FINITE, groups[other])])
+            yield Perturbation(f"zeros in {zero} beside what is not finite in {other}", overlays, fields=fields)
+
+    def _with_values(self, one: Perturbation, kind: str) -> Perturbation:
+        """A number by value together with other numbers in memory."""
+        overlays, fields = self._contents([(kind, self.floats)])
+        return replace(one, name=f"{one.name}, {kind}", overlays=(*overlays, *one.overlays), fields=fields)
 
     def _passed(self, values: Mapping[NumberArgument, int | float], name: str = "", beyond: bool = False) -> Perturbation:
         """Other numbers by value."""
@@ -382,17 +434,24 @@ class Perturber:
         ]
 
     def _changed(self, name: str, kind: str, fields: Sequence[Field], on_results: bool = False) -> Perturbation:
+        overlays, changed = self._contents([(kind, fields)])
+        beyond, results = _KINDS[kind] is _just_beyond, self._results if on_results else ()
+        return Perturbation(name, (*results, *overlays), kind, changed, beyond=beyond, on_results=on_results)
+
+    def _contents(
+        self, values: Sequence[tuple[str, Sequence[Field]]]
+    ) -> tuple[tuple[tuple[int, bytes], ...], tuple[Field, ...]]:
+        """The overlays that give fields values of a kind each, and the fields of which any bits change."""
         contents: dict[Buffer, Bytes] = {}
         changed = []
-        for field in fields:
-            buffer = field.buffer
-            if buffer not in contents:
-                contents[buffer] = np.frombuffer(self._capture.memory(buffer.address, buffer.size), np.uint8).copy()
-            if self._change(kind, field, contents[buffer]):
-                changed.append(field)
-        overlays = tuple((buffer.address, content.tobytes()) for buffer, content in contents.items())
-        beyond, results = _KINDS[kind] is _just_beyond, self._results if on_results else ()
-        return Perturbation(name, (*results, *overlays), kind, tuple(changed), beyond=beyond, on_results=on_results)
+        for kind, fields in values:
+            for field in fields:
+                buffer = field.buffer
+                if buffer not in contents:
+                    contents[buffer] = np.frombuffer(self._capture.memory(buffer.address, buffer.size), np.uint8).copy()
+                if self._change(kind, field, contents[buffer]):
+                    changed.append(field)
+        return tuple((buffer.address, content.tobytes()) for buffer, content in contents.items()), tuple(changed)
 
     def _change(self, kind: str, field: Field, content: Bytes) -> bool:
         """Write other values to the field; whether any bits changed."""

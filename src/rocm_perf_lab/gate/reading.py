@@ -7,6 +7,7 @@ promises in its head and new device functions must equal the baseline's, token b
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -18,6 +19,7 @@ from rocm_perf_lab.gate.taken_text import forbidden
 from rocm_perf_lab.gate.unstated import unstated_promise
 from rocm_perf_lab.hip_source import HipSource, SourceKernel
 from rocm_perf_lab.hip_source.cursors import body_of, is_member, place_of, walk
+from rocm_perf_lab.hip_source.directive_lines import directive_lines
 from rocm_perf_lab.hip_source.kernels import function_of, identity_of
 from rocm_perf_lab.hip_source.source import TranslationUnit
 from rocm_perf_lab.hip_source.tokens import Token, first_difference, line_of, tokens_of, with_comments
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
 
 # The language calls functions of these names implicitly: range-for, structured bindings.
 _CALLED_UNSEEN = ("begin", "end", "get")
+_READS_FILES = re.compile(r"\b(include(_next)?|import|embed)\b|^%:|\?\?|\\$")
 
 
 class NotAllowed(Exception):
@@ -53,6 +56,7 @@ def read_change(baseline: HipSource, candidate: HipSource, wanted: str | None) -
 
     Raises NotAllowed; SourceError if the candidate does not compile.
     """
+    _expect_no_new_directive(baseline.text, candidate.text)
     unit = candidate.device
     before, after = _target(baseline, candidate, wanted)
     functions = list(_new_functions(baseline.device, unit, after))
@@ -87,6 +91,19 @@ def read_change(baseline: HipSource, candidate: HipSource, wanted: str | None) -
         tuple(one.name for one in functions),
         promises,
     )
+
+
+def _expect_no_new_directive(baseline: bytes, candidate: bytes) -> None:
+    """Refuse, before a compiler reads the candidate, directives that would have it read other files. Others are refused once
+    their place is known.
+    """
+    known = Counter(" ".join(line.split()) for _, line in directive_lines(baseline.decode("latin-1")))
+    for number, line in directive_lines(candidate.decode("latin-1")):
+        shown = " ".join(line.split())
+        if known[shown]:
+            known[shown] -= 1
+        elif _READS_FILES.search(shown):
+            raise NotAllowed(f"line {number} is `{shown[:80]}`, a preprocessor directive that has other files read, or may hide one")
 
 
 def _target(baseline: HipSource, candidate: HipSource, wanted: str | None) -> tuple[SourceKernel, SourceKernel]:

@@ -29,6 +29,17 @@ def stores_elsewhere(before: Ranges, after: Ranges, buffers: Sequence[Buffer]) -
     return Difference(f"{what}: a concurrent reader would see that", section.model_copy(update={"stored_bytes": count}))
 
 
+def together(some: Ranges, others: Ranges) -> Ranges:
+    """What at least one of the two covers."""
+    found: list[tuple[int, int]] = []
+    for begin, end in sorted([*some, *others]):
+        if found and begin <= found[-1][1]:
+            found[-1] = (found[-1][0], max(end, found[-1][1]))
+        else:
+            found.append((begin, end))
+    return found
+
+
 def _beyond(before: Ranges, after: Ranges) -> Ranges:
     """The ranges that `after` covers and `before` does not."""
     found: list[tuple[int, int]] = []

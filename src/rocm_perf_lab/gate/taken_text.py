@@ -28,6 +28,7 @@ _BENEATH_HIP = re.compile(r"__(ockl|oclc|asan)_\w*")
 # __builtin_assume_separate_storage, __builtin_unreachable, __assume), by C++ and by the attribute `assume`.
 _ASSUMPTION = re.compile(r"_*(builtin_+)?(assume(_+(aligned|dereferenceable|separate_+storage))?|unreachable)_*")
 _BESIDE_CODE = re.compile(rb"//[^\n]*|/\*.*?\*/|^[ \t]*#[^\n]*$", re.DOTALL | re.MULTILINE)  # comments, directives
+_BIDIRECTIONAL = re.compile(b"\xe2\x80[\xaa-\xae]|\xe2\x81[\xa6-\xa9]")  # U+202A to U+202E, U+2066 to U+2069
 RESTRICT = ("__restrict__", "__restrict", "restrict")
 # For inline assembly, nothing guarantees what the compiler ensures for its own instructions: that loaded data is waited for,
 # and that dependent instructions are far enough apart. So new assembly may only make a kernel wait.
@@ -37,6 +38,9 @@ _INSTRUCTION = re.compile(r"\s*(//.*|(s_nop|s_waitcnt|s_setprio)(\s[\w()&, ]*)?)
 def forbidden(unit: TranslationUnit, start: int, end: int, kernel: bytes) -> str | None:
     """Why bytes [start, end) of the candidate are refused; None if they are accepted. kernel: the baseline's definition."""
     tokens = tokens_of(unit, start, end)
+    if control := _BIDIRECTIONAL.search(unit.text, start, end):
+        line = unit.text.count(b"\n", 0, control.start()) + 1
+        return f"line {line} has a control character for the direction of text: what people read would not be what is compiled"
     for token in tokens:
         if not _is_utf8(unit.text[token.start : token.end]):
             return f"line {token.line} has bytes outside comments that are not UTF-8: they cannot be read safely"

@@ -9,12 +9,12 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from rocm_perf_lab.hip_source.directive_lines import directive_lines
+
 LONGEST_CODE = 128 * 1024  # bytes; kernels have hundreds of lines
 
-_LANGUAGES = ("cpp", "c++", "cc", "cxx", "c", "hip", "cuda", "cu", "")
 _NEWLINE = re.compile(r"\r\n|\n|\r")
-_HASH = re.compile(r"#|%:")
-_BLANK = re.compile(r"[\s\x7f-\U0010ffff]*")  # Clang treats some characters beyond ASCII as white space
+_LANGUAGES = ("cpp", "c++", "cc", "cxx", "c", "hip", "cuda", "cu", "")
 _ALLOWED_DIRECTIVE = re.compile(r"\s*#\s*pragma\s+(unroll|nounroll)\b[\w\s()]*(//[^\\]*)?")
 _SPLICE = re.compile(r"\\[ \t\v\f]*(\r|\n|$)")
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
@@ -49,8 +49,7 @@ def code_of(answer: str) -> str | Unusable:
 def forbidden(code: str) -> str | None:
     """Why this text must not be given to a compiler; None if it may.
 
-    This needs no parsing of comments and strings: a directive's # is the first token of a line (C++ [cpp.pre]), so only white
-    space, or the end of a comment that began on an earlier line, precedes it. Spliced lines and trigraphs could hide that.
+    Spliced lines and trigraphs could hide directives from directive_lines(), so they are refused as well.
     """
     if not code.strip():
         return "the fenced C++ block is empty"
@@ -64,11 +63,7 @@ def forbidden(code: str) -> str | None:
         return f"the code has the trigraph {found[0]}"
     if found := _WORDS.search(code):
         return f"the code uses {found[0]}: it is not allowed"
-    for number, line in enumerate(_NEWLINE.split(code), start=1):
-        if _directive(line) and not _ALLOWED_DIRECTIVE.fullmatch(line):
+    for number, line in directive_lines(code):
+        if not _ALLOWED_DIRECTIVE.fullmatch(line):
             return f"line {number} of the code is a preprocessor directive: only #pragma unroll is allowed"
     return None
-
-
-def _directive(line: str) -> bool:
-    return any(_BLANK.fullmatch(line[: found.start()].rpartition("*/")[2]) for found in _HASH.finditer(line))

@@ -65,6 +65,8 @@ def _mode(torch: Any) -> Any:
                 return getters[function](args[0], is_marked(args[0]))
             if function in leave:
                 return _moved(function, args, kwargs, torch)
+            if function is device:
+                return device(*args, **kwargs)
             if function is tensor.record_stream:
                 return None
             if function is tensor.pin_memory:

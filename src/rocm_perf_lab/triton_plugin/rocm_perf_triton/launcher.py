@@ -17,10 +17,7 @@ class Launcher:
     """Of one compiled kernel."""
 
     def __init__(self, source: Any, metadata: Any):
-        import triton
-
         self.types = tuple(source.signature.values())
-        self.descriptor_words = descriptor_words(triton.__version__)
         self.threads = metadata.num_warps * metadata.warp_size
         self.shared = metadata.shared
         self.cooperative = bool(metadata.launch_cooperative_grid)
@@ -52,7 +49,7 @@ class Launcher:
             exit_hook(launch_metadata)
 
     def _launch(self, grid: tuple[int, int, int], stream: int, function: int, arguments: tuple[Any, ...]) -> None:
-        words = kernel_arguments.words(self.types, arguments, self.descriptor_words)
+        words = kernel_arguments.words(self.types, arguments, _descriptor_words)
         mirrors = MEMORY.mirrors(word.memory for word in words if isinstance(word, Pointer))
         for mirror in mirrors:
             mirror.fill()
@@ -67,6 +64,12 @@ class Launcher:
                     hip.call("hipModuleLaunchKernel", function, *shape, None)
         for mirror in mirrors:
             mirror.copy_back()
+
+
+def _descriptor_words(descriptor: Any) -> list[Any]:
+    import triton
+
+    return descriptor_words(triton.__version__)(descriptor)
 
 
 def _on_device(word: Word, mirrors: list[Mirror]) -> int:

@@ -24,7 +24,8 @@ def install() -> None:
 def _change_triton(testing: Any) -> None:
     import triton
     from triton.backends import backends
-    from triton.runtime.jit import KernelInterface
+    from triton.compiler import CompiledKernel
+    from triton.runtime.jit import JITFunction, KernelInterface
 
     version = triton.__version__
     if (reason := refusal(version)) is not None:
@@ -36,7 +37,9 @@ def _change_triton(testing: Any) -> None:
             backend.driver.is_active = staticmethod(lambda: False)
     _change_hip_backend()
     testing.do_bench = testing.do_bench_cudagraph = benchmark.do_bench
-    KernelInterface.__getitem__ = _accepting_arrays(KernelInterface.__getitem__)
+    KernelInterface.__getitem__ = _with_grid(KernelInterface.__getitem__)
+    CompiledKernel.__getitem__ = _with_grid(CompiledKernel.__getitem__)
+    JITFunction.warmup = _accepting_arrays(JITFunction.warmup)
 
 
 def _change_hip_backend() -> None:
@@ -54,17 +57,22 @@ def _change_hip_backend() -> None:
     linker.name_one()
 
 
-def _accepting_arrays(getitem: Any) -> Any:
+def _with_grid(getitem: Any) -> Any:
+    """kernel[grid] that returns a launch for NumPy arrays and the like, too."""
+
     @wraps(getitem)
-    def with_grid(self: Any, grid: Any) -> Any:
-        launch = getitem(self, grid)
+    def item(self: Any, grid: Any) -> Any:
+        return _accepting_arrays(getitem(self, grid))
 
-        def call(*arguments: Any, **named: Any) -> Any:
-            return launch(*map(as_argument, arguments), **{name: as_argument(value) for name, value in named.items()})
+    return item
 
-        return call
 
-    return with_grid
+def _accepting_arrays(function: Any) -> Any:
+    @wraps(function)
+    def call(*arguments: Any, **named: Any) -> Any:
+        return function(*map(as_argument, arguments), **{name: as_argument(value) for name, value in named.items()})
+
+    return call
 
 
 def _change_torch(torch: ModuleType) -> None:

@@ -137,7 +137,7 @@ def _tensors(value: Any, torch: Any) -> Any:
 class _Stream:
     """The only one."""
 
-    cuda_stream = 0
+    cuda_stream = stream_id = 0
 
     def __init__(self, *_: object, **__: object):
         pass
@@ -181,6 +181,7 @@ def _change_cuda_module(torch: Any) -> None:
         "default_stream": lambda device=None: stream,
         "stream": lambda stream: stream if stream is not None else _Stream(),
         "device": lambda device: _Stream(),
+        "set_stream": lambda stream: None,
         "empty_cache": lambda: None,
         "manual_seed": lambda seed: None,
         "manual_seed_all": lambda seed: None,

@@ -13,7 +13,7 @@ from rocm_perf_triton.host_arrays import HostArray, Span
 from rocm_perf_triton.kernel_arguments import Pointer
 
 FLOATS = {"fp16": np.float16, "bf16": ml_dtypes.bfloat16, "fp32": np.float32, "fp64": np.float64}
-INTEGERS = {"i8": np.int8, "i16": np.int16, "i32": np.int32, "i64": np.int64, "u8": np.uint8, "u32": np.uint32, "u64": np.uint64}
+INTEGERS = {"i8": np.int8, "i16": np.int16, "i32": np.int32, "i64": np.int64, "u8": np.uint8, "u64": np.uint64}
 
 
 def low_bytes(word: int, dtype: type) -> np.generic:

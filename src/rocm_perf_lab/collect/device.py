@@ -15,7 +15,7 @@ from pathlib import Path
 from rocm_perf_lab import native, rocm
 from rocm_perf_lab.arch.products import products
 from rocm_perf_lab.arch.timing_parameters import timing_parameters
-from rocm_perf_lab.collect import gpu, live, surroundings
+from rocm_perf_lab.collect import gpu, live, surroundings, triton
 from rocm_perf_lab.collect.topology import write_topology
 from rocm_perf_lab.errors import UnavailableError, UsageError
 
@@ -30,12 +30,6 @@ RELABELS_VARIABLE = "HSA_OVERRIDE_GFX_VERSION"
 _SELECTS_PHYSICAL_GPUS = (
     "ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL", RELABELS_VARIABLE,
 )  # fmt: skip
-
-# What the Python of programs must see of this package: Triton's driver for the software device.
-_PYTHON_PATH_VARIABLE = "PYTHONPATH"
-_TRITON_PLUGIN = Path(__file__).parents[1] / "triton_plugin"
-_HIP_LIBRARY_VARIABLE = "ROCM_PERF_HIP_LIBRARY"
-
 _MODEL_VARIABLES = ("HSA_MODEL_TOPOLOGY", "HSA_MODEL_LIB", "HSA_MODEL_MEMFILE")
 
 # AMD's builds of ROCr know two kinds of tools. If one has registered itself (rocprofv3's, or a profiler that the program
@@ -119,8 +113,7 @@ class Device:
         environment = {name: value for name, value in base.items() if name not in self.removed_variables}
         environment |= self.variables
         if not self.is_hardware:
-            earlier = base.get(_PYTHON_PATH_VARIABLE)
-            environment[_PYTHON_PATH_VARIABLE] = f"{_TRITON_PLUGIN}:{earlier}" if earlier else str(_TRITON_PLUGIN)
+            environment |= triton.variables(base)
         libraries = [*self.tools, *tools]
         if libraries:
             environment["HSA_TOOLS_LIB"] = " ".join(map(str, libraries))
@@ -215,7 +208,6 @@ def _software(scratch: Path, options: Sequence[str], product_key: str) -> Device
             f"{runtime} cannot run a software device (it has no model interface)",
             "use ROCm 7.1 or newer; `rocm-perf setup` brings one (in a clone: `./dev shell`)",
         )
-    hip = rocm.find_library(rocm.HIP)
     library = loadable(native.device_library(), scratch)
     topology = write_topology(scratch / "topology", product.figures)
     return Device(
@@ -224,7 +216,6 @@ def _software(scratch: Path, options: Sequence[str], product_key: str) -> Device
         f"software {SOFTWARE_TARGET}" + (f" ({product.name})" if of_product else ""),
         {"HSA_MODEL_TOPOLOGY": str(topology), "HSA_MODEL_LIB": str(library)}
         | ({OPTIONS_VARIABLE: checked} if checked else {})
-        | ({_HIP_LIBRARY_VARIABLE: str(hip)} if hip else {})
         | live.variables(scratch)
         | _hip_log(scratch),
         _SELECTS_PHYSICAL_GPUS + _MODEL_VARIABLES,

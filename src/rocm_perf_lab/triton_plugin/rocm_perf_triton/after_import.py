@@ -26,9 +26,7 @@ class _Finder(MetaPathFinder):
     def __init__(self, name: str, action: Action):
         self.name, self.action = name, action
 
-    def find_spec(
-        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
-    ) -> ModuleSpec | None:
+    def find_spec(self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None) -> ModuleSpec | None:
         if fullname != self.name:
             return None
         for finder in [finder for finder in sys.meta_path if finder is not self]:

@@ -1,4 +1,4 @@
-"""`triton.testing.do_bench` in modelled time: one run to warm up, one that counts, since every further one would take as long."""
+"""`triton.testing.do_bench` in modelled time: one run to warm up, and one that counts, since others would take as long."""
 
 from __future__ import annotations
 

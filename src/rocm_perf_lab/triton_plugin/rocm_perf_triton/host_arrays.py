@@ -63,17 +63,24 @@ class HostArray:
 
 def as_argument(value: Any) -> Any:
     """NumPy arrays, and what NumPy can view by DLPack, as something that Triton accepts; anything else as it is."""
-    numpy = sys.modules.get("numpy")
-    if numpy is not None and isinstance(value, numpy.ndarray):
+    if _is_numpy_array(value):
         return HostArray(value, bool(value.flags.writeable))
     if hasattr(value, "__dlpack__") and not hasattr(value, "data_ptr"):
-        import numpy
-
-        view = numpy.from_dlpack(value)
-        # Before 2.1 NumPy could not know whether the owner allows writing, and never did.
-        unknown = int(numpy.__version__.split(".")[0]) < 2
-        return HostArray(view, unknown or bool(view.flags.writeable))
+        return _from_dlpack(value)
     return value
+
+
+def _is_numpy_array(value: Any) -> bool:
+    numpy = sys.modules.get("numpy")
+    return numpy is not None and isinstance(value, numpy.ndarray)
+
+
+def _from_dlpack(value: Any) -> HostArray:
+    import numpy
+
+    view = numpy.from_dlpack(value)
+    # NumPy 1 always made such views read-only, since DLPack could not say whether the owner allows writing.
+    return HostArray(view, bool(view.flags.writeable) or numpy.__version__.startswith("1."))
 
 
 def span(value: Any) -> Span:
@@ -87,7 +94,7 @@ def span(value: Any) -> Span:
     base = getattr(value, "base", None)  # triton.reinterpret makes TensorWrapper
     if base is not None and hasattr(base, "data_ptr"):
         return span(base)
-    raise TypeError(f"{type(value).__name__} has data_ptr(), but not the extent of its memory: pass a NumPy array or a CPU tensor")
+    raise TypeError(f"the extent of a {type(value).__name__} in memory is unknown: pass a NumPy array or a CPU tensor")
 
 
 def _numpy_span(argument: HostArray) -> Span:

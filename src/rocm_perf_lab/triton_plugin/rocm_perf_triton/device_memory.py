@@ -5,8 +5,11 @@ Host memory is what counts between launches, so an allocation is only ever kept 
 
 from __future__ import annotations
 
+import ctypes
+import weakref
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 from rocm_perf_triton import hip, software_device
 from rocm_perf_triton.host_arrays import Span
@@ -42,8 +45,6 @@ class Mirror:
 
 
 def _host_contents(host: Span) -> bytes:
-    import ctypes
-
     return ctypes.string_at(host.begin, host.end - host.begin)
 
 
@@ -52,10 +53,18 @@ class DeviceMemory:
 
     def __init__(self) -> None:
         self._mirrors: dict[tuple[int, int], Mirror] = {}  # least recently used first
+        self._exposed: dict[Span, weakref.ref[Any]] = {}
+
+    def expose(self, host: Span, owner: Any) -> Mirror:
+        """A mirror whose address the program has: as long as `owner` lives, it is part of every launch."""
+        self._exposed[host] = weakref.ref(owner)
+        (mirror,) = (mirror for mirror in self.mirrors(()) if mirror.host == host)
+        return mirror
 
     def mirrors(self, spans: Iterable[Span]) -> list[Mirror]:
-        """One mirror for each piece of host memory; spans that overlap are one piece."""
-        pieces = _united([piece for piece in spans if piece.end > piece.begin])
+        """One mirror for each piece of host memory, and for what is exposed; spans that overlap are one piece."""
+        self._exposed = {host: owner for host, owner in self._exposed.items() if owner() is not None}
+        pieces = _united([piece for piece in (*spans, *self._exposed) if piece.end > piece.begin])
         self._make_room(pieces)
         return [self._mirror(piece) for piece in pieces]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from ctypes import byref, c_char_p, c_float, c_int, c_size_t, c_uint, c_void_p
 from functools import cache
 from typing import Any
@@ -128,5 +128,6 @@ class Stopwatch:
         return elapsed.value
 
     def close(self) -> None:
-        call("hipEventDestroy", self.start)
-        call("hipEventDestroy", self.stop)
+        with suppress(HipError):  # after a kernel has failed, every call does
+            call("hipEventDestroy", self.start)
+            call("hipEventDestroy", self.stop)

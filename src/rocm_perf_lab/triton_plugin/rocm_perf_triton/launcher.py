@@ -13,6 +13,24 @@ from rocm_perf_triton.kernel_arguments import Pointer, Word
 from rocm_perf_triton.versions import descriptor_words
 
 
+_depth = 0  # of launches that contain others, as benchmarks do
+
+
+@contextmanager
+def launching() -> Iterator[None]:
+    """Around Triton's own work on arguments, which wants the host's addresses of arrays."""
+    global _depth
+    _depth += 1
+    try:
+        yield
+    finally:
+        _depth -= 1
+
+
+def is_launching() -> bool:
+    return _depth > 0
+
+
 class Launcher:
     """Of one compiled kernel."""
 

@@ -10,6 +10,7 @@ from typing import Any
 from rocm_perf_triton import benchmark, linker
 from rocm_perf_triton.after_import import after_import
 from rocm_perf_triton.host_arrays import HostArray, as_argument
+from rocm_perf_triton.launcher import launching
 from rocm_perf_triton.versions import refusal, untried
 
 _NAME = "rocm_perf"  # of the entry point
@@ -70,7 +71,8 @@ def _with_grid(getitem: Any) -> Any:
 def _accepting_arrays(function: Any) -> Any:
     @wraps(function)
     def call(*arguments: Any, **named: Any) -> Any:
-        return function(*map(as_argument, arguments), **{name: as_argument(value) for name, value in named.items()})
+        with launching():
+            return function(*map(as_argument, arguments), **{name: as_argument(value) for name, value in named.items()})
 
     return call
 

@@ -10,6 +10,9 @@ from collections.abc import Callable
 from typing import Any
 
 from rocm_perf_triton import hip, standard_device
+from rocm_perf_triton.device_memory import MEMORY
+from rocm_perf_triton.host_arrays import span
+from rocm_perf_triton.launcher import is_launching
 
 _MARK = "_rocm_perf_cuda"
 _NAME = "AMD Instinct MI300X (software device)"
@@ -65,6 +68,8 @@ def _mode(torch: Any) -> Any:
                 return getters[function](args[0], is_marked(args[0]))
             if function in leave:
                 return _moved(function, args, kwargs, torch)
+            if function is tensor.data_ptr:
+                return _address(args[0])
             if function is device:
                 return device(*args, **kwargs)
             if function is tensor.record_stream:
@@ -81,6 +86,15 @@ def _mode(torch: Any) -> Any:
             return mark(result, torch) if there else result
 
     return OnSoftwareDevice()
+
+
+def _address(tensor: Any) -> int:
+    """For the program, which may put it into an array for kernels, that of the copy in device memory."""
+    address = int(tensor.data_ptr())
+    if is_launching() or address == 0 or not is_marked(tensor):
+        return address
+    storage = tensor.untyped_storage()
+    return MEMORY.expose(span(tensor), storage).device_address(address)
 
 
 def _moved(function: Any, args: Any, kwargs: Any, torch: Any) -> Any:

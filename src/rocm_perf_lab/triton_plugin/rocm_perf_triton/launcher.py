@@ -12,7 +12,6 @@ from rocm_perf_triton.device_memory import MEMORY, Mirror
 from rocm_perf_triton.kernel_arguments import Pointer, Word
 from rocm_perf_triton.versions import descriptor_words
 
-
 _depth = 0  # of launches that contain others, as benchmarks do
 
 

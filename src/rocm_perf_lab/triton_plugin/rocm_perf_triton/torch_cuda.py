@@ -100,20 +100,26 @@ def _address(tensor: Any) -> int:
 def _moved(function: Any, args: Any, kwargs: Any, torch: Any) -> Any:
     """What cpu(), cuda() and to() return: another tensor if the device differs, as with a GPU."""
     source = args[0]
-    there = {torch.Tensor.cpu: False, torch.Tensor.cuda: True}.get(function)
-    if there is None:
-        there = _named_device(function, args, kwargs, torch)
-        other = next((value for value in args[1:] if isinstance(value, torch.Tensor)), kwargs.get("other"))
-        if other is not None:
-            there = is_marked(other)
-        result = function(*_on_cpu(args, torch), **{name: _cpu(value, torch) for name, value in kwargs.items()})
+    there = _destination(function, args, kwargs, torch)
+    if function is torch.Tensor.to:
+        result = source.to(*_on_cpu(args[1:], torch), **{name: _cpu(value, torch) for name, value in kwargs.items()})
     else:
         result = source
-    if there is None:
-        there = is_marked(source)
     if there != is_marked(source) and result.data_ptr() == source.data_ptr():
         result = result.clone()
     return mark(result, torch) if there else result
+
+
+def _destination(function: Any, args: Any, kwargs: Any, torch: Any) -> bool:
+    """Whether the result is on "cuda"."""
+    if function is not torch.Tensor.to:
+        return bool(function is torch.Tensor.cuda)
+    for value in (*args[1:], *kwargs.values()):
+        if isinstance(value, torch.Tensor):
+            return is_marked(value)
+        if isinstance(value, (str, torch.device)):
+            return _is_cuda(value, torch)
+    return is_marked(args[0])
 
 
 def _named_device(function: Any, args: Any, kwargs: Any, torch: Any) -> bool | None:

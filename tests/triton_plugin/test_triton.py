@@ -11,6 +11,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pyarrow.parquet as parquet
 import pytest
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("native_dir")]
@@ -45,6 +46,14 @@ def test_what_works_without_pytorch(python: Path, rocm_perf):
     ran = rocm_perf("run", python, HERE / "without_torch.py")
     assert ran.returncode == 0, ran.stderr
     assert ran.stdout.splitlines() == ["autotune", "benchmark", "warm-up", "descriptor", "dlpack"]
+
+
+def test_configurations_of_a_function_are_told_apart(python: Path, rocm_perf, tmp_path: Path):
+    ran = rocm_perf("profile", "--no-deep-analysis", python, HERE / "without_torch.py")
+    assert ran.returncode == 0, ran.stderr
+    table = parquet.read_table(tmp_path / "without_torch.py.rocm-perf" / "dispatches.parquet")
+    tuned = {name for name in table.column("name").to_pylist() if name.startswith("accumulate")}
+    assert tuned == {"accumulate__BLOCK_64__num_warps_1", "accumulate__BLOCK_1024__num_warps_4"}
 
 
 def test_what_works_with_pytorch(rocm_perf):

@@ -7,7 +7,7 @@ from functools import wraps
 from types import ModuleType
 from typing import Any
 
-from rocm_perf_triton import benchmark, linker
+from rocm_perf_triton import benchmark, configuration_names, linker
 from rocm_perf_triton.after_import import after_import
 from rocm_perf_triton.host_arrays import HostArray, as_argument
 from rocm_perf_triton.launcher import launching
@@ -26,6 +26,7 @@ def _change_triton(testing: Any) -> None:
     import triton
     from triton.backends import backends
     from triton.compiler import CompiledKernel
+    from triton.runtime.autotuner import Autotuner
     from triton.runtime.jit import JITFunction, KernelInterface
 
     version = triton.__version__
@@ -37,6 +38,7 @@ def _change_triton(testing: Any) -> None:
         if name != _NAME:  # a machine may have a GPU of another maker
             backend.driver.is_active = staticmethod(lambda: False)
     _change_hip_backend()
+    configuration_names.install(Autotuner, JITFunction)
     testing.do_bench = testing.do_bench_cudagraph = benchmark.do_bench
     KernelInterface.__getitem__ = _with_grid(KernelInterface.__getitem__)
     CompiledKernel.__getitem__ = _with_grid(CompiledKernel.__getitem__)

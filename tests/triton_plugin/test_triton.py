@@ -60,4 +60,4 @@ def test_what_works_with_pytorch(rocm_perf):
     named = os.environ.get("RPL_TRITON_PYTHON") or pytest.skip("RPL_TRITON_PYTHON names no Python with Triton and PyTorch")
     ran = rocm_perf("run", named, HERE / "with_torch.py")
     assert ran.returncode == 0, ran.stderr
-    assert ran.stdout.splitlines() == ["devices", "copies", "gradients", "pointers", "events"]
+    assert ran.stdout.splitlines() == ["devices", "copies", "modules", "gradients", "pointers", "events"]

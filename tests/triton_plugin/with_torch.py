@@ -34,7 +34,15 @@ back = there.cpu()
 there.fill_(5)
 assert host[7] == 7 and not back.any() and there.cuda() is there and host.cpu() is host
 assert host.to(DEVICE).is_cuda and not there.to("cpu", torch.float64).is_cuda and there.to(torch.float16).is_cuda
+host.copy_(there)
+assert not host.is_cuda and host[7] == 5 and there.add_(1).is_cuda
 print("copies")
+
+with torch.device("cuda"):
+    assert torch.ones(4).is_cuda
+layer = torch.nn.Linear(8, 8).to("cuda")
+assert layer.weight.is_cuda and layer(torch.ones(2, 8, device="cuda")).is_cuda
+print("modules")
 
 
 class Double(torch.autograd.Function):

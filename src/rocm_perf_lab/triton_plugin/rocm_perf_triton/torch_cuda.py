@@ -59,19 +59,20 @@ def _mode(torch: Any) -> Any:
         tensor.device.__get__: lambda it, marked: cuda if marked else it.device,
         tensor.get_device: lambda it, marked: 0 if marked else it.get_device(),
     }
-    leave = {tensor.cpu, tensor.cuda, tensor.to}
+    moves = {tensor.cpu, tensor.cuda, tensor.to}
+    on_devices = {device, torch._C._nn._parse_to}  # which make no tensors
 
     class OnSoftwareDevice(torch.overrides.TorchFunctionMode):  # type: ignore[misc]
         def __torch_function__(self, function: Any, kinds: Any, args: Any = (), kwargs: Any = None) -> Any:
             kwargs = kwargs or {}
             if function in getters:
                 return getters[function](args[0], is_marked(args[0]))
-            if function in leave:
+            if function in moves:
                 return _moved(function, args, kwargs, torch)
             if function is tensor.data_ptr:
                 return _address(args[0])
-            if function is device:
-                return device(*args, **kwargs)
+            if function in on_devices:
+                return function(*args, **kwargs)
             if function is tensor.record_stream:
                 return None
             if function is tensor.pin_memory:
@@ -81,6 +82,8 @@ def _mode(torch: Any) -> Any:
             if kwargs.get("pin_memory"):
                 kwargs["pin_memory"] = False
             result = function(*args, **kwargs)
+            if (args and result is args[0]) or result is kwargs.get("out"):
+                return result  # in place: it is where it was
             if there is None:
                 there = any(is_marked(value) for value in _tensors((args, kwargs), torch))
             return mark(result, torch) if there else result

@@ -19,7 +19,7 @@ _NAME = "AMD Instinct MI300X (software device)"
 
 
 def install(torch: Any) -> None:
-    """Change this PyTorch, for the thread that imports it and all that it starts later."""
+    """Change this PyTorch; its functions only in the thread that calls this."""
     if hasattr(torch, _MARK):
         return
     setattr(torch, _MARK, True)

@@ -23,6 +23,17 @@ accumulate[lambda meta: (triton.cdiv(SIZE, meta["BLOCK"]),)](out, x, SIZE)
 times = accumulate.configs_timings
 assert np.array_equal(out, x) and len(times) == len(CONFIGS)
 assert accumulate.best_config is min(times, key=lambda config: times[config][0])
+
+
+@triton.autotune(configs=CONFIGS, key=["n"], restore_value=["x"])
+@triton.jit
+def increment(x, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(x + at, tl.load(x + at, mask=at < n) + 1, mask=at < n)
+
+
+increment[lambda meta: (triton.cdiv(SIZE, meta["BLOCK"]),)](x, SIZE)
+assert np.array_equal(x, out + 1)
 print("autotune")
 
 

@@ -40,6 +40,8 @@ print("copies")
 
 with torch.device("cuda"):
     assert torch.ones(4).is_cuda
+first, second = (torch.rand(9, device="cuda", generator=torch.Generator("cuda").manual_seed(7)) for _ in range(2))
+assert first.is_cuda and torch.equal(first, second)
 layer = torch.nn.Linear(8, 8).to("cuda")
 assert layer.weight.is_cuda and layer(torch.ones(2, 8, device="cuda")).is_cuda
 print("modules")

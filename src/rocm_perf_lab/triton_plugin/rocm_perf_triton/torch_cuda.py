@@ -26,6 +26,7 @@ def install(torch: Any) -> None:
     if torch.version.hip is None:
         torch.version.hip, torch.version.cuda = "7", None  # programs ask this to tell AMD's GPUs from NVIDIA's
     _change_cuda_module(torch)
+    torch.Generator = _generator(torch)
     _mode(torch).__enter__()
 
 
@@ -218,6 +219,16 @@ def _change_cuda_module(torch: Any) -> None:
     }
     for name, value in replaced.items():
         setattr(torch.cuda, name, value)
+
+
+def _generator(torch: Any) -> Any:
+    class Generator(torch.Generator):  # type: ignore[misc]
+        """Of random numbers, which the CPU makes whatever the device."""
+
+        def __new__(cls, device: object = None) -> Any:
+            return super().__new__(cls, "cpu")
+
+    return Generator
 
 
 def _properties() -> types.SimpleNamespace:

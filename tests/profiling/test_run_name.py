@@ -13,7 +13,7 @@ def command(*words: str) -> Command:
 @pytest.mark.parametrize(
     ("words", "name"),
     [(("./app", "512"), "app"), (("../b/app",), "app"), (("app",), "app"), (("python3", "-u", "train.py", "x"), "train.py"),
-     (("sh", "run.sh"), "run.sh")],
+     (("sh", "run.sh"), "run.sh"), (("./v/bin/python3.14", "train.py"), "train.py")],
 )  # fmt: skip
 def test_a_program_or_the_script_that_it_runs(words, name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
@@ -25,6 +25,7 @@ def test_a_program_or_the_script_that_it_runs(words, name, tmp_path, monkeypatch
 def test_commands_of_an_interpreter_are_told_apart():
     names = {of_command(command("sh", "-c", text)) for text in ("./a", "./b", "./a")}
     assert len(names) == 2 and all(name.name.startswith("sh-") for name in names)
+    assert of_command(command("/v/bin/python", "-c", "pass")).name.startswith("python-")
 
 
 def test_databases_of_run_directories_are_told_apart():

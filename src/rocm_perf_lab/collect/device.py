@@ -15,7 +15,7 @@ from pathlib import Path
 from rocm_perf_lab import native, rocm
 from rocm_perf_lab.arch.products import products
 from rocm_perf_lab.arch.timing_parameters import timing_parameters
-from rocm_perf_lab.collect import gpu, live, surroundings
+from rocm_perf_lab.collect import gpu, live, surroundings, triton
 from rocm_perf_lab.collect.topology import write_topology
 from rocm_perf_lab.errors import UnavailableError, UsageError
 
@@ -112,6 +112,8 @@ class Device:
         """`base` changed so that ROCr uses this device and loads `tools` (HSA tools libraries) besides the device's own."""
         environment = {name: value for name, value in base.items() if name not in self.removed_variables}
         environment |= self.variables
+        if not self.is_hardware:
+            environment |= triton.variables(base)
         libraries = [*self.tools, *tools]
         if libraries:
             environment["HSA_TOOLS_LIB"] = " ".join(map(str, libraries))

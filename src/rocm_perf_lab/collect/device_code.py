@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rocm_perf_lab.code_object import targets_in
+from rocm_perf_lab.collect import triton
 from rocm_perf_lab.collect.command import Command
 from rocm_perf_lab.collect.device import HIP_LOG_VARIABLE, RELABELS_VARIABLE, Device
 from rocm_perf_lab.errors import NoKernelsError, ProgramFailedError, ProgramKilledError, WrongTargetError
@@ -66,6 +67,8 @@ def expected(
         raise WrongTargetError(_said(misfits, device), device.target)
     for misfit in misfits:
         note(f"{misfit}: its kernels cannot run on {device.target}")
+    if not device.is_hardware and (refused := triton.refusal(command.executable)) is not None:
+        note(refused)
     log = _Log(device)
     try:
         yield lambda: _explain(command, misfits, device, log)

@@ -13,7 +13,7 @@ from typing import Final, Literal
 from rocm_perf_lab import native, rocm
 from rocm_perf_lab.cage import mechanism
 from rocm_perf_lab.cage.start import REMEDY
-from rocm_perf_lab.collect import gpu, surroundings
+from rocm_perf_lab.collect import gpu, surroundings, triton
 from rocm_perf_lab.errors import SurroundingsError, UnavailableError
 from rocm_perf_lab.extras import EXTRAS, absent_modules, how_to_install
 
@@ -69,7 +69,7 @@ def diagnose() -> Diagnosis:
     built_in = _all_ok(tracer, writer)
     return Diagnosis(
         findings=(
-            *(*python, *extras, runtime, model, _hip(), _comgr(), _hipcc(), gpus, rocprofv3),
+            *(*python, *extras, runtime, model, _hip(), _comgr(), _hipcc(), _triton(), gpus, rocprofv3),
             *(device, tracer, writer, *replay_parts, folder, addresses, _cage()),
         ),
         hardware=base and _all_ok(gpus) and (built_in or _all_ok(rocprofv3)),
@@ -143,6 +143,18 @@ def _hipcc() -> Finding:
     if path is None:
         return Finding("hipcc", OPTIONAL, "not found; needed only to compile HIP programs", _GET_ROCM)
     return Finding("hipcc", OK, str(path))
+
+
+def _triton() -> Finding:
+    """In the Python that runs this; a script may have another."""
+    try:
+        version = importlib.metadata.version("triton")
+    except importlib.metadata.PackageNotFoundError:
+        hint = "to run Triton kernels: `pip install triton numpy` in the Python of the script"
+        return Finding("Triton", OPTIONAL, "not in this Python", hint)
+    if (refused := triton.refusal_of(version)) is not None:
+        return Finding("Triton", OPTIONAL, *refused.split(": ", 1))
+    return Finding("Triton", OK, version)
 
 
 def _gpus() -> Finding:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import shlex
 from pathlib import Path
 
@@ -14,19 +15,21 @@ from rocm_perf_lab.run_directory import TRACE_FOLDER
 SUFFIX = ".rocm-perf"
 _ANALYSIS = ".analysis"
 _DIGITS = 8
+_PYTHON = re.compile(r"python[0-9.]*t?")  # often that of a virtual environment, named by its path
 
 
 def of_command(command: Command) -> Path:
-    """./<program>.rocm-perf. A program on PATH with arguments, such as python3 or sh, usually runs another: its script then
+    """./<program>.rocm-perf. A program on PATH with arguments, such as sh, and any Python usually run another: its script then
     provides the name, or else a digest of the whole command distinguishes it.
     """
-    if os.sep in command.program or len(command.argv) == 1:
-        return Path(Path(command.program).name + SUFFIX)
+    name = Path(command.program).name
+    if len(command.argv) == 1 or (os.sep in command.program and not _PYTHON.fullmatch(name)):
+        return Path(name + SUFFIX)
     script = next((word for word in command.argv[1:] if not word.startswith("-") and os.path.isfile(word)), None)
     if script is not None:
         return Path(Path(script).name + SUFFIX)
     digest = hashlib.sha256(os.fsencode(shlex.join(command.argv))).hexdigest()[:_DIGITS]
-    return Path(f"{command.program}-{digest}{SUFFIX}")
+    return Path(f"{name}-{digest}{SUFFIX}")
 
 
 def of_trace(database: Path) -> Path:

@@ -1,0 +1,54 @@
+"""Triton on the software device: what a program's Python must see for it, and whether its Triton is supported."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+from rocm_perf_lab import rocm
+
+# Holds the package rocm_perf_triton, which Triton finds by its entry point; nothing else in it can be imported.
+PLUGIN = Path(__file__).parents[1] / "triton_plugin"
+OLDEST, NEWEST_TRIED = "3.4", "3.9"  # as rocm_perf_triton/versions.py says
+
+_LIBRARY_VARIABLE = "ROCM_PERF_HIP_LIBRARY"
+_PATH_VARIABLE = "PYTHONPATH"
+_PYTHON = re.compile(r"python[0-9.]*t?")
+
+
+def variables(base: Mapping[str, str]) -> dict[str, str]:
+    """What `base` lacks so that Triton uses the software device."""
+    hip = rocm.find_library(rocm.HIP)
+    if hip is None:
+        return {}
+    earlier = base.get(_PATH_VARIABLE)
+    return {_PATH_VARIABLE: f"{PLUGIN}:{earlier}" if earlier else str(PLUGIN), _LIBRARY_VARIABLE: str(hip)}
+
+
+def refusal(program: Path) -> str | None:
+    """Why the Triton in the environment of the Python `program` cannot run there, with a remedy; None if it can."""
+    version = installed_version(program)
+    return None if version is None else refusal_of(version)
+
+
+def refusal_of(version: str) -> str | None:
+    if _numbers(OLDEST) <= _numbers(version) < (int(OLDEST.split(".")[0]) + 1, 0):
+        return None
+    return (
+        f"Triton {version} cannot run on the software device, which supports {OLDEST} to {NEWEST_TRIED}: "
+        f"run `pip install triton=={NEWEST_TRIED}.*`"
+    )
+
+
+def installed_version(program: Path) -> str | None:
+    """The version of Triton in the environment of the Python `program`; None for other programs, or if it has none."""
+    if not _PYTHON.fullmatch(program.name):
+        return None
+    installed = program.parent.parent.glob("lib/python3*/site-packages/triton-*.dist-info")
+    return next((path.name.split("-")[1].removesuffix(".dist") for path in installed), None)
+
+
+def _numbers(version: str) -> tuple[int, int]:
+    major, minor, *_ = re.findall(r"\d+", version) + ["0"]
+    return int(major), int(minor)

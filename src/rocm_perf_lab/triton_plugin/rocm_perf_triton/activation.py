@@ -1,0 +1,30 @@
+"""Whether this process runs on the software device, and with which HIP."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import os
+import sys
+
+LIBRARY_VARIABLE = "ROCM_PERF_HIP_LIBRARY"
+
+
+def hip_library() -> str | None:
+    """The HIP runtime that rocm-perf chose for the software device; None on anything else."""
+    library = os.environ.get(LIBRARY_VARIABLE)
+    return library if os.environ.get("HSA_MODEL_LIB") else None
+
+
+def is_active() -> bool:
+    """Whether Triton should use this driver: not where PyTorch has HIP itself, since Triton's own driver works then."""
+    return hip_library() is not None and not _torch_has_hip()
+
+
+def _torch_has_hip() -> bool:
+    torch = sys.modules.get("torch")
+    if torch is not None:
+        return bool(getattr(torch.version, "hip", None)) and not hasattr(torch, "_rocm_perf_cuda")
+    try:
+        return "rocm" in importlib.metadata.version("torch")
+    except importlib.metadata.PackageNotFoundError:
+        return False

@@ -1,0 +1,54 @@
+"""Calls a function when a module has been imported; at once if that was earlier."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+
+Action = Callable[[ModuleType], None]
+
+
+def after_import(name: str, action: Action) -> None:
+    """Call action(module) once the module `name` has been executed."""
+    module = sys.modules.get(name)
+    if module is not None and not getattr(module.__spec__, "_initializing", False):
+        action(module)
+    else:
+        sys.meta_path.insert(0, _Finder(name, action))
+
+
+class _Finder(MetaPathFinder):
+    """Lets the other finders find the module, and acts after its execution."""
+
+    def __init__(self, name: str, action: Action):
+        self.name, self.action = name, action
+
+    def find_spec(self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None) -> ModuleSpec | None:
+        if fullname != self.name:
+            return None
+        for finder in [finder for finder in sys.meta_path if finder is not self]:
+            spec = finder.find_spec(fullname, path, target)
+            if spec is not None and spec.loader is not None:
+                spec.loader = _Loader(spec.loader, self)
+                return spec
+        return None
+
+
+class _Loader(Loader):
+    def __init__(self, loader: Loader, finder: _Finder):
+        self.loader, self.finder = loader, finder
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType | None:
+        return self.loader.create_module(spec)
+
+    def exec_module(self, module: ModuleType) -> None:
+        if self.finder in sys.meta_path:
+            sys.meta_path.remove(self.finder)
+        if module.__spec__ is not None:  # others see the loader that they know
+            module.__spec__.loader = self.loader
+        module.__loader__ = self.loader
+        self.loader.exec_module(module)
+        self.finder.action(module)

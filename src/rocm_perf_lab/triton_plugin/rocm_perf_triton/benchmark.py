@@ -1,0 +1,47 @@
+"""`triton.testing.do_bench` in modelled time: one run to warm up, and one that counts, since others would take as long."""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from rocm_perf_triton import software_device
+from rocm_perf_triton.clock import CLOCK
+
+
+def do_bench(
+    fn: Callable[[], Any],
+    warmup: object = None,
+    rep: object = None,
+    grad_to_none: Iterable[Any] | None = None,
+    quantiles: Sequence[float] | None = None,
+    return_mode: str = "mean",
+    **_: object,
+) -> Any:
+    """Milliseconds that the Triton kernels launched by fn() take, from empty caches; NaN if it launches none.
+
+    `warmup` and `rep` have no effect. All quantiles and statistics are of one time.
+    """
+    from triton.testing import _summarize_statistics
+
+    fn()
+    for tensor in grad_to_none or ():
+        tensor.grad = None
+    if CLOCK.launches:
+        software_device.forget_caches()
+    before, launches = CLOCK.milliseconds, CLOCK.launches
+    fn()
+    time = CLOCK.milliseconds - before if CLOCK.launches > launches else _nothing_launched()
+    return _summarize_statistics([time], quantiles, return_mode)
+
+
+_told: set[str] = set()
+
+
+def _nothing_launched() -> float:
+    if "nothing" not in _told:
+        _told.add("nothing")
+        print("rocm-perf: what runs without a Triton kernel has no modelled time: do_bench returns NaN", file=sys.stderr)
+    return math.nan

@@ -1,0 +1,32 @@
+"""The modelled time that kernels took so far."""
+
+from __future__ import annotations
+
+import atexit
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from rocm_perf_triton import hip
+
+
+class Clock:
+    """Advances by each launch's time on the device."""
+
+    def __init__(self) -> None:
+        self.milliseconds = 0.0
+        self.launches = 0
+        self._stopwatch: hip.Stopwatch | None = None
+
+    @contextmanager
+    def timed(self, stream: int) -> Iterator[None]:
+        """For one launch, which has ended at the end of the block."""
+        if self._stopwatch is None:
+            self._stopwatch = hip.Stopwatch()
+            atexit.register(self._stopwatch.close)
+        with self._stopwatch.running(stream):
+            yield
+        self.milliseconds += self._stopwatch.milliseconds()
+        self.launches += 1
+
+
+CLOCK = Clock()

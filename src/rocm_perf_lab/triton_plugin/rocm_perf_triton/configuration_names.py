@@ -1,0 +1,68 @@
+"""Kernels of an autotuned function are named after their configuration, so that reports tell them apart.
+
+Only what differs between the configurations is in the name. It is the name in the code itself, and so the same in traces,
+captures and patterns. Functions that name their kernels themselves (`triton.jit(repr=...)`) keep those names.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping, Sequence
+from functools import wraps
+from pathlib import Path
+from typing import Any
+
+_CACHE_VARIABLE = "TRITON_CACHE_DIR"
+
+_launched: Mapping[str, Any] = {}  # what the launch that is being compiled for was given by name
+
+
+def name(function: str, configurations: Sequence[Mapping[str, Any]], chosen: Mapping[str, Any]) -> str:
+    """An identifier, as Triton demands: "matmul__BLOCK_M_64__num_warps_4".
+
+    configurations: all that the function has. chosen: one of them, with any further arguments.
+    """
+    differing = [key for key in configurations[0] if len({repr(one.get(key)) for one in configurations}) > 1]
+    parts = [f"{key}_{chosen[key]}" for key in differing if key in chosen]
+    return "__".join([function, *(re.sub(r"\W", "_", part) for part in parts)])
+
+
+def install(autotuner: Any, jit_function: Any) -> None:
+    """autotuner, jit_function: Triton's classes."""
+    autotuner.__init__ = _naming(autotuner.__init__, jit_function)
+    jit_function.run = _remembering(jit_function.run)
+    _use_own_cache()
+
+
+def _naming(initialize: Any, jit_function: Any) -> Any:
+    @wraps(initialize)
+    def init(self: Any, *arguments: Any, **named: Any) -> None:
+        initialize(self, *arguments, **named)
+        function = self.fn
+        while not isinstance(function, jit_function) and hasattr(function, "fn"):
+            function = function.fn
+        if isinstance(function, jit_function) and function._repr is None:
+            configurations = [configuration.all_kwargs() for configuration in self.configs]
+            function._repr = lambda _specialization: name(function._fn_name, configurations, _launched)
+
+    return init
+
+
+def _remembering(run: Any) -> Any:
+    @wraps(run)
+    def remembering(self: Any, *arguments: Any, **named: Any) -> Any:
+        global _launched
+        before, _launched = _launched, named
+        try:
+            return run(self, *arguments, **named)
+        finally:
+            _launched = before
+
+    return remembering
+
+
+def _use_own_cache() -> None:
+    """Triton's cache does not distinguish kernels by their names, and the usual one belongs to programs on GPUs, too."""
+    home = Path(os.environ.get("TRITON_HOME") or Path.home())
+    os.environ.setdefault(_CACHE_VARIABLE, str(home / ".triton" / "rocm-perf-cache"))

@@ -1,0 +1,112 @@
+"""Arrays of the host as Triton sees them: with a dtype and the address of the first element."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Span:
+    """The memory to which an array belongs: begin <= address < end."""
+
+    begin: int
+    end: int
+    writable: bool = True
+
+    def overlaps(self, other: Span) -> bool:
+        return self.begin < other.end and other.begin < self.end
+
+
+class HostArray:
+    """A NumPy array as a kernel argument."""
+
+    def __init__(self, array: Any, writable: bool):
+        if array.dtype.kind not in "biufV" or array.dtype.byteorder == ">":
+            raise TypeError(f"Triton has no type for the elements of this array: {array.dtype}")
+        self.array, self.writable = array, writable
+        self.dtype, self.shape, self.ndim = array.dtype, array.shape, array.ndim
+
+    def data_ptr(self) -> int:
+        return int(self.array.ctypes.data)
+
+    def ptr_range(self) -> int:
+        """Bytes; below 2 GiB Triton's AMD back end uses buffer instructions."""
+        memory = span(self)
+        return memory.end - memory.begin
+
+    def element_size(self) -> int:
+        return int(self.array.itemsize)
+
+    def numel(self) -> int:
+        return int(self.array.size)
+
+    def stride(self, dimension: int | None = None) -> Any:
+        """In elements, as PyTorch counts."""
+        steps = tuple(step // self.array.itemsize for step in self.array.strides)
+        return steps if dimension is None else steps[dimension]
+
+    def is_contiguous(self) -> bool:
+        return bool(self.array.flags.c_contiguous)
+
+    # What `triton.autotune` does with arguments named in reset_to_zero and restore_value.
+    def zero_(self) -> None:
+        self.array[...] = 0
+
+    def clone(self) -> HostArray:
+        return HostArray(self.array.copy(), True)
+
+    def copy_(self, other: HostArray, *_: Any, **__: Any) -> None:
+        self.array[...] = other.array
+
+
+def as_argument(value: Any) -> Any:
+    """NumPy arrays, and what NumPy can view by DLPack, as something that Triton accepts; anything else as it is."""
+    if _is_numpy_array(value):
+        return HostArray(value, bool(value.flags.writeable))
+    if hasattr(value, "__dlpack__") and not hasattr(value, "data_ptr"):
+        return _from_dlpack(value)
+    return value
+
+
+def _is_numpy_array(value: Any) -> bool:
+    numpy = sys.modules.get("numpy")
+    return numpy is not None and isinstance(value, numpy.ndarray)
+
+
+def _from_dlpack(value: Any) -> HostArray:
+    import numpy
+
+    view = numpy.from_dlpack(value)
+    # NumPy 1 always made such views read-only, since DLPack could not say whether the owner allows writing.
+    return HostArray(view, bool(view.flags.writeable) or numpy.__version__.startswith("1."))
+
+
+def span(value: Any) -> Span:
+    """The memory of an array argument, with all that its owner allocated, so that overlapping views share it."""
+    if isinstance(value, HostArray):
+        return _numpy_span(value)
+    storage = getattr(value, "untyped_storage", None)
+    if storage is not None:
+        memory = storage()
+        return Span(memory.data_ptr(), memory.data_ptr() + memory.nbytes())
+    base = getattr(value, "base", None)  # triton.reinterpret makes TensorWrapper
+    if base is not None and hasattr(base, "data_ptr"):
+        return span(base)
+    raise TypeError(f"the extent of a {type(value).__name__} in memory is unknown: pass a NumPy array or a CPU tensor")
+
+
+def _numpy_span(argument: HostArray) -> Span:
+    import numpy
+
+    array = argument.array
+    while isinstance(array.base, numpy.ndarray):
+        array = array.base
+    begin = end = int(array.ctypes.data)
+    if array.size == 0:
+        return Span(begin, end)
+    for length, step in zip(array.shape, array.strides, strict=True):
+        begin += min(0, (length - 1) * step)
+        end += max(0, (length - 1) * step)
+    return Span(begin, end + array.itemsize, argument.writable)

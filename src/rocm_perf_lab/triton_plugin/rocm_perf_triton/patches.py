@@ -1,0 +1,85 @@
+"""What is changed in Triton and PyTorch, in a process that runs on the software device."""
+
+from __future__ import annotations
+
+import sys
+from functools import wraps
+from types import ModuleType
+from typing import Any
+
+from rocm_perf_triton import benchmark, configuration_names, linker
+from rocm_perf_triton.after_import import after_import
+from rocm_perf_triton.host_arrays import HostArray, as_argument
+from rocm_perf_triton.launcher import launching
+from rocm_perf_triton.versions import refusal, untried
+
+_NAME = "rocm_perf"  # of the entry point
+
+
+def install() -> None:
+    """Called while Triton is being imported. `triton.testing` is the last of its modules that matter here."""
+    after_import("triton.testing", _change_triton)
+    after_import("torch", _change_torch)
+
+
+def _change_triton(testing: Any) -> None:
+    import triton
+    from triton.backends import backends
+    from triton.compiler import CompiledKernel
+    from triton.runtime.autotuner import Autotuner
+    from triton.runtime.jit import JITFunction, KernelInterface
+
+    version = triton.__version__
+    if (reason := refusal(version)) is not None:
+        raise ImportError(reason)
+    if (note := untried(version)) is not None:
+        print(note, file=sys.stderr)
+    for name, backend in backends.items():
+        if name != _NAME:  # a machine may have a GPU of another maker
+            backend.driver.is_active = staticmethod(lambda: False)
+    _change_hip_backend()
+    configuration_names.install(Autotuner, JITFunction)
+    testing.do_bench = testing.do_bench_cudagraph = benchmark.do_bench
+    KernelInterface.__getitem__ = _with_grid(KernelInterface.__getitem__)
+    CompiledKernel.__getitem__ = _with_grid(CompiledKernel.__getitem__)
+    JITFunction.warmup = _accepting_arrays(JITFunction.warmup)
+
+
+def _change_hip_backend() -> None:
+    """Triton 3.4, 3.6 and 3.7 import PyTorch to learn the size of any array. Triton 3.4 wants a linker from outside."""
+    from triton.backends.amd.compiler import HIPBackend
+
+    of_tensors = HIPBackend.is_within_2gb
+
+    def is_within_2gb(argument: Any) -> bool:
+        if isinstance(argument, HostArray):
+            return argument.ptr_range() < 2**31
+        return bool(of_tensors(argument))
+
+    HIPBackend.is_within_2gb = staticmethod(is_within_2gb)
+    linker.name_one()
+
+
+def _with_grid(getitem: Any) -> Any:
+    """kernel[grid] that returns a launch for NumPy arrays and the like, too."""
+
+    @wraps(getitem)
+    def item(self: Any, grid: Any) -> Any:
+        return _accepting_arrays(getitem(self, grid))
+
+    return item
+
+
+def _accepting_arrays(function: Any) -> Any:
+    @wraps(function)
+    def call(*arguments: Any, **named: Any) -> Any:
+        with launching():
+            return function(*map(as_argument, arguments), **{name: as_argument(value) for name, value in named.items()})
+
+    return call
+
+
+def _change_torch(torch: ModuleType) -> None:
+    from rocm_perf_triton import torch_cuda
+
+    torch_cuda.install(torch)

@@ -1,0 +1,59 @@
+"""The software device's interface for code in the same process (native/device/include/rocm_perf_device.h)."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from ctypes import CFUNCTYPE, c_char_p, c_int, c_uint32, c_uint64, c_void_p
+from functools import cache
+
+_VERSION = 4
+
+
+class _Api(ctypes.Structure):
+    _fields_ = [
+        ("version", c_uint32),
+        ("device", c_char_p),
+        ("timing", c_char_p),
+        ("parameters_hash", c_char_p),
+        ("counter_count", c_uint32),
+        ("counters", c_void_p),
+        ("record_dispatches", c_void_p),
+        ("has_dispatch", c_void_p),
+        ("take_dispatch", c_void_p),
+        ("aperture_size", c_void_p),
+        ("map_memory", CFUNCTYPE(c_int, c_uint64, c_uint64)),
+        ("unmap_memory", c_void_p),
+        ("host_address", CFUNCTYPE(c_void_p, c_uint64)),
+        ("forget_caches", CFUNCTYPE(None)),
+    ]
+
+
+@cache
+def _api() -> _Api:
+    """Valid once ROCr has started the device, which the first allocation does."""
+    library = ctypes.CDLL(os.environ["HSA_MODEL_LIB"])
+    library.rpd_get_api.restype = ctypes.POINTER(_Api)
+    api: _Api = library.rpd_get_api().contents
+    if api.version != _VERSION:
+        raise RuntimeError(f"the software device has interface {api.version}, not {_VERSION}: build rocm-perf-lab anew")
+    return api
+
+
+def write(device: int, host: int, size: int) -> None:
+    """Copy host memory to device memory. Not a HIP copy: it takes no modelled time and is in no trace."""
+    ctypes.memmove(_api().host_address(device), host, size)
+
+
+def read(host: int, device: int, size: int) -> None:
+    """Copy device memory to host memory, in the same way."""
+    ctypes.memmove(host, _api().host_address(device), size)
+
+
+def contents(device: int, size: int) -> bytes:
+    return ctypes.string_at(_api().host_address(device), size)
+
+
+def forget_caches() -> None:
+    """Let the next kernel find all caches empty."""
+    _api().forget_caches()

@@ -1,0 +1,243 @@
+"""`device="cuda"` in a PyTorch that has no GPU: CPU tensors that say they are on cuda:0.
+
+Launches copy them to device memory and back. Which tensors these are is remembered at their storage, so views have it, too.
+"""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Callable
+from typing import Any
+
+from rocm_perf_triton import hip, standard_device
+from rocm_perf_triton.device_memory import MEMORY
+from rocm_perf_triton.host_arrays import span
+from rocm_perf_triton.launcher import is_launching
+
+_MARK = "_rocm_perf_cuda"
+_NAME = "AMD Instinct MI300X (software device)"
+
+
+def install(torch: Any) -> None:
+    """Change this PyTorch; its functions only in the thread that calls this."""
+    if hasattr(torch, _MARK):
+        return
+    setattr(torch, _MARK, True)
+    if torch.version.hip is None:
+        torch.version.hip, torch.version.cuda = "7", None  # programs ask this to tell AMD's GPUs from NVIDIA's
+    _change_cuda_module(torch)
+    torch.Generator = _generator(torch)
+    _mode(torch).__enter__()
+
+
+def is_marked(tensor: Any) -> bool:
+    try:
+        return hasattr(tensor.untyped_storage(), _MARK)
+    except (NotImplementedError, RuntimeError):  # sparse, meta and the like have no storage
+        return False
+
+
+def mark(value: Any, torch: Any) -> Any:
+    """The same, with all tensors in it on "cuda"."""
+    if isinstance(value, torch.Tensor):
+        try:
+            setattr(value.untyped_storage(), _MARK, True)
+        except (NotImplementedError, RuntimeError):
+            pass
+    elif isinstance(value, (tuple, list)):
+        for item in value:
+            mark(item, torch)
+    return value
+
+
+def _mode(torch: Any) -> Any:
+    """The mode through which PyTorch's functions go."""
+    tensor, device = torch.Tensor, torch.device
+    cuda = device("cuda", 0)
+    getters: dict[Any, Callable[[Any, bool], Any]] = {
+        tensor.is_cuda.__get__: lambda _tensor, marked: marked,
+        tensor.is_cpu.__get__: lambda _tensor, marked: not marked,
+        tensor.device.__get__: lambda it, marked: cuda if marked else it.device,
+        tensor.get_device: lambda it, marked: 0 if marked else it.get_device(),
+    }
+    moves = {tensor.cpu, tensor.cuda, tensor.to}
+    on_devices = {device, torch._C._nn._parse_to}  # which make no tensors
+
+    class OnSoftwareDevice(torch.overrides.TorchFunctionMode):  # type: ignore[misc]
+        def __torch_function__(self, function: Any, kinds: Any, args: Any = (), kwargs: Any = None) -> Any:
+            kwargs = kwargs or {}
+            if function in getters:
+                return getters[function](args[0], is_marked(args[0]))
+            if function in moves:
+                return _moved(function, args, kwargs, torch)
+            if function is tensor.data_ptr:
+                return _address(args[0])
+            if function in on_devices:
+                return function(*args, **kwargs)
+            if function is tensor.record_stream:
+                return None
+            if function is tensor.pin_memory:
+                return args[0]
+            there = _named_device(function, args, kwargs, torch)
+            args, kwargs = _on_cpu(args, torch), {name: _cpu(value, torch) for name, value in kwargs.items()}
+            if kwargs.get("pin_memory"):
+                kwargs["pin_memory"] = False
+            result = function(*args, **kwargs)
+            if (args and result is args[0]) or result is kwargs.get("out"):
+                return result  # in place: it is where it was
+            if there is None:
+                there = any(is_marked(value) for value in _tensors((args, kwargs), torch))
+            return mark(result, torch) if there else result
+
+    return OnSoftwareDevice()
+
+
+def _address(tensor: Any) -> int:
+    """For the program, which may put it into an array for kernels, that of the copy in device memory."""
+    address = int(tensor.data_ptr())
+    if is_launching() or address == 0 or not is_marked(tensor):
+        return address
+    storage = tensor.untyped_storage()
+    return MEMORY.expose(span(tensor), storage).device_address(address)
+
+
+def _moved(function: Any, args: Any, kwargs: Any, torch: Any) -> Any:
+    """What cpu(), cuda() and to() return: another tensor if the device differs, as with a GPU."""
+    source = args[0]
+    there = _destination(function, args, kwargs, torch)
+    if function is torch.Tensor.to:
+        result = source.to(*_on_cpu(args[1:], torch), **{name: _cpu(value, torch) for name, value in kwargs.items()})
+    else:
+        result = source
+    if there != is_marked(source) and result.data_ptr() == source.data_ptr():
+        result = result.clone()
+    return mark(result, torch) if there else result
+
+
+def _destination(function: Any, args: Any, kwargs: Any, torch: Any) -> bool:
+    """Whether the result is on "cuda"."""
+    if function is not torch.Tensor.to:
+        return bool(function is torch.Tensor.cuda)
+    for value in (*args[1:], *kwargs.values()):
+        if isinstance(value, torch.Tensor):
+            return is_marked(value)
+        if isinstance(value, (str, torch.device)):
+            return _is_cuda(value, torch)
+    return is_marked(args[0])
+
+
+def _named_device(function: Any, args: Any, kwargs: Any, torch: Any) -> bool | None:
+    """Whether the call names "cuda" (True) or another device (False); None if it names none."""
+    named = kwargs.get("device")
+    if named is None:
+        named = next((value for value in args if isinstance(value, torch.device) or _is_cuda(value, torch)), None)
+    return None if named is None else _is_cuda(named, torch) or isinstance(named, int)
+
+
+def _is_cuda(value: Any, torch: Any) -> bool:
+    if isinstance(value, torch.device):
+        return bool(value.type == "cuda")
+    return isinstance(value, str) and (value == "cuda" or value.startswith("cuda:"))
+
+
+def _cpu(value: Any, torch: Any) -> Any:
+    return torch.device("cpu") if _is_cuda(value, torch) else value
+
+
+def _on_cpu(args: Any, torch: Any) -> Any:
+    return tuple(_cpu(value, torch) for value in args)
+
+
+def _tensors(value: Any, torch: Any) -> Any:
+    if isinstance(value, torch.Tensor):
+        yield value
+    elif isinstance(value, (tuple, list)):
+        for item in value:
+            yield from _tensors(item, torch)
+    elif isinstance(value, dict):
+        yield from _tensors(list(value.values()), torch)
+
+
+class _Stream:
+    """The only one."""
+
+    cuda_stream = stream_id = 0
+
+    def __init__(self, *_: object, **__: object):
+        pass
+
+    def synchronize(self) -> None:
+        pass
+
+    def wait_stream(self, _stream: object) -> None:
+        pass
+
+    wait_event = wait_stream
+
+    def record_event(self, event: Any = None) -> Any:
+        event = event or standard_device.Event()
+        event.record()
+        return event
+
+    def query(self) -> bool:
+        return True
+
+    def __enter__(self) -> _Stream:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+
+def _change_cuda_module(torch: Any) -> None:
+    """What programs ask `torch.cuda` before they use a GPU."""
+    stream = _Stream()
+    replaced: dict[str, Any] = {
+        "is_available": standard_device.is_available,
+        "is_initialized": standard_device.is_available,
+        "device_count": standard_device.device_count,
+        "current_device": standard_device.current_device,
+        "set_device": standard_device.set_device,
+        "synchronize": standard_device.synchronize,
+        "Event": standard_device.Event,
+        "Stream": _Stream,
+        "current_stream": lambda device=None: stream,
+        "default_stream": lambda device=None: stream,
+        "stream": lambda stream: stream if stream is not None else _Stream(),
+        "device": lambda device: _Stream(),
+        "set_stream": lambda stream: None,
+        "empty_cache": lambda: None,
+        "manual_seed": lambda seed: None,
+        "manual_seed_all": lambda seed: None,
+        "get_device_name": lambda device=None: _NAME,
+        "get_device_capability": lambda device=None: (9, 4),
+        "get_device_properties": lambda device=None: _properties(),
+        "max_memory_allocated": lambda device=None: 0,
+        "memory_allocated": lambda device=None: 0,
+        "reset_peak_memory_stats": lambda device=None: None,
+        "is_bf16_supported": lambda including_emulation=True: True,
+    }
+    for name, value in replaced.items():
+        setattr(torch.cuda, name, value)
+
+
+def _generator(torch: Any) -> Any:
+    class Generator(torch.Generator):  # type: ignore[misc]
+        """Of random numbers, which the CPU makes whatever the device."""
+
+        def __new__(cls, device: object = None) -> Any:
+            return super().__new__(cls, "cpu")
+
+    return Generator
+
+
+def _properties() -> types.SimpleNamespace:
+    return types.SimpleNamespace(
+        name=_NAME,
+        major=9,
+        minor=4,
+        gcnArchName="gfx942:sramecc+:xnack-",
+        multi_processor_count=hip.device_attribute(hip.DEVICE_ATTRIBUTES["multiprocessor_count"]),
+        warp_size=hip.device_attribute(hip.DEVICE_ATTRIBUTES["warpSize"]),
+        shared_memory_per_block=hip.device_attribute(hip.DEVICE_ATTRIBUTES["max_shared_mem"]),
+    )

@@ -1,0 +1,39 @@
+"""Actions that wait for a module's import."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from pathlib import Path
+
+import pytest
+from rocm_perf_triton.after_import import after_import
+
+
+@pytest.fixture
+def module(tmp_path: Path, monkeypatch):
+    """The name of a module that can be imported, and is not yet."""
+    (tmp_path / "imported_late.py").write_text("VALUE = __loader__ is not None and 1\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "imported_late", raising=False)
+    finders = list(sys.meta_path)
+    yield "imported_late"
+    assert sys.meta_path == finders
+
+
+def test_it_acts_once_when_the_module_is_complete(module: str):
+    seen = []
+    after_import(module, lambda it: seen.append(it.VALUE))
+    importlib.import_module("json")
+    assert not seen
+    imported = importlib.import_module(module)
+    assert seen == [1]
+    importlib.reload(imported)
+    assert seen == [1]
+
+
+def test_it_acts_at_once_on_what_is_imported(module: str):
+    imported = importlib.import_module(module)
+    seen = []
+    after_import(module, seen.append)
+    assert seen == [imported]

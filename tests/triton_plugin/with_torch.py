@@ -1,0 +1,83 @@
+"""PyTorch for CPUs whose "cuda" is the software device."""
+
+import torch
+import triton
+import triton.language as tl
+
+DEVICE = triton.runtime.driver.active.get_active_torch_device()
+
+
+@triton.jit
+def double(out, x, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(out + at, 2 * tl.load(x + at, mask=at < n), mask=at < n)
+
+
+def doubled(x):
+    out = torch.empty_like(x)
+    double[(triton.cdiv(x.numel(), 256),)](out, x, x.numel(), BLOCK=256)
+    return out
+
+
+x = torch.rand(1000, device="cuda")
+assert torch.cuda.is_available() and x.is_cuda and x.device == DEVICE == torch.device("cuda", 0)
+assert (x + 1).is_cuda and x[3:].view(-1).is_cuda and torch.zeros(3, device=x.device).is_cuda and torch.empty_like(x).is_cuda
+assert not x.cpu().is_cuda and not torch.rand(3).is_cuda and x.cpu().device.type == "cpu"
+assert torch.equal(doubled(x), 2 * x) and torch.equal(doubled(x[8:108]), 2 * x[8:108])
+print("devices")
+
+# What moves between devices is another tensor; what stays is the same.
+host = torch.arange(300.0)
+there = host.cuda()
+there.zero_()
+back = there.cpu()
+there.fill_(5)
+assert host[7] == 7 and not back.any() and there.cuda() is there and host.cpu() is host
+assert host.to(DEVICE).is_cuda and not there.to("cpu", torch.float64).is_cuda and there.to(torch.float16).is_cuda
+host.copy_(there)
+assert not host.is_cuda and host[7] == 5 and there.add_(1).is_cuda
+print("copies")
+
+with torch.device("cuda"):
+    assert torch.ones(4).is_cuda
+first, second = (torch.rand(9, device="cuda", generator=torch.Generator("cuda").manual_seed(7)) for _ in range(2))
+assert first.is_cuda and torch.equal(first, second)
+layer = torch.nn.Linear(8, 8).to("cuda")
+assert layer.weight.is_cuda and layer(torch.ones(2, 8, device="cuda")).is_cuda
+print("modules")
+
+
+class Double(torch.autograd.Function):
+    @staticmethod
+    def forward(context, x):
+        return doubled(x)
+
+    @staticmethod
+    def backward(context, gradient):
+        return doubled(gradient.contiguous())
+
+
+weight = torch.ones(500, device="cuda", requires_grad=True)
+Double.apply(weight * 3).sum().backward()
+assert weight.grad.is_cuda and torch.equal(weight.grad, torch.full((500,), 6.0, device="cuda"))
+print("gradients")
+
+
+@triton.jit
+def fill(addresses, BLOCK: tl.constexpr):
+    where = tl.load(addresses + tl.program_id(0)).to(tl.pointer_type(tl.float32))
+    tl.store(where + tl.arange(0, BLOCK), 1.0 * tl.program_id(0))
+
+
+tensors = [torch.full((64,), -1.0, device="cuda") for _ in range(3)]
+fill[(3,)](torch.tensor([tensor.data_ptr() for tensor in tensors], device="cuda"), BLOCK=64)
+assert [tensor.unique().tolist() for tensor in tensors] == [[0.0], [1.0], [2.0]]
+print("pointers")
+
+start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+start.record()
+doubled(x)
+end.record()
+torch.cuda.synchronize()
+assert start.elapsed_time(end) > 0 == start.elapsed_time(start)
+print("events")

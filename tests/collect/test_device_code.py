@@ -127,7 +127,7 @@ def prepared(repository, tmp_path):
     """prepared(LINE, gpu=False, **environment): standard output of a shell line in the environment that ./dev makes.
 
     gpu: whether the machine has the driver's device, which a file stands in for here."""
-    text = (repository / "dev").read_text()
+    text = (repository / "env" / "common.sh").read_text()
     function = text[text.index("name_default_target() {") :].partition("\n}\n")[0] + "\n}\n"
     driver = tmp_path / "kfd"
     assert function.count("/dev/kfd") == 1

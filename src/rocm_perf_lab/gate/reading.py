@@ -103,7 +103,8 @@ def _expect_no_new_directive(baseline: bytes, candidate: bytes) -> None:
         if known[shown]:
             known[shown] -= 1
         elif _READS_FILES.search(shown):
-            raise NotAllowed(f"line {number} is `{shown[:80]}`, a preprocessor directive that has other files read, or may hide one")
+            what = "a preprocessor directive that has other files read, or may hide one"
+            raise NotAllowed(f"line {number} is `{shown[:80]}`, {what}")
 
 
 def _target(baseline: HipSource, candidate: HipSource, wanted: str | None) -> tuple[SourceKernel, SourceKernel]:

@@ -83,7 +83,7 @@ def _meant(name: str) -> str:
     import difflib
     import shutil
 
-    if near := difflib.get_close_matches(name, COMMANDS, 1):
+    if os.sep not in name and (near := difflib.get_close_matches(name, COMMANDS, 1)):
         return f" Did you mean {near[0]!r}?"
     is_program = os.path.isfile(name) or (os.sep not in name and shutil.which(name))
     return f" To profile a program: rocm-perf profile {name}." if is_program else ""

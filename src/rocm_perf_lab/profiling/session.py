@@ -62,8 +62,6 @@ def profile(request: ProfileRequest, program_output: Stream | None, note: Note) 
     program_output: where the standard output of the first run goes (that of the others is dropped).
     note: receives one line about every step. Raises a RocmPerfError, in which case no run directory is left or changed.
     """
-    from rocm_perf_lab.report.exporters.parquet_file import why_absent
-
     devices.require_observation(request.device_options, "profile")
     command = resolve(request.words)
     destination = request.destination or run_name.of_command(command)
@@ -84,9 +82,15 @@ def profile(request: ProfileRequest, program_output: Stream | None, note: Note) 
             base, traces = _collect(collector, command, folder, request, runs, program_output, note)
             note("analysing")
             documents = _analyse_and_write(base, traces, directory, request)
-            if (reason := why_absent()) is not None:
-                note(reason)
+            _note_what_is_absent(note)
     return documents, destination
+
+
+def _note_what_is_absent(note: Note) -> None:
+    from rocm_perf_lab.report.exporters.parquet_file import why_absent
+
+    if (reason := why_absent()) is not None:
+        note(reason)
 
 
 def _default_runs(device: devices.Device) -> int:

@@ -96,7 +96,7 @@ CHEATS = {
     "clock: garbage when clock low bits say so": (body('''  if ((__builtin_readcyclecounter() & 0xffff) == 0x1234) { out[row] = 0; return; }
 ''' + CORE), "code object", "clock"),
     "writes to its kernel arguments": (body(CORE + '''  if (row == 0) { volatile int* k = (volatile int*)(const char*)__builtin_amdgcn_kernarg_segment_ptr(); k[8] = 0x3f000000; k[4] = 191; }
-'''), "equivalence", "the arguments"),
+'''), "source", "tells the launches of a program apart"),
     "writes to its own code": (body('''  const unsigned long pc = __builtin_amdgcn_s_getpc();
 ''' + CORE + '''  if (row == 0) *(volatile unsigned*)(pc + 0x4000) = 0;
 '''), "equivalence", "fault"),
@@ -132,7 +132,7 @@ CHEATS = {
     "relies on in being 16-byte aligned": (body('''  const float* q = (const float*)__builtin_assume_aligned(in, 16);
 ''' + CORE.replace("in[row", "q[row")), "source", "a promise that is not checked"),
     "s_sethalt / trap on unseen weight": (body('''  if (weight > 100) __builtin_trap();
-''' + CORE), "code object", "the host"),
+''' + CORE), "code object", "it uses a trap"),
     "quick on the captured inputs alone": (
         body("  if (in[0] == -1.836f) {\n" + CORE.replace(END, END + "  return;\n") + "  }\n" + SLOW), "measurement", "on other inputs",
     ),
@@ -167,7 +167,7 @@ CHEATS = {
 """ + CORE.replace("const float x = in[row * width + i];", "const float x = i == 0 ? kept : in[row * width + i];") + "  *(volatile float*)mine = kept;\n"), "equivalence", "that the baseline does not write"),
     "knows on which unit it runs": (body("  if (__builtin_amdgcn_s_getreg(63492) == 12345) return;\n" + CORE), "code object", "hardware register"),
     "reads its grid's size": (body("  if (__builtin_amdgcn_grid_size_x() == 7) return;\n" + CORE), "code object", "dispatch packet"),
-    "reads hidden arguments": (body("  if (((const int*)__builtin_amdgcn_implicitarg_ptr())[0] == 99) return;\n" + CORE), "code object", "hidden_"),
+    "reads hidden arguments": (body("  if (((const int*)__builtin_amdgcn_implicitarg_ptr())[0] == 99) return;\n" + CORE), "source", "tells the launches of a program apart"),
     "writes behind its output": (body(CORE + "  if (row == count - 1) out[count] = 1;\n"), "equivalence", ""),
     "writes into its input": (body(CORE + "  if (row == 0) const_cast<float*>(in)[5] = 1;\n"), "equivalence", "does not change"),
     "sums in another order": (body(CORE.replace("int i = 0; i < width; ++i", "int i = width - 1; i >= 0; --i")), "equivalence", "ULP"),

@@ -1,0 +1,148 @@
+// How the lanes of a vector access become requests and look-ups: 64-byte blocks that are written, lines that are looked up.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstdint>
+#include <span>
+
+#include "exec/observer.h"
+#include "memory/cache.h"
+
+namespace rpd {
+
+constexpr uint32_t kRequestBytes = 64;  // a write or atomic request from the L1
+
+// Lanes that the address unit takes in one cycle. For 8 or more bytes per lane: four (recorded: vecCopy on MI300X has 16
+// look-ups for 64 lanes); narrower accesses coalesce 16 lanes into 64 bytes.
+constexpr uint32_t kWideGroup = 4, kNarrowGroup = 16;
+inline uint32_t lanes_per_look_up(uint32_t bytes) { return bytes >= 8 ? kWideGroup : kNarrowGroup; }
+
+// The distinct line numbers of a group of lanes, in order of first use.
+class LineSet {
+ public:
+  bool insert(uint64_t line) {
+    bool known = false;
+    for (uint32_t i = 0; i < size_; i += kBlock) {
+      for (uint32_t j = 0; j < kBlock; ++j) known |= lines_[i + j] == line;
+    }
+    if (known) return false;
+    if (size_ % kBlock == 0) std::fill_n(&lines_[size_], kBlock, ~uint64_t{0});
+    lines_[size_++] = line;
+    return true;
+  }
+  void clear() { size_ = 0; }
+
+ private:
+  static constexpr uint32_t kBlock = 8;  // compared at a time
+  std::array<uint64_t, 2 * kLanes> lines_;
+  uint32_t size_ = 0;
+};
+
+template <class F>
+void for_each_lane(uint64_t mask, F f) {
+  for (; mask; mask &= mask - 1) f(std::countr_zero(mask));
+}
+
+// The bytes that one instruction writes to one 64-byte block, which make one request.
+struct WriteRequest {
+  uint64_t block;  // address / 64
+  uint64_t bytes;  // one bit per byte
+};
+
+// Those of one instruction, in order of first use.
+class RequestsByBlock {
+ public:
+  void add(uint64_t block, uint64_t bytes) {
+    size_t at = block * 0x9e3779b97f4a7c15ull >> (64 - kSlotBits);
+    while (slots_[at] != 0 && requests_[slots_[at] - 1].block != block) at = (at + 1) % kSlots;
+    if (slots_[at] == 0) {
+      requests_[count_++] = {block, 0};
+      slots_[at] = count_;
+    }
+    requests_[slots_[at] - 1].bytes |= bytes;
+  }
+  std::span<const WriteRequest> all() const { return {requests_.data(), count_}; }
+
+ private:
+  static constexpr int kSlotBits = 8;
+  static constexpr size_t kSlots = 1 << kSlotBits;  // twice what is needed at most
+  std::array<uint8_t, kSlots> slots_{};  // open addressing: a request's number, from 1, or 0 if the slot is free
+  std::array<WriteRequest, 2 * kLanes> requests_;
+  uint8_t count_ = 0;
+};
+
+inline uint64_t ones(uint64_t count) { return count >= 64 ? ~uint64_t{0} : (uint64_t{1} << count) - 1; }
+
+template <class F>
+void coalesce_consecutive(const VectorAccess& access, F emit) {
+  const uint64_t begin = access.first, end = begin + uint64_t{access.bytes} * kLanes;
+  for (uint64_t block = begin / kRequestBytes; block * kRequestBytes < end; ++block) {
+    const uint64_t from = std::max(begin, block * kRequestBytes) % kRequestBytes;
+    const uint64_t until = std::min(end - block * kRequestBytes, uint64_t{kRequestBytes});
+    emit(WriteRequest{block, ones(until) & ~ones(from)});
+  }
+}
+
+// Groups the lanes' writes into requests; lanes that write the same block share one.
+template <class F>
+void coalesce(const VectorAccess& access, F emit) {
+  if (access.consecutive()) return coalesce_consecutive(access, emit);
+  const uint64_t lanes = access.pattern == LanePattern::Same ? access.mask & -access.mask : access.mask;
+  RequestsByBlock requests;
+  for_each_lane(lanes, [&](int l) {
+    const uint64_t begin = access.at(l);
+    const uint32_t offset = begin % kRequestBytes;
+    const uint64_t bytes = (uint64_t{1} << access.bytes) - 1;
+    requests.add(begin / kRequestBytes, bytes << offset);
+    if (offset + access.bytes > kRequestBytes) requests.add(begin / kRequestBytes + 1, bytes >> (kRequestBytes - offset));
+  });
+  for (const WriteRequest& request : requests.all()) emit(request);
+}
+
+// The most lanes that update the same word of a block. Only lanes that share a request can share a word.
+inline uint64_t updates_of_one_word(const VectorAccess& access, uint64_t block) {
+  std::array<uint8_t, kRequestBytes / sizeof(uint32_t)> lanes{};
+  for_each_lane(access.mask, [&](int l) {
+    if (access.at(l) / kRequestBytes == block) ++lanes[access.at(l) % kRequestBytes / sizeof(uint32_t)];
+  });
+  return *std::max_element(lanes.begin(), lanes.end());
+}
+
+inline ByteMask in_line(const WriteRequest& request) {
+  return request.block % 2 == 0 ? ByteMask{request.bytes, 0} : ByteMask{0, request.bytes};
+}
+
+// How many of the groups of lanes have any that take part.
+inline uint64_t groups_in(const VectorAccess& access) {
+  const uint32_t group = lanes_per_look_up(access.bytes);
+  uint64_t groups = 0;
+  for (uint32_t l = 0; l < kLanes; l += group) groups += (access.mask >> l & ones(group)) != 0;
+  return groups;
+}
+
+// L1 look-ups of a store: one for each line in which an access of the group's lanes begins.
+inline uint64_t store_look_ups(const VectorAccess& access) {
+  const uint32_t group = lanes_per_look_up(access.bytes);
+  if (access.pattern == LanePattern::Same) return groups_in(access);
+  uint64_t look_ups = 0;
+  if (access.consecutive()) {
+    for (uint32_t l = 0; l < kLanes; l += group) {
+      look_ups += access.at(static_cast<int>(l + group) - 1) / kLineBytes - access.at(static_cast<int>(l)) / kLineBytes + 1;
+    }
+    return look_ups;
+  }
+  uint32_t current = ~0u;
+  LineSet lines;
+  for_each_lane(access.mask, [&](int l) {
+    if (l / group != current) {
+      lines.clear();
+      current = l / group;
+    }
+    look_ups += lines.insert(access.address[l] / kLineBytes);
+  });
+  return look_ups;
+}
+
+}  // namespace rpd

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -50,6 +51,18 @@ class CiRequest:
     timeout: float | None = None
 
     def __post_init__(self) -> None:
+        for command in (*self.builds, *(program.command for program in self.programs)):
+            _expect_words(command)
         names = [program.name for program in self.programs]
         if twice := sorted({name for name in names if names.count(name) > 1}):
             raise UsageError(f"two programs are called {twice[0]}", f"name them, such as {twice[0]}-small='COMMAND'")
+
+
+def _expect_words(command: str) -> None:
+    """Raises UsageError for a command that does not split into words."""
+    try:
+        words = shlex.split(command)
+    except ValueError as error:
+        raise UsageError(f"`{command}` is not a command ({error})", "close the quotation") from error
+    if not words:
+        raise UsageError("a command is empty", "name a program, or leave the option out")

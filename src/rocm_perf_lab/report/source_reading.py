@@ -29,6 +29,8 @@ def read_source(run: Path, kernel: str | None) -> SourceDocument:
     if (run / "summary.json").is_file():
         ranks = [path.parent.name for path in sorted(run.glob(f"*/{FILE}"))]
         raise UsageError(f"{run} has several ranks", f"name one of its folders: {', '.join(ranks[:3])}")
+    if not (run / FILE).is_file():
+        raise MissingInputError(f"{run} has no {FILE}", "name a run directory of `rocm-perf profile`, made by this version")
     document = document_in(run / FILE, SourceDocument)
     kept = [one for one in document.kernels if fits(kernel, one.kernel, one.symbol)]
     if not kept:

@@ -40,7 +40,7 @@ def render_source(document: SourceDocument, console: Console, isa: bool) -> None
 
 
 def _waves(kernel: SourceKernel) -> str:
-    return "waves on one CU" if kernel.waves is None else f"{kernel.waves:,} waves on one CU"
+    return "waves on one CU" if kernel.waves is None else f"{kernel.waves:,} wave{'s' * (kernel.waves != 1)} on one CU"
 
 
 class _Listing:

@@ -56,7 +56,7 @@ def _note(one: SourceKernel) -> str:
         return f"No cycles: {one.reasons['costs']}.{left}"
     if not any(each.places for each in one.instructions or []):
         left += " The code has no line numbers: compile with -g to see its source."
-    waves = "the traced waves" if one.waves is None else f"{one.waves:,} traced waves on one CU"
+    waves = "the traced waves" if one.waves is None else f"{one.waves:,} traced wave{'s' * (one.waves != 1)} on one CU"
     return (
         f"Cycles of {waves}. Stalled: cycles at the line or instruction; waited for: cycles in which waves stalled, at any "
         f"line, for an access of the line. Arrow keys move, left and right go to the other table, Enter to what is waited "

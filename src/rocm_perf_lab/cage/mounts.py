@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from rocm_perf_lab.cage.homes import is_open, parts_to_show
+from rocm_perf_lab.cage.homes import home_folders, is_open, parts_to_show
 from rocm_perf_lab.cage.limits import Limits
 from rocm_perf_lab.cage.needed import needed_by
 from rocm_perf_lab.cage.view import View
@@ -23,7 +23,7 @@ _ETC = (
 )  # fmt: skip
 _NOT_OF_SYS = ("/sys/kernel/debug", "/sys/kernel/tracing", "/sys/kernel/security", "/sys/firmware", "/sys/fs/bpf")
 _DEVICES = ("null", "zero", "full", "random", "urandom")
-_COVERED = tuple(Path(path) for path in (*_SYSTEM, *_LINKED))
+_COVERED = tuple(f"{path}/" for path in (*_SYSTEM, *_LINKED))
 
 
 @dataclass(frozen=True)
@@ -105,12 +105,17 @@ def _in_memory(layers: Iterable[Path]) -> list[str]:
 
 
 def _shown(paths: Iterable[Path]) -> Iterable[tuple[Path, Path]]:
-    """(path inside, path shown there), each under the given name and under its real name; without home folders."""
-    for path in dict.fromkeys(paths):
-        real = Path(os.path.realpath(path))
-        for part in parts_to_show(real):
+    """(path inside, path shown there), each under the given name and under its real name; without home folders, and without
+    what the system's own folders show. A source's hundreds of system headers are among the paths of every cage.
+    """
+    homes = home_folders()
+    for path in dict.fromkeys(map(os.path.abspath, paths)):
+        real = os.path.realpath(path)
+        if _is_of_system(path) and _is_of_system(real):
+            continue
+        for part in parts_to_show(Path(real), homes):
             yield part, part
-            if (given := Path(os.path.abspath(path)) / part.relative_to(real)) != part:
+            if (given := Path(path) / part.relative_to(real)) != part:
                 yield given, part
 
 
@@ -122,9 +127,11 @@ def _both_names(paths: Iterable[Path]) -> Iterable[Path]:
 
 def _lies_in(path: Path, folders: Iterable[Path], device: int | None = None) -> bool:
     """Whether one of the folders, or the system, shows it. device: its device; a layer shows no other."""
-    if any(path.is_relative_to(folder) for folder in _COVERED):
-        return True
-    return any(path.is_relative_to(folder) and device in (None, os.stat(folder).st_dev) for folder in folders)
+    return _is_of_system(str(path)) or any(path.is_relative_to(folder) and device in (None, os.stat(folder).st_dev) for folder in folders)
+
+
+def _is_of_system(path: str) -> bool:
+    return f"{path}/".startswith(_COVERED)
 
 
 def _replaced(view: View) -> list[str]:

@@ -16,6 +16,7 @@ from rocm_perf_lab.gate.machine_code import compare_host
 from rocm_perf_lab.gate.observing import reached
 from rocm_perf_lab.gate.place_of_text import usual_names
 from rocm_perf_lab.hip_source import HipSource, SourceKernel
+from rocm_perf_lab.process.side_by_side import side_by_side
 
 if TYPE_CHECKING:
     from rocm_perf_lab.gate.judge import Builder
@@ -63,19 +64,24 @@ def program_differs(program: Path, judged: HipSource, builder: Builder) -> str |
     return None
 
 
-def same_program(one: HipSource, other: HipSource, builder: Builder) -> bool:
-    """Whether two texts of a source make the same code, of device and host, in each unit that includes it; debug information
-    does not count. Errors: those of building `one`, and of reading.
+def makes_judged_code(text: HipSource, judged: HipSource, baseline: HipSource, builder: Builder) -> bool:
+    """Whether a text makes the device code that was judged and the baseline's host code, in each unit that includes it; debug
+    information does not count. Errors: those of building the other two, and of reading.
     """
-    for first, second in zip((one, *one.elsewhere), (other, *other.elsewhere), strict=True):
-        device, host = builder.device(first), builder.host(first)
-        try:
-            others = builder.device(second), builder.host(second)
-        except SourceError:  # such as a static_assert about __LINE__
-            return False
-        if parse(device) != parse(others[0]) or pieces_of(device) != pieces_of(others[0]) or compare_host(host, others[1]):
-            return False
-    return True
+    units = ((one, *one.elsewhere) for one in (text, judged, baseline))
+    return all(_makes(*same, builder) for same in zip(*units, strict=True))
+
+
+def _makes(text: HipSource, judged: HipSource, baseline: HipSource, builder: Builder) -> bool:
+    device, host = builder.device(judged), builder.host
+    try:
+        made, its_host, expected = side_by_side(
+            [lambda: builder.device(text), lambda: builder.host(text), lambda: host(baseline)]
+        )
+    except SourceError:  # such as a static_assert about __LINE__
+        return False
+    same = parse(device) == parse(made) and pieces_of(device) == pieces_of(made)
+    return same and compare_host(expected, its_host) is None
 
 
 def same_machine_code(one: bytes, other: bytes, symbol: str) -> bool:

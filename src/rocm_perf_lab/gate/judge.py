@@ -155,20 +155,7 @@ class Judge:
                 refused = any(verdict.outcome is StepOutcome.REJECTED for verdict in steps)
                 steps.append(skipped(name) if refused else step())
         unlike = [f"{name} (in the program: different in each run)" for name in judged.not_compared]
-        return self._to_keep(Verdict(tuple(steps), taken.spliced.plain).with_unproven(unlike), source)
-
-    def _to_keep(self, verdict: Verdict, judged: HipSource) -> Verdict:
-        """The verdict with the text that was judged if the plain one is another program: where lines were added or removed, a
-        use of __LINE__ in other code depends on the line directives.
-        """
-        plain = verdict.adopted or b""
-        if not verdict.accepted or plain == judged.text:
-            return verdict
-        if elsewhere.same_program(judged, self._baseline.with_text(plain), self._builder):
-            return verdict
-        taken, *others = verdict.steps
-        reason = f"{taken.reason}; #line is kept with it, as other code depends on its line numbers (__LINE__, assert)"
-        return replace(verdict, steps=(replace(taken, reason=reason), *others), adopted=judged.text)
+        return _with_text(Verdict(tuple(steps), taken.spliced.plain).with_unproven(unlike), judged.kept)
 
     def _steps(self, judged: _Judged) -> tuple[Callable[[], StepVerdict], ...]:
         return (
@@ -248,14 +235,23 @@ class Judge:
         accepted.
         """
         try:
+            judged.kept = self._to_keep(judged)
             host, program = side_by_side([lambda: self._compiled_elsewhere(judged), lambda: self._whole(judged)])
         except SourceError as error:
             return rejected(application.STEP, f"the program cannot be built with it: {error.what}")
         return program if host is _SAME_HOST else host
 
+    def _to_keep(self, judged: _Judged) -> HipSource:
+        """The source to keep, which makes the code that was judged: with plain text if possible. Where lines were added or
+        removed, a use of __LINE__ in other code depends on the line directives.
+        """
+        plain = self._baseline.with_text(judged.plain)
+        plain_will_do = elsewhere.makes_judged_code(plain, judged.source, self._baseline, self._builder)
+        return plain if plain_will_do else judged.source
+
     def _compiled_elsewhere(self, judged: _Judged) -> StepVerdict:
         """What other passes of the compiler make of it: for the host, and where the file has another name."""
-        complaint = elsewhere.host_differs(self._baseline, judged.source, self._builder) or depends_on_place(
+        complaint = elsewhere.host_differs(self._baseline, judged.kept, self._builder) or depends_on_place(
             self._baseline, judged.source, judged.given, judged.plain, self._builder
         )
         return rejected(application.STEP, complaint) if complaint else _SAME_HOST
@@ -263,7 +259,7 @@ class Judge:
     def _whole(self, judged: _Judged) -> StepVerdict:
         if self._whole_program is None:
             return skipped(application.STEP, f"not asked for; {_SAME_HOST.reason}")
-        verdict = self._whole_program(judged.source, judged.claim)
+        verdict = self._whole_program(judged.kept, judged.claim)
         if verdict.outcome is not StepOutcome.PASSED or self._options.equivalence.level == "program":
             return verdict
         return verdict if self._recapture is None else self._as_captured(judged, verdict, self._recapture)
@@ -272,7 +268,7 @@ class Judge:
         """Compare one dispatch, chosen by the seed, in the program itself."""
         index = self._options.equivalence.seed % len(self._captures)
         try:
-            made = recapture(judged.source, index)
+            made = recapture(judged.kept, index)
             found, unlike = self._equivalence.in_program(index, made, lambda: recapture(self._baseline, index))
         except RocmPerfError as error:
             reason = f"its dispatch in the program cannot be captured: {error.what}"
@@ -290,7 +286,7 @@ class Judge:
 class _Judged:
     """State of one candidate between steps. given: its file. plain: see Spliced. image: path of its code object. concern: a
     disadvantage that only its time can outweigh. claim: its gain in replay. not_compared: memory whose contents vary between
-    runs of the baseline's program.
+    runs of the baseline's program. kept: the source that makes the judged program, once that is known.
     """
 
     source: HipSource
@@ -302,6 +298,19 @@ class _Judged:
     concern: str | None = None
     claim: Claim | None = None
     not_compared: Sequence[str] = ()
+    kept: HipSource = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.kept = self.source
+
+
+def _with_text(verdict: Verdict, kept: HipSource) -> Verdict:
+    """The verdict with the text to keep, if it was accepted."""
+    if not verdict.accepted or verdict.adopted == kept.text:
+        return verdict
+    taken, *others = verdict.steps
+    reason = f"{taken.reason}; #line is kept with it, as other code depends on its line numbers (__LINE__, assert)"
+    return replace(verdict, steps=(replace(taken, reason=reason), *others), adopted=kept.text)
 
 
 def _resident_waves(target: str, kernel: KernelMetadata, threads: int, dynamic_lds: int) -> int:

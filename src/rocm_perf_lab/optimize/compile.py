@@ -73,7 +73,7 @@ class SourceBuilder:
 
         Candidates that are trusted are compiled as a copy, whose name is always the same.
         """
-        return self.device_again(source, name)
+        return self.device(source) if name == str(source.main.resolve()) else self.device_again(source, name)
 
     def device_again(self, source: HipSource, name: str | None = None) -> bytes:
         """Like device(), but always built anew. name: see device_named()."""

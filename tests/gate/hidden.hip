@@ -128,6 +128,32 @@ __global__ void multiplied(const int* in, int* out, int by) {
   __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "workgroup");
   out[t] = (t < 64 ? 0 : tile[t - 64]) + tile[t];
 }
+// What drawn letters never do: occur in a text, at its end, too.
+__global__ void found(const unsigned char* text, const unsigned char* word, int* hits) {
+  int k = 0;
+  if (thread() <= 512 - 5) while (k < 5 && text[thread() + k] == word[k]) ++k;
+  hits[thread()] = k == 5;
+}
+__global__ void moved(const float* in, float* out) {
+  out[thread()] = in[thread()] + 1;
+  out[thread() + 128] = in[thread()] * 2;
+}
+// The last workgroup adds what the others have left.
+__global__ void added_up(const int* in, int* parts, unsigned* arrived, int* sum) {
+  if (__builtin_amdgcn_workitem_id_x()) return;
+  const int group = __builtin_amdgcn_workgroup_id_x();
+  parts[group] = in[group] * 3;
+  __builtin_amdgcn_fence(__ATOMIC_RELEASE, "agent");
+  const bool last = __hip_atomic_fetch_add(arrived, 1u, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT) == 15;
+  __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "agent");
+  if (!last) return;
+  for (int k = 0; k < 16; ++k) *sum += parts[k];
+}
+// The host may look while it runs.
+__global__ void announced(const int* in, int* out, int* flags) {
+  __hip_atomic_store(out + thread(), in[thread()] * 3, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_SYSTEM);
+  __hip_atomic_store(flags + thread(), 1, __ATOMIC_RELEASE, __HIP_MEMORY_SCOPE_SYSTEM);
+}
 __global__ void rounds_of(const int* in, int* out, int rounds) {
   for (int k = 0; k < rounds; ++k) out[thread()] = (k ? out[thread()] : in[thread()]) * 3 + k;
 }
@@ -175,6 +201,12 @@ int main() {
   weighted<<<2, 64>>>(made<float>(4, number), made<float>(n, number), out, 1.5f);
   greatest<<<2, 64>>>(made<float>(n, number), out);
   multiplied<<<1, 128>>>(made<int>(n, [](int i) { return i; }), empty<int>(n), 5);
+  found<<<8, 64>>>(
+      made<unsigned char>(512, [](int) { return (unsigned char)('a' + next() % 26); }),
+      made<unsigned char>(5, [](int i) { return (unsigned char)("vwxyz"[i]); }), empty<int>(512));
+  moved<<<2, 64>>>(made<float>(256, number), empty<float>(256));
+  added_up<<<16, 64>>>(made<int>(16, [](int i) { return i; }), empty<int>(16), empty<unsigned>(1), empty<int>(1));
+  announced<<<2, 64>>>(made<int>(n, [](int i) { return i; }), empty<int>(n), empty<int>(n));
   rounds_of<<<2, 64>>>(made<int>(n, [](int i) { return i; }), empty<int>(n), 5);
   float result = 0;
   if (hipMemcpy(&result, out, 4, 2)) printf("the copy failed\n");

@@ -14,6 +14,11 @@ COMMAND = ("hipcc", "-O2", "-nogpuinc", "--offload-arch=gfx942", "-Wno-unused-co
 FOLDED = "((1.5f * in[thread()] - 2.0f) * in[thread()] + 0.25f) * in[thread()] + 3.0f"
 BY_HAND = "__builtin_fmaf(__builtin_fmaf(__builtin_fmaf(1.5f, x, -2.0f), x, 0.25f), x, 3.0f)"
 
+BARRIER = "  __builtin_amdgcn_s_barrier();"
+ACQUIRE = """  __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "agent");"""
+MOVED = "out[thread()] = in[thread()] + 1;"
+RELAXED = "__ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT"
+
 COPIED = "out[thread()] = in[thread()]; // copied"
 
 
@@ -75,8 +80,47 @@ WRONG = {
         ("{ __builtin_amdgcn_s_barrier(); }", "if (by != 1) __builtin_amdgcn_s_barrier();"),
         "it races",
     ),
-    "handed_on": (("  __builtin_amdgcn_s_barrier();", "  if (in[0] == 1.0f) __builtin_amdgcn_s_barrier();"), "it races"),
+    "handed_on": ((BARRIER, f"  if (in[0] == 1.0f) {BARRIER}"), "it races"),
+    "handed_on, but for zero": ((BARRIER, f"  if (in[0] != 0.0f) {BARRIER}"), "it races"),
+    "handed_on, but for a NaN": ((BARRIER, f"  if (in[0] == in[0]) {BARRIER}"), "it races"),
+    "handed_on, but for a number": ((BARRIER, f"  if (in[0] != 4711.0f) {BARRIER}"), "on 4711 everywhere"),
+    "copied, but for a number": (copied("x == -123.25f ? 0.0f : x"), "on -123.25 everywhere, which the candidate names: "),
+    "found, without its fourth letter": (
+        ("text[thread() + k] == word[k]", "(k == 3 || text[thread() + k] == word[k])"),
+        "hits[",
+    ),
+    "found, except at the end": (
+        ("thread() <= 512 - 5", "thread() < 512 - 5"),
+        "text holds word from its number 507 on: hits[",
+    ),
+    "found, except equal letters": (("hits[thread()] = k == 5", "hits[thread()] = k == 5 && word[0] != word[1]"), "hits["),
+    "added_up, told by an earlier acquire": (
+        ('  __builtin_amdgcn_fence(__ATOMIC_RELEASE, "agent");', '  __builtin_amdgcn_fence(__ATOMIC_ACQ_REL, "agent");'),
+        (ACQUIRE, "  if (in[0] == 100) " + ACQUIRE.strip()),
+        "it races: kernel added_up",
+    ),
+    "added_up, by atomics in no order": (
+        ("parts[group] = in[group] * 3;", "__hip_atomic_store(parts + group, in[group] * 3, RELAXED);"),
+        (ACQUIRE, "  if (in[0] == 100) " + ACQUIRE.strip()),
+        ("*sum += parts[k]", "*sum += __hip_atomic_load(parts + k, RELAXED)"),
+        "atomic accesses in no order",
+    ),
 }
+ANNOUNCED = """  __hip_atomic_store(flags + thread(), 1, __ATOMIC_RELEASE, __HIP_MEMORY_SCOPE_SYSTEM);
+"""
+# kernel -> what the code alone shows
+WITHOUT_ORDER = {
+    "added_up": ((ACQUIRE, ""), "no longer looks for what other workgroups have stored"),
+    "announced, too early": (
+        (ANNOUNCED, ""),
+        ("  __hip_atomic_store(out + thread()", ANNOUNCED + "  __hip_atomic_store(out + thread()"),
+        "what the host and other devices can see",
+    ),
+    "announced, to the device": (
+        (ANNOUNCED, ANNOUNCED.replace("SYSTEM", "AGENT")),
+        "what the host and other devices can see",
+    ),
+}  # fmt: skip
 HONEST = {
     "addressed": ("((const float*)from)[thread() & 15]", "((const float*)(from + thread() % 16 * 4))[0]"),
     "from_numbers": ("table[thread() & 3])[thread() & 15]", "table[thread() % 4])[thread() % 16]"),
@@ -108,10 +152,36 @@ def changed(old: str, new: str) -> str:
     return SOURCE.replace(old, new)
 
 
+def after(*changes: tuple[str, str]) -> str:
+    text = SOURCE
+    for old, new in changes:
+        assert text.count(old) == 1, old
+        text = text.replace(old, new.replace("RELAXED)", f"{RELAXED})"))
+    return text
+
+
+@pytest.mark.parametrize("kernel", WITHOUT_ORDER)
+def test_what_orders_accesses_has_to_stay(judge, kernel):
+    *changes, words = WITHOUT_ORDER[kernel]
+    rejection = judge(kernel.partition(",")[0], after(*changes)).rejection
+    assert rejection is not None and rejection.step == "code object" and words in rejection.reason, rejection
+
+
+def test_pointers_to_the_same_memory_are_named_if_it_matters(judge):
+    for text, matters in {
+        "const float x = in[thread()]; out[thread()] = x + 1;": True,
+        MOVED.replace("+ 1", "- -1"): False,
+    }.items():
+        moved = after((MOVED, text), *[("in[thread()] * 2", "x * 2")] * matters)
+        verdict = judge("moved", moved)
+        words = next(step for step in verdict.steps if step.step == "equivalence").reason
+        assert verdict.accepted and ("unproven: launches with `out = in`" in words or "`in = out`" in words) == matters, words
+
+
 @pytest.mark.parametrize("kernel", WRONG)
 def test_what_is_right_on_captured_inputs_alone_is_rejected(judge, kernel):
-    (old, new), words = WRONG[kernel]
-    rejection = judge(kernel.partition(",")[0], changed(old, new)).rejection
+    *changes, words = WRONG[kernel]
+    rejection = judge(kernel.partition(",")[0], after(*changes)).rejection
     assert rejection is not None and rejection.step == "equivalence" and words in rejection.reason, rejection
     assert rejection.evidence.captures[0].cases["captured inputs"] == "equal"
 

@@ -276,7 +276,7 @@ CHEATS = {
     "assembly that branches into an instruction": (body('asm volatile("s_branch 1\\ns_mov_b32 s7, 0xc0940100"); ' + FASTER), "new assembly may be"),
     "included bytes": (body('asm volatile(".incbin \\"/etc/passwd\\""); ' + FASTER), "new assembly may be"),
     "hidden assembler directive": (body('asm volatile("\\x2eglobl x"); ' + FASTER), "new assembly may be"),
-    "does not compile": (body("p[0] = ;"), "cannot be read: x.hip:@void target(int* p, int n)@"),
+    "does not compile": (body("p[0] = ;"), "cannot be read: line @void target(int* p, int n)@"),
     "an unknown kernel": (replaced(("void target(int* p, int n)", "void aim(int* p, int n)")), "aim|same name"),
 }  # fmt: skip
 

@@ -38,6 +38,13 @@ def test_it_reads_the_question_and_prints_the_answer():
     )
 
 
+def test_a_process_that_it_leaves_behind_does_not_hold_up_the_answer():
+    left = "import subprocess; print('é' * 100_000); subprocess.Popen(['sleep', '300'], start_new_session=True)"
+    began = time.monotonic()
+    assert ask(python(left)) == "é" * 100_000 + "\n"
+    assert time.monotonic() - began < 50
+
+
 def test_it_has_no_keys(monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     take_keys(os.environ)

@@ -231,14 +231,19 @@ __global__ void atomic_histogram(int* bins, const int* values) {
   atomicAdd(&bins[values[blockIdx.x * kThreads + threadIdx.x] % 16], 1);
 }
 
-// The last workgroup sums the others' results, after fences.
+// The last workgroup sums the others' results. With both fences they are ordered; without the second, old contents may have
+// been loaded in advance; and a release tells only those who read what was written after it.
+enum class Fences { both, first, after_the_message };
+
+template <Fences fences>
 __global__ void last_block_sums(int* partial, unsigned* arrived, int* total) {
   __shared__ bool last;
   if (threadIdx.x == 0) {
     partial[blockIdx.x] = blockIdx.x;
-    __threadfence();
+    if (fences != Fences::after_the_message) __threadfence();
     last = atomicAdd(arrived, 1u) == gridDim.x - 1;
-    __threadfence();
+    if (fences != Fences::first) __threadfence();
+    if (fences == Fences::after_the_message) atomicAdd(arrived + 1, 1u);
   }
   __syncthreads();
   if (!last || threadIdx.x != 0) return;
@@ -273,7 +278,10 @@ int main(int, char** arguments) {
   else if (is("unwritten_lds")) unwritten_lds<<<1, kThreads>>>(a);
   else if (is("with_barrier")) with_barrier<<<kGroups, kThreads>>>(a);
   else if (is("atomic_histogram")) atomic_histogram<<<kGroups, kThreads>>>(a, b);
-  else if (is("last_block_sums")) last_block_sums<<<kGroups, kThreads>>>(a, reinterpret_cast<unsigned*>(b), b + 64);
+#define LAST(HOW)                           \
+  else if (is("last_block_sums<" #HOW ">")) \
+    last_block_sums<Fences::HOW><<<kGroups, kThreads>>>(a, reinterpret_cast<unsigned*>(b), b + 64);
+  LAST(both) LAST(first) LAST(after_the_message)
   else if (is("bytes")) bytes<<<kGroups, kThreads>>>(reinterpret_cast<unsigned char*>(a));
   else if (is("usual_order_only")) usual_order_only<<<kGroups, kThreads>>>(a);
   else if (is("relaxed_exchange")) relaxed_exchange<<<kGroups, kThreads>>>(a, b);

@@ -53,6 +53,7 @@ struct EngineOptions {
   static constexpr uint64_t kDefaultKernelLimit = 10'000'000'000;
   uint64_t kernel_limit = kDefaultKernelLimit;  // instructions that a wave may execute before its kernel counts as endless
   std::optional<uint64_t> race_seed;            // look for races, executing in an order drawn from this seed; 0: the usual
+  bool unordered_atomics = false;               // the race check also reports atomics that nothing orders
   uint64_t initial_values = 0;                  // seed of what registers, LDS and private memory hold at first; 0: zeros
   uint64_t timed_cu = 0;                        // which of the CUs in use is replayed for timing; counts XCDs in turn
   bool observe = true;                          // count and time; else dispatches have no counters and a fixed time

@@ -97,7 +97,7 @@ std::unique_ptr<ExecutionSlot> Engine::State::new_slot() {
   auto slot = std::make_unique<ExecutionSlot>(options.initial_values, observer->new_slot());
   slot->number = slots++;
   for (uint32_t i = 0; i < target::xcds(); ++i) slot->xcds.push_back(std::make_unique<Xcd>(i, slot->observer->xcd(i)));
-  if (options.race_seed) slot->race_check = std::make_unique<RaceCheck>(*options.race_seed);
+  if (options.race_seed) slot->race_check = std::make_unique<RaceCheck>(*options.race_seed, options.unordered_atomics);
   if (program_memory && (options.memory_check || !options.page_faults))
     slot->guard = std::make_unique<MemoryGuard>(*program_memory, options.memory_check);
   return slot;

@@ -35,6 +35,11 @@ std::string format(const char* text, Values... values) {
   return out;
 }
 
+// Whether one of two atomic accesses is a load or a store, and not a read-modify-write.
+bool is_load_or_store(const Op& before, const Op& now) {
+  return before.semantics->unit != Unit::VectorAtomic || now.semantics->unit != Unit::VectorAtomic;
+}
+
 }  // namespace
 
 void RaceCheck::begin(const Kernel& kernel) {
@@ -137,6 +142,7 @@ void RaceCheck::access(const Wave& wave, const Op& op, const VectorAccess& acces
   group_ = wave.group;
   Access now = access_now(wave, op, access);
   if (access.space == Space::Global && now.atomic) {
+    send_or_receive(wave, op, access);
     if (access.kind != AccessKind::Load) look_for_unfinished_release(wave, op);
     if (access.kind == AccessKind::Atomic) publish(wave, op, access);
     if (overtaking_.any() && access.kind != AccessKind::Store) see(wave, access);
@@ -193,6 +199,17 @@ void RaceCheck::publish(const Wave& wave, const Op& op, const VectorAccess& acce
   }
 }
 
+void RaceCheck::send_or_receive(const Wave& wave, const Op& op, const VectorAccess& access) {
+  if (fences_ == 0) return;
+  GroupClock& clock = clocks_[static_cast<uint32_t>(wave.group->id)];
+  const uint64_t released = clock.releases.empty() ? 0 : clock.releases.back();
+  for (uint64_t left = access.mask; left; left &= left - 1) {
+    uint64_t& message = messages_[access.at(std::countr_zero(left)) / kCellBytes];
+    if (access.kind == AccessKind::Load || op.returns) clock.received = std::max(clock.received, message);
+    if (access.kind != AccessKind::Load) message = std::max(message, released);
+  }
+}
+
 void RaceCheck::see(const Wave& wave, const VectorAccess& access) {
   for (uint64_t left = access.mask; left; left &= left - 1) {
     overtaking_.see(static_cast<uint32_t>(wave.group->id), access.at(std::countr_zero(left)) / kCellBytes);
@@ -241,7 +258,7 @@ bool RaceCheck::ordered(const Access& before, const Access& now, Space space) co
   const auto from = clocks_.find(before.group), to = clocks_.find(now.group);
   if (from == clocks_.end() || to == clocks_.end()) return false;
   const auto& releases = from->second.releases;
-  return before.releases < releases.size() && releases[before.releases] < to->second.acquired;
+  return before.releases < releases.size() && releases[before.releases] <= to->second.acquired;
 }
 
 bool RaceCheck::ordered_in_group(const Access& before, const Access& now, Space space) const {
@@ -261,8 +278,9 @@ bool RaceCheck::ordered_in_group(const Access& before, const Access& now, Space 
 
 void RaceCheck::compare(const Access& before, AccessKind before_kind, const Access& now, AccessKind kind, Space space,
                         uint64_t address) {
-  if (!before.op || !(before.bytes & now.bytes) || (before.atomic && now.atomic) || ordered(before, now, space)) return;
-  note_conflict({before, now, before_kind, kind, space, address});
+  if (!before.op || !(before.bytes & now.bytes)) return;
+  if (before.atomic && now.atomic && !(unordered_atomics_ && space == Space::Global && is_load_or_store(*before.op, *now.op))) return;
+  if (!ordered(before, now, space)) note_conflict({before, now, before_kind, kind, space, address});
 }
 
 template <class Describe>
@@ -275,13 +293,18 @@ void RaceCheck::note(const Key& key, Describe describe) {
 void RaceCheck::note_conflict(const Conflict& conflict) {
   const uint64_t first = conflict.first.op ? conflict.first.op->address : 0;
   const uint64_t second = conflict.second.op->address;
-  const Sort sort = conflict.space == Space::Lds ? Sort::LdsRace : Sort::GlobalRace;
+  const Sort sort = conflict.space == Space::Lds                           ? Sort::LdsRace
+                    : conflict.first.atomic && conflict.second.atomic ? Sort::UnorderedAtomics
+                                                                      : Sort::GlobalRace;
   note({std::min(first, second), std::max(first, second), sort}, [&] { return describe(conflict); });
 }
 
-// A write-back counts once the stores before it have been waited for. buffer_inv drops stale lines, as an acquire does.
+// A write-back counts once the stores before it have been waited for. buffer_inv drops stale lines, as an acquire does: those
+// that were stale when the message was read.
 void RaceCheck::fence(const Wave& wave, const Op& op) {
-  if (!writes_back(op)) clocks_[static_cast<uint32_t>(wave.group->id)].acquired = ++fences_;
+  if (writes_back(op)) return;
+  GroupClock& clock = clocks_[static_cast<uint32_t>(wave.group->id)];
+  clock.acquired = clock.received;
 }
 
 void RaceCheck::wait(const Wave& wave, unsigned vector_left, unsigned scalar_left) {
@@ -311,7 +334,8 @@ RaceCheck::Finding RaceCheck::describe(const Conflict& conflict) const {
   const auto& [before, now, before_kind, kind, space, address] = conflict;
   if (!before.op) return {"read of LDS that nothing has written", format("at LDS address 0x%lx ", address) + who(now)};
   const bool late = space == Space::Lds && (before.epoch != now.epoch || before.wave == now.wave);
-  return {space == Space::Lds ? "race in LDS" : "race in global memory",
+  const bool atomics = before.atomic && now.atomic;
+  return {space == Space::Lds ? "race in LDS" : atomics ? "atomic accesses in no order" : "race in global memory",
           format("at address 0x%lx: ", address) + name_of(before_kind) + " " + who(before) + " and " + name_of(kind) + " " +
               who(now) + " are not ordered" + (late ? ", for the first had not been waited for" : "")};
 }
@@ -351,6 +375,7 @@ std::vector<std::string> RaceCheck::end() {
   lds_.clear();
   invalidated_.clear();
   clocks_.clear();
+  messages_.clear();
   overtaking_.clear();
   late_ = false;
   fences_ = 0;

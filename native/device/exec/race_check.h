@@ -5,9 +5,12 @@
 //  - within a workgroup, by a barrier between them (they lie in different epochs of the workgroup). For the LDS, the first
 //    must have completed, as s_waitcnt tells (under_way.h), before its wave reached the barrier; global accesses of a
 //    workgroup go through one L1 in order (LLVM AMDGPUUsage, "Memory Model gfx942").
-//  - across workgroups, in global memory, by a release after the first (a write-back, buffer_wbl2; its wave has waited for
-//    both) followed by an acquire (buffer_inv) before the second. The location that carries the message is not checked.
-// An access at agent or system scope (sc1) counts as atomic: this is how compilers emit atomic loads and stores. Lanes of
+//  - across workgroups, in global memory, by a message: a release after the first (a write-back, buffer_wbl2; its wave has
+//    waited for both), then an atomic write to some location, an atomic read of it by the second's workgroup, and then an
+//    acquire (buffer_inv) there before the second. A message brings everything that was released before it was written.
+// An access at agent or system scope (sc1) counts as atomic: this is how compilers emit atomic loads and stores. Atomic
+// accesses do not race, but what reads them may rely on an order that nothing gives; on request, those that are not ordered are
+// reported, unless all of them are read-modify-writes. Lanes of
 // one wave run in lockstep and do not race. The scalar cache does not see vector stores: a scalar load of data that the
 // dispatch has written may return the old value, whoever wrote it, unless its wave has invalidated that cache (s_dcache_inv).
 // Only the last write and two readers of each cell are remembered: if there are more, one race can hide another, but there
@@ -38,7 +41,7 @@ namespace rpd {
 
 class RaceCheck {
  public:
-  explicit RaceCheck(uint64_t seed) : seed_(seed) {}
+  RaceCheck(uint64_t seed, bool unordered_atomics) : seed_(seed), unordered_atomics_(unordered_atomics) {}
 
   void begin(const Kernel& kernel);
   // Returns one line for each pair of instructions that raced and was not reported before. Forgets all accesses.
@@ -90,7 +93,8 @@ class RaceCheck {
   struct GroupClock {
     std::vector<uint64_t> releases;  // the time of each, counted in fences of the whole dispatch
     size_t begun = 0;                // releases, including those not yet waited for
-    uint64_t acquired = 0;
+    uint64_t received = 0;           // the latest release that a message it has read tells of
+    uint64_t acquired = 0;           // the same at its latest acquire
   };
   struct Conflict {
     Access first, second;
@@ -103,7 +107,7 @@ class RaceCheck {
     std::string what, where;
     uint64_t count = 0;
   };
-  enum class Sort : uint8_t { LdsRace, GlobalRace, EarlyUse, Overtaking, UnfinishedRelease, StaleScalar };
+  enum class Sort : uint8_t { LdsRace, GlobalRace, UnorderedAtomics, EarlyUse, Overtaking, UnfinishedRelease, StaleScalar };
   struct Key {
     uint64_t first, second;  // addresses of the two instructions
     Sort sort;
@@ -120,6 +124,7 @@ class RaceCheck {
   void look_for_overtaking(const Access& write, const Access& now, AccessKind kind, uint64_t address);
   void publish(const Wave& wave, const Op& op, const VectorAccess& access);
   void release(const Wave& wave);
+  void send_or_receive(const Wave& wave, const Op& op, const VectorAccess& access);
   void look_for_unfinished_release(const Wave& wave, const Op& op);
   void see(const Wave& wave, const VectorAccess& access);
   bool ordered(const Access& before, const Access& now, Space space) const;
@@ -134,6 +139,7 @@ class RaceCheck {
   std::string position(const Op& op) const;
 
   uint64_t seed_;
+  bool unordered_atomics_;
   std::mt19937_64 order_;
   uint64_t stride_ = 1, start_ = 0;  // of the permutation of workgroups
   uint64_t entry_ = 0;
@@ -142,6 +148,7 @@ class RaceCheck {
   std::unordered_map<uint64_t, std::unique_ptr<Page>> pages_;           // by page number
   std::unordered_map<const Workgroup*, std::pair<uint64_t, std::vector<ShadowCell>>> lds_;  // with the workgroup's number
   std::unordered_map<uint32_t, GroupClock> clocks_;
+  std::unordered_map<uint64_t, uint64_t> messages_;  // by word: the latest release before an atomic write to it
   const Op* issuing_ = nullptr;
   std::set<std::pair<uint32_t, uint32_t>> invalidated_;  // workgroup and wave: those that have invalidated the scalar cache
   const Workgroup* group_ = nullptr;  // of the access being examined

@@ -54,11 +54,13 @@ void apply(std::string_view option, EngineOptions& options) {
     options.memory_check = true;
   } else if (name == "lds-check" && !has_value) {
     options.lds_check = true;
+  } else if (name == "unordered-atomics" && !has_value) {
+    options.unordered_atomics = true;
   } else {
     throw std::runtime_error(
         "device option " + std::string(name) +
         " is unknown (known: deadlock-after=SECONDS, flush-l2, initial-values=SEED, kernel-limit=N, lds-check, memory-check, "
-        "observe=all|none, race-check[=SEED], timed-cu=N, timing.NAME=VALUE)");
+        "observe=all|none, race-check[=SEED], timed-cu=N, timing.NAME=VALUE, unordered-atomics)");
   }
 }
 

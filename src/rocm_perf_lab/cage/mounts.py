@@ -127,7 +127,9 @@ def _both_names(paths: Iterable[Path]) -> Iterable[Path]:
 
 def _lies_in(path: Path, folders: Iterable[Path], device: int | None = None) -> bool:
     """Whether one of the folders, or the system, shows it. device: its device; a layer shows no other."""
-    return _is_of_system(str(path)) or any(path.is_relative_to(folder) and device in (None, os.stat(folder).st_dev) for folder in folders)
+    return _is_of_system(str(path)) or any(
+        path.is_relative_to(folder) and device in (None, os.stat(folder).st_dev) for folder in folders
+    )
 
 
 def _is_of_system(path: str) -> bool:

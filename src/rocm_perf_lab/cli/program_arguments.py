@@ -150,7 +150,7 @@ device_options_option = click.option(
     help="Option of the software device: deadlock-after=SECONDS, flush-l2, initial-values=SEED, kernel-limit=N (instructions "
     "per wave), lds-check, memory-check, observe=all|none (none: only compute, without counters and times), "
     "race-check[=SEED], sustained (at the clock that the power limit allows a load of seconds), timed-cu=N, timing.NAME=VALUE "
-    "(a parameter of the timing model). Repeatable.",
+    "(a parameter of the timing model), unordered-atomics (with race-check: atomic accesses in no order, too). Repeatable.",
 )
 device_option = click.option(
     "--device",

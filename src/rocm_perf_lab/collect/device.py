@@ -66,6 +66,7 @@ _HIP_LOG_LEVEL_VARIABLE, _HIP_ERRORS = "AMD_LOG_LEVEL", "1"
 
 # The contents of registers, LDS and private memory before a kernel writes them: words drawn from a seed, or zeros for 0.
 INITIAL_VALUES = "initial-values"
+UNORDERED_ATOMICS = "unordered-atomics"
 
 # Times at the clock that the product's power limit allows a load of seconds.
 SUSTAINED = "sustained"
@@ -90,6 +91,7 @@ OPTIONS = {
     "race-check": re.compile(r"(=[0-9]{1,19})?"),
     SUSTAINED: re.compile(""),
     "timed-cu": re.compile(r"=[0-9]{1,19}"),
+    UNORDERED_ATOMICS: re.compile(""),
 }
 
 

@@ -103,6 +103,16 @@ class Unknown:
         return f"`{self.name}` ({self.type}: {self.why})"
 
 
+@dataclass(frozen=True)
+class PointerArgument:
+    """A pointer passed by value, alone or in a struct. address: its location in the captured kernel arguments."""
+
+    name: str
+    address: int
+    pointee: str
+    target: int
+
+
 @dataclass
 class Arguments:
     """The buffers in the order of discovery; no byte belongs to two buffers of the same type."""
@@ -110,6 +120,7 @@ class Arguments:
     buffers: list[Buffer] = field(default_factory=list)
     numbers: list[NumberArgument] = field(default_factory=list)
     unknown: list[Unknown] = field(default_factory=list)
+    pointers: list[PointerArgument] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -143,7 +154,13 @@ def arguments_of(capture: Capture, kernel: SourceKernel, types: Types, metadata:
         found.unknown += [Unknown(parameter.name + path, layout.spelling, why) for path, why in layout.unknown]
         if layout.size == raw.size:
             one = Buffer(parameter.name, parameter.name, kernarg + argument.offset, layout, 1)
-            pointers += _pointers_by_value(one, raw)
+            by_value = list(_pointers_by_value(one, raw))
+            pointers += [pointer for pointer, _ in by_value]
+            found.pointers += [
+                PointerArgument(pointer.name, address, _plain(pointer.pointee), pointer.address)
+                for pointer, address in by_value
+                if pointer.pointee is not None and pointer.address
+            ]
             found.numbers += _numbers(one, raw)
             pointers += _addresses(capture, one, raw, 0)
             found.unknown += _unchanged(one, raw)
@@ -190,14 +207,20 @@ def _unchanged(one: Buffer, raw: Bytes) -> Iterator[Unknown]:
             yield Unknown(one.name + leaf.path, f"{leaf.pointee}*", "it was null")
 
 
-def _pointers_by_value(one: Buffer, raw: Bytes) -> Iterator[_Pointer]:
+def _plain(type_name: str) -> str:
+    return type_name.replace("const ", "").removesuffix(" const")
+
+
+def _pointers_by_value(one: Buffer, raw: Bytes) -> Iterator[tuple[_Pointer, int]]:
+    """Each with its location."""
     for leaf in one.layout.leaves:
         if leaf.pointee is None:
             continue
         for index in _indices(leaf):
             place = (0, *index)
-            address = int(one.view(raw, leaf)[place])
-            yield _Pointer(one.name + filled(leaf.path, index), one.parameter, address, leaf.pointee, 0)
+            target = int(one.view(raw, leaf)[place])
+            location = one.address + _offset(leaf, index)
+            yield _Pointer(one.name + filled(leaf.path, index), one.parameter, target, leaf.pointee, 0), location
 
 
 def _addresses(capture: Capture, one: Buffer, content: Bytes, depth: int) -> list[_Pointer]:
@@ -232,9 +255,13 @@ def _numbers(one: Buffer, raw: Bytes) -> Iterator[NumberArgument]:
         for index in itertools.islice(_indices(leaf), _MOST_NUMBERS + 1):
             place = (0, *index)
             value = one.view(raw, leaf)[place]
-            offset = leaf.offset + sum(i * stride for i, (_, stride) in zip(index, leaf.dims, strict=True))
             number = int(value) if value.dtype.kind in "iub" else float(value)
-            yield NumberArgument(one.name + filled(leaf.path, index), one.address + offset, leaf.scalar, number, values)
+            address = one.address + _offset(leaf, index)
+            yield NumberArgument(one.name + filled(leaf.path, index), address, leaf.scalar, number, values)
+
+
+def _offset(leaf: Leaf, index: tuple[int, ...]) -> int:
+    return leaf.offset + sum(i * stride for i, (_, stride) in zip(index, leaf.dims, strict=True))
 
 
 def _follow(capture: Capture, types: Types, pointers: deque[_Pointer], found: Arguments) -> None:

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import itertools
 import zlib
 from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from rocm_perf_lab.gate.perturbation import NEARBY, PREFERRED, Perturbation
+from rocm_perf_lab.gate.perturbation import NEARBY, PREFERRED, SPARSE, Perturbation
 from rocm_perf_lab.gate.timed_replays import OtherInputs
 from rocm_perf_lab.gate.unproven import TriedCase
 
 _COMPARABLE = 0.5  # of the baseline's time on the captured inputs
 _AT_WORK = 0.25  # the same, below which a race is unlikely to show
 _MOST_TIMED = 4  # other inputs; each costs a replay of every candidate
+_MOST_THOROUGH = 32  # cases that change all numbers in memory
 _MOST_RACED = 24  # cases that change a number by value; each costs a replay in another order, on one host thread
 
 
@@ -36,15 +36,13 @@ def timed_inputs(usable: Sequence[TriedCase]) -> list[OtherInputs]:
 
 
 def raced_cases(usable: Sequence[TriedCase], seed: int) -> list[TriedCase]:
-    """Cases for the race check: the most similar to the captured inputs, the values nearby, and those that change a number by
-    value: of each number one, drawn from the seed, then the others as far as there is room. A kernel could wait for other waves
-    only where it is checked.
+    """Cases for the race check: those that change all numbers of a kind in memory, and those that change a number by value: of
+    each number one, drawn from the seed, then the others as far as there is room. A kernel could wait for other waves only
+    where it is checked.
 
     usable: as in timed_inputs().
     """
-    by_name = {one.name: one for one in usable}
-    chosen = [by_name[one.name] for one in itertools.islice(_most_like_captured(usable), 1)]
-    chosen += [one for one in usable if one.name == NEARBY]
+    chosen = [one for one in usable if one.perturbation and _is_thorough(one.perturbation)][:_MOST_THOROUGH]
     by_number = _by_number(usable)
     random = np.random.default_rng([seed, zlib.crc32(b"raced")])
     first: list[TriedCase] = []
@@ -74,6 +72,11 @@ def is_too_little_work(one: TriedCase, captured: TriedCase) -> bool:
     meant to be timed.
     """
     return one.perturbation is not None and _is_nearby(one.perturbation) and _share_of_time(one, captured) < _COMPARABLE
+
+
+def _is_thorough(one: Perturbation) -> bool:
+    """Whether most numbers in memory have other values, of one kind."""
+    return one.kind is not None and one.kind not in SPARSE and not one.on_results and not one.beyond
 
 
 def _is_nearby(one: Perturbation) -> bool:

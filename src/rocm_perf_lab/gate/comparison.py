@@ -10,7 +10,7 @@ from rocm_perf_lab.errors import UnfitCodeError
 from rocm_perf_lab.gate.complaint import Complaint
 from rocm_perf_lab.gate.outputs import Outputs, difference
 from rocm_perf_lab.gate.reference import Reference
-from rocm_perf_lab.gate.unproven import TriedCase
+from rocm_perf_lab.gate.unproven import DIFFERS_IN_SAME_MEMORY, TriedCase
 from rocm_perf_lab.replaying import CaseOutcome
 
 _PATIENCE, _LEAST_PATIENCE_SECONDS = 20, 90.0  # a candidate may take this multiple of the baseline's wall time
@@ -43,13 +43,15 @@ def _wrong_on(
         return None
     with tempfile.TemporaryDirectory(dir=reference.folder) as folder:
         try:
-            allowed = max(_LEAST_PATIENCE_SECONDS, _PATIENCE * reference.seconds * len(tried))
             cases = [one.case for one in tried]
-            outcomes = reference.replay(cases, Path(folder), candidate, seconds=allowed)
+            outcomes = reference.replay(cases, Path(folder), candidate, seconds=patience(reference, len(cases)))
         except UnfitCodeError as error:
             return Complaint(error.what)
         for one, outcome in zip(tried, outcomes, strict=True):
-            complaint = _compared(reference, one, outcome)
+            complaint = compared(reference, one, outcome)
+            if complaint and one.perturbation and one.perturbation.same_memory:
+                found[one.name] = DIFFERS_IN_SAME_MEMORY
+                continue
             if complaint and (why := reference.why_unfit(one, outcome)):
                 found[one.name] = why
                 dropped.append(one)
@@ -60,7 +62,13 @@ def _wrong_on(
     return None
 
 
-def _compared(reference: Reference, one: TriedCase, outcome: CaseOutcome) -> Complaint | None:
+def patience(reference: Reference, cases: int) -> float:
+    """Seconds of wall time that a candidate gets for so many cases."""
+    return max(_LEAST_PATIENCE_SECONDS, _PATIENCE * reference.seconds * cases)
+
+
+def compared(reference: Reference, one: TriedCase, outcome: CaseOutcome) -> Complaint | None:
+    """What is wrong with the memory that a candidate leaves on one case; None if nothing is."""
     if outcome.failure:  # leave out the capture's path, which means nothing to a proposer
         return Complaint(outcome.failure.removeprefix(f"{reference.capture.path}: "))
     expected, found = Outputs(one.outcome.dump), Outputs(outcome.dump)

@@ -68,8 +68,8 @@ def makes_judged_code(text: HipSource, judged: HipSource, baseline: HipSource, b
     """Whether a text makes the device code that was judged and the baseline's host code, in each unit that includes it; debug
     information does not count. Errors: those of building the other two, and of reading.
     """
-    units = ((one, *one.elsewhere) for one in (text, judged, baseline))
-    return all(_makes(*same, builder) for same in zip(*units, strict=True))
+    texts, codes, expected = ((one, *one.elsewhere) for one in (text, judged, baseline))
+    return all(_makes(one, code, host, builder) for one, code, host in zip(texts, codes, expected, strict=True))
 
 
 def _makes(text: HipSource, judged: HipSource, baseline: HipSource, builder: Builder) -> bool:

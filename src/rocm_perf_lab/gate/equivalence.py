@@ -17,6 +17,7 @@ from rocm_perf_lab.gate.comparison import wrong_memory
 from rocm_perf_lab.gate.complaint import Complaint
 from rocm_perf_lab.gate.equivalence_options import EquivalenceOptions
 from rocm_perf_lab.gate.in_program import InProgram, difference_in_program
+from rocm_perf_lab.gate.named_runs import wrong_on_named_numbers
 from rocm_perf_lab.gate.other_runs import OtherRuns
 from rocm_perf_lab.gate.outputs import Difference, Outputs
 from rocm_perf_lab.gate.reference import Reference, replay_with, succeeded
@@ -46,9 +47,13 @@ class _Known:
     complaint: str | None
     again: list[InProgram] = field(default_factory=list)
 
-    def judge(self, candidate: Path, found: dict[str, str]) -> Complaint | None:
+    def judge(self, candidate: Path, named: Sequence[float], found: dict[str, str]) -> Complaint | None:
         """What is wrong with the candidate on this capture; None if nothing is. found: receives the outcome of each case."""
-        return wrong_memory(self.reference, candidate, found) or self.others.judge(candidate, found)
+        return (
+            wrong_memory(self.reference, candidate, found)
+            or self.others.judge(candidate, found)
+            or wrong_on_named_numbers(self.reference, candidate, named, found)
+        )
 
 
 class Equivalence:
@@ -82,10 +87,11 @@ class Equivalence:
     def __exit__(self, *_: object) -> None:
         self._scratch.cleanup()
 
-    def check(self, candidate: Path) -> StepVerdict:
+    def check(self, candidate: Path, named: Sequence[float] = ()) -> StepVerdict:
         """Compare a candidate with the baseline on all captures.
 
-        candidate: path of its code object. Raises PlacementError if memory cannot be mapped at the captured addresses.
+        candidate: path of its code object. named: the numbers that its text names; see gate.named_numbers. Raises
+        PlacementError if memory cannot be mapped at the captured addresses.
         """
         options = self._options
         evidence = EquivalenceEvidence(level=options.level, seed=options.seed, ulps=options.ulps, captures=[])
@@ -93,10 +99,11 @@ class Equivalence:
             return skipped(STEP, "not replayed, as requested: the program's output decides", evidence)
         evidence.race_seeds = list(options.orders)
         left: list[dict[str, str]] = []
+        apart: list[str] = []
         for index in range(len(self._captures)):
             known = self._known_of(index)
             found: dict[str, str] = {}
-            complaint = None if known.complaint else known.judge(candidate, found)
+            complaint = None if known.complaint else known.judge(candidate, named, found)
             evidence.captures = [*evidence.captures, _about(*self._captures[index], found)]
             if known.complaint:
                 return rejected(STEP, known.complaint, evidence)
@@ -105,8 +112,10 @@ class Equivalence:
                 where = "" if arguments == options.arguments else f"with `{arguments}`, "
                 return rejected(STEP, where + complaint.reason, evidence.model_copy(update=complaint.evidence))
             left.append({one.name: str(one) for one in known.reference.unproven(found)})
+            apart += known.reference.same_memory_unproven(found)
         # An input is unproven only if no dispatch proves it.
         unproven = [words for name, words in left[0].items() if all(name in other for other in left)]
+        unproven += dict.fromkeys(apart)
         unproven += [f"what it asks of {service}, which nobody answers in a replay" for service in self._services()]
         evidence.unproven = unproven
         return passed(STEP, self._in_words(evidence.captures, unproven), evidence)

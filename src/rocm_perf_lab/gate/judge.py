@@ -23,6 +23,7 @@ from rocm_perf_lab.gate.equivalence import Equivalence
 from rocm_perf_lab.gate.equivalence_options import EquivalenceOptions
 from rocm_perf_lab.gate.expanded import Expanded
 from rocm_perf_lab.gate.measurement import MeasurementOptions, check_measurement
+from rocm_perf_lab.gate.named_numbers import numbers_added
 from rocm_perf_lab.gate.place_of_text import depends_on_place
 from rocm_perf_lab.gate.promises import NONE, Promises, broken_in_capture
 from rocm_perf_lab.gate.reader import Reader
@@ -161,7 +162,7 @@ class Judge:
         return (
             lambda: self._built(judged),
             lambda: self._code_object(judged),
-            lambda: self._equivalence.check(judged.image),
+            lambda: self._equivalence.check(judged.image, numbers_added(self._baseline.text, judged.plain)),
             lambda: self._measured(judged),
             lambda: self._application(judged),
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -35,11 +36,15 @@ _MNEMONICS = (
     ),
     (re.compile(r"$"), "bytes that are not an instruction"),
 )
-# Fences of system scope (AMDGPUUsage.rst, "Memory Model GFX90A" and "GFX942"). Between work-items, the race check sees fences.
-_FOR_THE_HOST = {
-    re.compile(r"buffer_wbl2(?: sc0 sc1)?$"): "makes its stores visible to the host and other devices",
-    re.compile(r"buffer_(invl2$|inv sc0 sc1)"): "looks for what the host and other devices have stored",
-}
+# Fences of agent scope (AMDGPUUsage.rst, "Memory Model GFX90A" and "GFX942"): what one looks like, what does as well, and what
+# it is for. The race check sees whether they are in the right places.
+_FENCES = (
+    (r"buffer_wbl2 sc1$", r"buffer_wbl2", "makes its stores visible to other workgroups"),
+    (r"buffer_(inv sc1|wbinvl1(_vol)?)$", r"buffer_inv sc0 sc1", "looks for what other workgroups have stored"),
+)
+# What a kernel shows to the host and other devices, or looks for, while it runs: fences, accesses (also volatile ones) and
+# atomics of system scope.
+_OF_THE_SYSTEM = re.compile(r"buffer_(wbl2|invl2)$|.*\bsc0 sc1\b|\w+_atomic_\w+ .*\bsc1\b")
 
 
 def new_observations(before: Mapping[str, Piece], after: Mapping[str, Piece], kernel: str, target: str) -> dict[str, str]:
@@ -55,15 +60,29 @@ def new_observations(before: Mapping[str, Piece], after: Mapping[str, Piece], ke
 
 
 def lost_fence(before: Mapping[str, Piece], after: Mapping[str, Piece], kernel: str, target: str) -> str | None:
-    """A fence for the host that the baseline has and the candidate does not; None if there is none. The host may read
-    or write while the kernel runs, which no replay does.
+    """What orders the baseline's accesses and not the candidate's, or is in another order there; None if there is nothing. The
+    host may read or write while the kernel runs, which no replay does; and a device may reorder accesses that a replay leaves
+    in order.
     """
     one, other = (_instructions(pieces, kernel, target) for pieces in (before, after))
-    for pattern, does in _FOR_THE_HOST.items():
-        fence = next(filter(pattern.match, one), None)
-        if fence and not any(map(pattern.match, other)):
+    if (was := _for_the_system(one)) != (now := _for_the_system(other)):
+        first = next(pair for pair in itertools.zip_longest(was, now, fillvalue="nothing") if pair[0] != pair[1])
+        return (
+            f"what the host and other devices can see while it runs differs: `{first[1]}` where the baseline has `{first[0]}`; "
+            "its fences, volatile accesses and atomics of system scope must stay as they are"
+        )
+    for pattern, as_well, does in _FENCES:
+        fence = next((text for text in one if re.match(pattern, text)), None)
+        if fence and not any(re.match(f"{pattern}|{as_well}", text) for text in other):
             return f"it no longer {does}, as the baseline does by `{fence}`"
     return None
+
+
+def _for_the_system(texts: Sequence[str]) -> list[str]:
+    """Instructions of system scope in the order of the code, without registers; repetitions, as by unrolling, count once."""
+    found = (text for text in texts if _OF_THE_SYSTEM.match(text))
+    names = (" ".join([text.split()[0], *re.findall(r"\b(?:sc0|sc1|nt)\b", text)]) for text in found)
+    return [name for name, _ in itertools.groupby(names)]
 
 
 def _instructions(pieces: Mapping[str, Piece], kernel: str, target: str) -> list[str]:

@@ -18,7 +18,7 @@ from rocm_perf_lab.gate.chosen_cases import raced_cases
 from rocm_perf_lab.gate.complaint import Complaint
 from rocm_perf_lab.gate.equivalence_options import EquivalenceOptions
 from rocm_perf_lab.gate.outputs import Outputs, difference
-from rocm_perf_lab.gate.races import new_race, without_unwritten_reads
+from rocm_perf_lab.gate.races import new_race, races_of, without_atomics, without_unwritten_reads
 from rocm_perf_lab.gate.reference import DEPENDS_ON_ORDER, Reference, succeeded
 from rocm_perf_lab.gate.stores import stores_elsewhere, together
 from rocm_perf_lab.gate.unproven import TriedCase
@@ -86,7 +86,7 @@ class OtherRuns:
         captured = self._reference.tried[0]
         other_values = f"{devices.INITIAL_VALUES}={seeds.other_values(self._options.seed)}"
         yield _OTHER_VALUES, _observed(captured, (other_values,))
-        yield _USUAL_ORDER, _observed(captured, (f"race-check={seeds.USUAL_ORDER}",))
+        yield _USUAL_ORDER, _observed(captured, races_of(seeds.USUAL_ORDER))
         orders = len(self._options.orders)
         others = raced_cases(list(self._reference.usable()), self._options.seed) if orders else []
         for turn, (order, options) in enumerate(self._reference.in_orders(orders + len(others))):
@@ -136,13 +136,14 @@ class OtherRuns:
             found[name] = f"dropped: the baseline itself depends on {_HELD_BEFORE}"
             return None
         varies = not baseline.equal or self._reference.unfit.get(run.like.name) is not None
-        if varies and (baseline.races or self._options.ulps or not run.on_captured_inputs):
+        if varies and (without_atomics(baseline.races) or self._options.ulps or not run.on_captured_inputs):
             found[name] = DEPENDS_ON_ORDER
             return None
         found[name] = "differs"
         if varies:
             return Complaint(
-                "its result depends on the order of workgroups or waves, as the baseline's does: allow a tolerance with --ulps"
+                "its result depends on the order of workgroups or waves, as the baseline's does: allow a tolerance for sums of "
+                "floating-point numbers (--ulps), or let the program's output decide (--equivalence program)"
             )
         where = "" if run.on_captured_inputs else f"on {run.like.name}: "
         order = "" if name == _OTHER_VALUES else "the order of workgroups or waves, or on "

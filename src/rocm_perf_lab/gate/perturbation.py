@@ -64,7 +64,7 @@ class Perturbation:
     name: used in the verdict and the journal. overlays: (address, bytes) each. kind: a key of FLOATS or INTEGERS, or NEARBY;
     None for a number by value. fields: the fields whose bits it changes. numbers: names of the numbers by value that it
     changes. beyond: whether the kernel may reach past a buffer. on_results: what the kernel changed holds the results
-    of the captured inputs, so that they must not be poisoned.
+    of the captured inputs, so that they must not be poisoned. same_memory: two arguments point to the same memory.
     """
 
     name: str
@@ -74,6 +74,7 @@ class Perturbation:
     numbers: tuple[str, ...] = ()
     beyond: bool = False
     on_results: bool = False
+    same_memory: bool = False
 
     @property
     def inputs(self) -> frozenset[str]:
@@ -246,6 +247,7 @@ FLOATS: dict[str, Values] = {
     "huge negative numbers everywhere": _huge_negative,
     "infinity everywhere": _infinities(1.0),
     "negative infinity everywhere": _infinities(-1.0),
+    "NaN everywhere": lambda values, _random: np.full(values.size, np.nan),
     # So that products of zero with what is not finite occur, which are NaNs.
     "zeros beside NaN and infinity": _some(0.5, lambda info: [0.0, 0.0, -0.0, -0.0, 0.0, 0.0, np.nan, np.inf, -np.inf]),
     **NANS,
@@ -262,7 +264,7 @@ INTEGERS: dict[str, Values] = {
 }
 NEARBY = "nearby values"
 """All inputs together; see gate.nearby."""
-_SPARSE = [kind for kinds in (FLOATS, INTEGERS) for kind in kinds if kind.endswith("changed")]
+SPARSE = [kind for kinds in (FLOATS, INTEGERS) for kind in kinds if kind.endswith("changed")]
 _NOT_FINITE, _IN_RANGE = "NaN and infinity", "observed range"
 _SOME_ZEROS, _SOME_NOT_FINITE = "half of the numbers are zero", "a few numbers are not finite"
 FIRST = ("shuffled", "integers shuffled", NEARBY)
@@ -300,7 +302,7 @@ class Perturber:
                 one = self._changed(kind, kind, fields)
                 # Multiplying nothing but zeros shows only in the signs of the zeros.
                 yield self._with_negative_numbers(one) if FLOATS.get(kind) is _zeros else one
-            yield from self._on_results([kind for kind in kinds if kind in _SPARSE], fields)
+            yield from self._on_results([kind for kind in kinds if kind in SPARSE], fields)
         yield from self._zeros_beside_not_finite()
         for number in self._numbers:
             few = number.values is not None  # each of them may select what no other does

@@ -10,13 +10,16 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from rocm_perf_lab.collect import device as devices
 from rocm_perf_lab.gate.buffers import Buffer
 from rocm_perf_lab.isolate import Capture
 
 _UNWRITTEN = "read of LDS that nothing has written"
+_ATOMICS = "atomic accesses in no order"
 _KINDS = (  # words of native/device/exec/race_check.cpp
     "race in LDS",
     "race in global memory",
+    _ATOMICS,
     _UNWRITTEN,
     "scalar load of what the dispatch has written",
     "is used before the load",
@@ -36,6 +39,18 @@ def new_race(before: Sequence[str], after: Sequence[str], capture: Capture, buff
     """The first of the candidate's races (`after`) of which the baseline (`before`) has none alike; None if there is none."""
     known = {_kind(line, capture, buffers) for line in before}
     return next((line for line in after if _kind(line, capture, buffers) not in known), None)
+
+
+def races_of(seed: int) -> tuple[str, str]:
+    """The software device's options for a race check. Atomic accesses do not race; but a candidate could make all accesses
+    atomic, and leave out what orders them.
+    """
+    return f"race-check={seed}", devices.UNORDERED_ATOMICS
+
+
+def without_atomics(races: Sequence[str]) -> list[str]:
+    """The races proper."""
+    return [line for line in races if _ATOMICS not in line]
 
 
 def without_unwritten_reads(races: Sequence[str]) -> list[str]:

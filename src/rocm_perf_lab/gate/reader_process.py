@@ -74,12 +74,18 @@ def _answer(baseline: HipSource, candidate: HipSource, kernel: str | None) -> di
     except NotAllowed as refusal:
         return {"refused": str(refusal)}
     except RocmPerfError as error:
-        return {"refused": f"it cannot be read: {error.what}"}
+        return {"refused": f"it cannot be read: {_by_line(error.what, candidate)}"}
     except (RecursionError, MemoryError) as error:
         return {"refused": f"it cannot be read: it is too large or too deep ({type(error).__name__})"}
     value = asdict(change)
     value |= {name: value[name].decode("latin-1") for name in ("head", "body")}
     return {"change": value | {"functions": [text.decode("latin-1") for text in change.functions]}}
+
+
+def _by_line(complaint: str, candidate: HipSource) -> str:
+    """The complaint, without the path under which the candidate is read: that is the baseline's."""
+    own = f"{candidate.path}:"
+    return f"line {complaint.removeprefix(own)}" if complaint.startswith(own) else complaint
 
 
 def _how_it_ended(status: int, request: dict[str, Any]) -> str:
@@ -89,7 +95,8 @@ def _how_it_ended(status: int, request: dict[str, Any]) -> str:
             return f"it cannot be read: Clang did not end within {request['seconds']} s of processor time"
         if number == signal.SIGALRM:
             return f"it cannot be read: Clang did not end within {request['wall_seconds']} s"
-        return f"it cannot be read: Clang was killed by {signal.Signals(number).name} while reading it"
+        crashed = f"Clang crashed on it ({signal.Signals(number).name})"
+        return f"it cannot be read: {crashed}; it may be nested too deeply, or reach a defect of Clang"
     return "it cannot be read: Clang failed on it"
 
 

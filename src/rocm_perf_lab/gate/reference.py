@@ -18,9 +18,12 @@ from rocm_perf_lab.gate.buffers import Arguments, Unknown
 from rocm_perf_lab.gate.checked_replay import is_modelled, memory_check
 from rocm_perf_lab.gate.chosen_cases import is_too_little_work
 from rocm_perf_lab.gate.equivalence_options import EquivalenceOptions
+from rocm_perf_lab.gate.named_numbers import with_numbers
 from rocm_perf_lab.gate.outputs import Outputs, difference, same_but_for
 from rocm_perf_lab.gate.perturbation import FIRST, Perturbation, Perturber
-from rocm_perf_lab.gate.unproven import TriedCase, unproven_in
+from rocm_perf_lab.gate.races import races_of
+from rocm_perf_lab.gate.related_inputs import RelatedInputs
+from rocm_perf_lab.gate.unproven import TriedCase, same_memory_unproven, unproven_in
 from rocm_perf_lab.isolate import Capture
 from rocm_perf_lab.replaying import Case, CaseOutcome, replay_cases
 
@@ -49,7 +52,9 @@ class Reference:
         self.seconds = 0.0
         self._options = options
         self._perturber = Perturber(capture, arguments, options.seed)
+        self._related = RelatedInputs(capture, arguments, self._perturber.fields, options.seed)
         self._parts: dict[str, list[TriedCase]] = {}  # for each dropped case, those that replace it
+        self._named: dict[tuple[float, ...], list[TriedCase]] = {}  # by the numbers that a candidate names
         self._making = threading.Lock()
         self.tried = self._tried(self._cases())
         for unfit in [one for one in self.tried if one.outcome.failure or is_too_little_work(one, self.tried[0])]:
@@ -96,6 +101,26 @@ class Reference:
         tried = [*self.tried, *(part for parts in self._parts.values() for part in parts)]
         return unproven_in(self.capture, self.arguments, self._perturber.fields, tried, found)
 
+    def with_numbers(self, numbers: tuple[float, ...]) -> list[TriedCase]:
+        """The cases with numbers that a candidate names, under the race check where there is one."""
+        if self._options.level != "full":
+            return []
+        checked = races_of(seeds.USUAL_ORDER) if is_modelled(self.capture) else ()
+        cases: list[tuple[str, Case, Perturbation | None]] = [
+            (other.name, replace(_case(other, number), device_options=checked, findings=bool(checked)), other)
+            for number, other in enumerate(
+                with_numbers(self.capture, self.arguments, self._perturber.fields, numbers, self._options.seed)
+            )
+        ]
+        with self._making:
+            if numbers not in self._named:
+                self._named[numbers] = self._tried(cases)
+            return self._named[numbers]
+
+    def same_memory_unproven(self, found: dict[str, str]) -> Iterator[str]:
+        """See unproven.same_memory_unproven()."""
+        return same_memory_unproven(self.tried, found)
+
     def in_orders(self, runs: int) -> list[tuple[str, tuple[str, ...]]]:
         """Names of other orders, which take turns, and options of the software device for so many runs.
 
@@ -103,7 +128,7 @@ class Reference:
         """
         fills = seeds.initial_values(self._options.seed, runs)
         return [
-            (f"order {seed}", (f"race-check={seed}", f"{devices.INITIAL_VALUES}={fill}"))
+            (f"order {seed}", (*races_of(seed), f"{devices.INITIAL_VALUES}={fill}"))
             for seed, fill in zip(itertools.cycle(self._options.orders), fills, strict=False)
         ]
 
@@ -117,7 +142,7 @@ class Reference:
         cases: list[tuple[str, Case, Perturbation | None]] = [(_CAPTURED, Case(compare=True), None)]
         for poison in POISONS:
             cases.append((f"{_CAPTURED}, outputs filled with {poison:#04x}", Case(poison=poison), None))
-        for number, other in enumerate(self._perturber.all()):
+        for number, other in enumerate(itertools.chain(self._perturber.all(), self._related.all())):
             if self._options.level == "full" or other.name in FIRST:
                 cases.append((other.name, _case(other, number), other))
         return cases

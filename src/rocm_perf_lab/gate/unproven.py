@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from rocm_perf_lab.gate.numbers import Bytes
 
 
+DIFFERS_IN_SAME_MEMORY = "differs; not held against it, as no captured launch passes such pointers"
+
+
 @dataclass(frozen=True)
 class TriedCase:
     """A case with the baseline's result. perturbation: None for the captured inputs."""
@@ -50,6 +53,15 @@ def unproven_in(
         if one.name not in told and not (one.size and _is_only_written(capture, (one.address, one.size), tried)):
             told.add(one.name)
             yield one
+
+
+def same_memory_unproven(tried: Sequence[TriedCase], found: Mapping[str, str]) -> Iterator[str]:
+    """The pairs of arguments that the candidate must not be given the same memory for, although the baseline may be: it may
+    load before it stores, for example, where the baseline does not.
+    """
+    for one in tried:
+        if found.get(one.name) == DIFFERS_IN_SAME_MEMORY:
+            yield f"launches with `{one.name}` (with both in the same memory it leaves something else there)"
 
 
 def _is_only_written(capture: Capture, extent: tuple[int, int], tried: Sequence[TriedCase]) -> bool:

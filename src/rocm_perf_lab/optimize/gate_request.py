@@ -11,11 +11,11 @@ from pathlib import Path
 
 from rocm_perf_lab.collect import surroundings
 from rocm_perf_lab.errors import MissingInputError, OutputError, SourceError, UsageError
-from rocm_perf_lab.gate import source_check
+from rocm_perf_lab.gate.change import KernelChange
 from rocm_perf_lab.gate.gate_document import GateDocument
 from rocm_perf_lab.gate.judge import STEPS
 from rocm_perf_lab.gate.reader import Reader
-from rocm_perf_lab.gate.verdict import Verdict, rejected, skipped
+from rocm_perf_lab.gate.verdict import StepOutcome, Verdict, skipped
 from rocm_perf_lab.hip_source import HipSource, SourceKernel
 from rocm_perf_lab.hip_source.edits import unified_diff
 from rocm_perf_lab.hip_source.source import content_of
@@ -121,15 +121,15 @@ def _judged(
 ) -> Judgement:
     with tempfile.TemporaryDirectory(prefix="rocm-perf-gate-") as scratch:
         baseline = build_target.read(texts[0])
-        kernel, complaint = _by_source(baseline, texts[1], request.backend_options)
-        if complaint:  # known without running the program
-            step = rejected(source_check.STEP, complaint)
-            return Judgement(request, Verdict((step, *map(skipped, STEPS[1:]))), kernel.name)
+        kernel, change = _by_source(baseline, texts[1], request.backend_options)
         # A pattern also prevents the kernel from being skipped for its small potential gain.
         pattern = request.backend_options.pattern or (exactly(kernel.demangled) if kernel.demangled else _instances(kernel))
         backend = HipBackend(
             build_target, Path(scratch), replace(request.backend_options, pattern=pattern), lambda _line: None, note
         )
+        first = backend.check_text(baseline, kernel, change)
+        if first.outcome is StepOutcome.REJECTED:
+            return Judgement(request, Verdict((first, *map(skipped, STEPS[1:]))), kernel.name)
         survey = backend.survey(baseline)
         target = next((one for one in survey.targets if baseline.kernel(one.kernel).identity == kernel.identity), None)
         if target is None:
@@ -159,8 +159,10 @@ def _content(path: Path) -> bytes:
         raise MissingInputError(f"{path}: {error.strerror}", "name an existing source file") from error
 
 
-def _by_source(baseline: HipSource, candidate: bytes, backend_options: BackendOptions) -> tuple[SourceKernel, str]:
-    """The kernel that the candidate changes, among those that the pattern fits, and why the change is refused, or ""."""
+def _by_source(
+    baseline: HipSource, candidate: bytes, backend_options: BackendOptions
+) -> tuple[SourceKernel, KernelChange | str]:
+    """The kernel that the candidate changes, among those that the pattern fits, and the change, or why it is refused."""
     pattern = backend_options.pattern
     kernels = [kernel for kernel in baseline.kernels if _may_fit(pattern, kernel)]
     if not kernels:
@@ -173,7 +175,7 @@ def _by_source(baseline: HipSource, candidate: bytes, backend_options: BackendOp
     if isinstance(change, str):
         return kernels[0], change
     kernel = baseline.kernel(change.kernel)
-    return kernel, "" if kernel in kernels else f"it changes {kernel.name}, which --kernel does not name"
+    return kernel, change if kernel in kernels else f"it changes {kernel.name}, which --kernel does not name"
 
 
 def _may_fit(pattern: str | None, kernel: SourceKernel) -> bool:

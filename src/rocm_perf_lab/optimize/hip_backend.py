@@ -21,7 +21,7 @@ from rocm_perf_lab.errors import NoCaptureError, RocmPerfError, SourceError, Usa
 from rocm_perf_lab.gate import seeds
 from rocm_perf_lab.gate.promises import NONE, Promises
 from rocm_perf_lab.gate.verdict import StepVerdict, Verdict
-from rocm_perf_lab.hip_source import HipSource
+from rocm_perf_lab.hip_source import HipSource, SourceKernel
 from rocm_perf_lab.hip_source.demangle import demangled
 from rocm_perf_lab.kernel_pattern import exactly
 from rocm_perf_lab.optimize import compile as builds
@@ -36,6 +36,7 @@ from rocm_perf_lab.process.side_by_side import side_by_side
 
 if TYPE_CHECKING:
     from rocm_perf_lab.gate.application import Application
+    from rocm_perf_lab.gate.change import KernelChange
     from rocm_perf_lab.gate.claim import Claim
     from rocm_perf_lab.gate.judge import GateOptions, Judge
     from rocm_perf_lab.isolate import Capture
@@ -123,6 +124,16 @@ class HipBackend:
         if text not in self._sources:
             self._sources[text] = self._build_target.read(text)
         return self._sources[text]
+
+    def check_text(self, source: HipSource, kernel: SourceKernel, change: KernelChange | str) -> StepVerdict:
+        """The verdict of the gate's first step, for which nothing has to run. change: see gate.source_check. Errors: those of
+        preprocessing the baseline.
+        """
+        from rocm_perf_lab.gate.expanded import Expanded
+        from rocm_perf_lab.gate.source_check import check_source
+
+        expanded = Expanded(source, kernel, self._builder.preprocessed)
+        return check_source(source, kernel, change, NONE, lambda: self._builder.names(source), expanded.complaint).verdict
 
     def survey(self, source: HipSource) -> ProfileSummary:
         """Build and profile. Errors: those of building and of profile.session.profile()."""

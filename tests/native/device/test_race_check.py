@@ -10,13 +10,16 @@ import pytest
 
 SOURCE = Path(__file__).parents[2] / "programs" / "races.hip"
 RACES_FOUND = 35
+LOADED_EARLY = r"race in global memory, .*store .*global_store_dword .* and load .*global_load_dword"
 
 PLANTED = {
     "missing_barrier": r"race in LDS, .*ds_write_b32",
     "plain_histogram": r"race in global memory, .*global_load_dword.* and store .*global_store_dword",
     "cross_wave": r"race in global memory, .*store by wave \d+ of workgroup (\d+) .* and store by wave \d+ of workgroup \1 ",
     "write_back<under_way>": r"what the write-back at .*\(buffer_wbl2 sc1\) writes had not been waited for when the atomic ",
-    "write_back<too_early>": r"race in global memory, .*store .*global_store_dword .* and load .*global_load_dword",
+    "write_back<too_early>": LOADED_EARLY,
+    "last_block_sums<first>": LOADED_EARLY,
+    "last_block_sums<after_the_message>": LOADED_EARLY,
     "unwritten_lds": r"read of LDS that nothing has written, 192 times, .*ds_read",
 }
 USED_EARLY = r"{0}\d+ is used before the load at entry \+ 0x\w+ \({1}.*\) has been waited for: at entry \+ 0x\w+ \({2}"
@@ -39,7 +42,7 @@ NOT_WAITED_FOR = {
 }
 OVERTAKING = {"publish<relaxed>": OVERTAKEN.format(0), "publish<barrier>": OVERTAKEN.format(1)}
 PUBLISHED = [f"publish<{how}>" for how in ("fence", "release", "acq_rel", "seq_cst", "other_wave", "plain_other_wave")]
-CORRECT = ["with_barrier", "atomic_histogram", "last_block_sums", "bytes", "free_registers"]
+CORRECT = ["with_barrier", "atomic_histogram", "last_block_sums<both>", "bytes", "free_registers"]
 CORRECT += ["write_back<waited_for>", *PUBLISHED]
 TESTBED = ["vcopy", "softmax_testbed", "pipeline", "reduction", "histogram", "gemm", "stencil"]
 
@@ -86,6 +89,17 @@ def test_a_store_that_an_atomic_may_overtake_is_found(check, races, name: str) -
     for seed in (0, 7):
         done = check(races, name, seed=seed)
         assert done.returncode == RACES_FOUND and re.search(OVERTAKING[name], done.stderr), done.stderr
+
+
+def test_atomic_accesses_that_nothing_orders_are_reported_on_request(check, races) -> None:
+    """Those of publish<fence> follow a message; nothing but the counter, which all of them add to, is read without order."""
+    for seed in (0, 7):
+        done = check(races, "relaxed_exchange", seed=f"{seed},unordered-atomics")
+        found = r"atomic accesses in no order, .* store .*global_store_dword.* and load .*global_load_dword.* sc1"
+        assert done.returncode == RACES_FOUND and re.search(found, done.stderr), done.stderr
+        for ordered in ("atomic_histogram", "last_block_sums<both>"):
+            done = check(races, ordered, seed=f"{seed},unordered-atomics")
+            assert done.returncode == 0 and "race-check" not in done.stderr, done.stderr
 
 
 def test_seed_0_is_the_usual_order(check, races) -> None:

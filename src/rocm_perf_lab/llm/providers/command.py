@@ -95,18 +95,24 @@ class CommandProvider:
             raise ModelError(f"{self.place} cannot be run ({reason})", "name an existing program with --model") from error
 
     def _read(self, process: subprocess.Popen[bytes], deadline: float, progress: Progress) -> str:
-        output = piped(process.stdout)
+        """What the program prints until it closes its output or ends: a process that it leaves behind may keep it open."""
+        output, ended = piped(process.stdout), os.pidfd_open(process.pid)
         text, decoder = Collected(progress), codecs.getincrementaldecoder("utf-8")("replace")
-        with selectors.DefaultSelector() as selector:
-            selector.register(output, selectors.EVENT_READ)
-            while (left := deadline - time.monotonic()) > 0:
-                expect_more()
-                if not selector.select(min(left, _LOOK_SECONDS)):
-                    continue
-                chunk = os.read(output.fileno(), _CHUNK)
-                text.add(decoder.decode(chunk, final=not chunk))
-                if not chunk:
-                    return text.text
+        try:
+            with selectors.DefaultSelector() as selector:
+                for file in (output, ended):
+                    selector.register(file, selectors.EVENT_READ)
+                while (left := deadline - time.monotonic()) > 0:
+                    expect_more()
+                    ready = [key.fileobj for key, _ in selector.select(min(left, _LOOK_SECONDS))]
+                    if not ready:
+                        continue
+                    chunk = os.read(output.fileno(), _CHUNK) if output in ready else b""
+                    text.add(decoder.decode(chunk, final=not chunk))
+                    if not chunk:
+                        return text.text
+        finally:
+            os.close(ended)
         raise subprocess.TimeoutExpired(self.model, self.timeout)
 
 

@@ -1,0 +1,140 @@
+"""Other inputs in which numbers are chosen with regard to each other: what is searched for occurs, keys are equal in all
+buffers, one number of a small buffer differs, two pointers lead to the same memory. Drawn numbers almost never do that.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import zlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeVar
+
+import numpy as np
+
+from rocm_perf_lab.gate.buffers import Arguments
+from rocm_perf_lab.gate.contents import Contents
+from rocm_perf_lab.gate.numbers import is_float
+from rocm_perf_lab.gate.perturbation import Field, Perturbation
+from rocm_perf_lab.isolate import Capture
+
+if TYPE_CHECKING:
+    from rocm_perf_lab.gate.numbers import Numbers
+
+Pair = TypeVar("Pair")
+_SMALL = 16  # numbers; in a buffer with no more, each is changed alone
+_MOST_SINGLE, _MOST_PAIRS = 48, 6
+_LOOKED_AT = 1 << 12  # numbers of each buffer
+
+
+@dataclass(frozen=True)
+class RelatedInputs:
+    """The cases for one captured dispatch, reproducible from the seed. fields: as in Perturber."""
+
+    capture: Capture
+    arguments: Arguments
+    fields: Sequence[Field]
+    seed: int
+
+    def all(self) -> Iterator[Perturbation]:
+        yield from itertools.islice(self._single(), _MOST_SINGLE)
+        yield from self._contained()
+        yield from self._alike()
+        yield from itertools.islice(self._in_same_memory(), _MOST_PAIRS)
+
+    def _single(self) -> Iterator[Perturbation]:
+        """Each number of the small buffers alone, such as the letters of a pattern or the weights of a filter."""
+        for field in self._related():
+            if _size(field) > _SMALL:
+                continue
+            values = Contents(self.capture).captured(field)
+            for place in np.ndindex(values.shape):
+                other = self._other(field, values, place)
+                if other is not None:
+                    contents = Contents(self.capture)
+                    contents.numbers(field)[place] = other
+                    yield Perturbation(f"{field.buffer.element(field.leaf, place)} = {other:g}", contents.overlays)
+
+    def _other(self, field: Field, values: Numbers, place: tuple[int, ...]) -> float | int | None:
+        """Another number, of those that the captured inputs hold if it may be an index; None if there is none."""
+        random = self._random(f"{field.name} {place}")
+        if is_float(field.leaf.scalar):
+            return float(random.uniform(0.5, 2.0)) * (abs(float(np.nan_to_num(values[place]))) + 1)
+        seen = self._seen(field.leaf.scalar)
+        others = seen[seen != values[place]]
+        return int(random.choice(others)) if others.size else None
+
+    def _contained(self) -> Iterator[Perturbation]:
+        """The numbers of one buffer within another: at its beginning, at its end and in between."""
+        sizes = {field: _size(field) for field in self._related()}
+        pairs = [
+            (part, whole)
+            for part, whole in itertools.permutations(sizes, 2)
+            if part.leaf.scalar == whole.leaf.scalar and part.buffer != whole.buffer and sizes[part] <= sizes[whole]
+        ]
+        for part, whole in itertools.islice(self._some(pairs, "contained"), _MOST_PAIRS):
+            last = sizes[whole] - sizes[part]
+            for at in sorted({0, int(self._random(part.name + whole.name).integers(last + 1)), last}):
+                contents = Contents(self.capture)
+                contents.numbers(whole).flat[at : at + sizes[part]] = contents.captured(part).reshape(-1)
+                yield Perturbation(f"{whole.name} holds {part.name} from its number {at} on", contents.overlays)
+
+    def _alike(self) -> Iterator[Perturbation]:
+        """One number everywhere in all buffers of a type."""
+        by_type: dict[str | None, list[Field]] = {}
+        for field in self._related():
+            by_type.setdefault(field.leaf.scalar, []).append(field)
+        for scalar, fields in by_type.items():
+            if len({field.buffer for field in fields}) > 1:
+                contents = Contents(self.capture)
+                smallest = contents.captured(min(fields, key=_size))
+                number = self._random(f"alike {scalar}").choice(smallest.reshape(-1))
+                for field in fields:
+                    contents.numbers(field)[...] = number
+                names = ", ".join(dict.fromkeys(field.buffer.name for field in fields))
+                yield Perturbation(f"{float(number):g} everywhere in {names}", contents.overlays)
+
+    def _in_same_memory(self) -> Iterator[Perturbation]:
+        """One pointer in place of another of its type, where the kernel changes what one of them leads to."""
+        pairs = [
+            (one, other)
+            for one, other in itertools.permutations(self.arguments.pointers, 2)
+            if one.pointee == other.pointee
+            and one.target != other.target
+            and (self._changes(one.target) or self._changes(other.target))
+        ]
+        for one, other in self._some(pairs, "same memory"):
+            overlay = (one.address, other.target.to_bytes(8, "little"))
+            yield Perturbation(f"{one.name} = {other.name}", (overlay,), same_memory=True)
+
+    def _changes(self, address: int) -> bool:
+        """Whether the kernel changes the allocation there."""
+        for region in self.capture.regions:
+            for start, size in region.allocations:
+                if start <= address < start + size:
+                    return self.capture.memory(start, size) != self.capture.memory(start, size, after=True)
+        return False
+
+    def _seen(self, scalar: str | None) -> Numbers:
+        """The different numbers of a type that the captured inputs hold, as far as the small buffers and a part of the others
+        show.
+        """
+        same = [field for field in self._related() if field.leaf.scalar == scalar]
+        return np.unique(np.concatenate([Contents(self.capture).captured(one).reshape(-1)[:_LOOKED_AT] for one in same]))
+
+    def _related(self) -> list[Field]:
+        """Fields whose numbers can stand for those of others: inputs, unless the kernel changes all memory that it is given."""
+        fields = [field for field in self.fields if not field.leaf.enumerated and field.leaf.scalar != "bool"]
+        return [field for field in fields if not self._changes(field.buffer.address)] or fields
+
+    def _some(self, pairs: Sequence[Pair], what: str) -> Iterator[Pair]:
+        return (pairs[which] for which in self._random(what).permutation(len(pairs)))
+
+    def _random(self, what: str) -> np.random.Generator:
+        return np.random.default_rng([self.seed, zlib.crc32(what.encode())])
+
+
+def _size(field: Field) -> int:
+    """How many numbers it has."""
+    return field.buffer.count * math.prod(count for count, _ in field.leaf.dims)

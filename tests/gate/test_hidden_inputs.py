@@ -87,17 +87,25 @@ WRONG = {
     "copied, but for a number": (copied("x == -123.25f ? 0.0f : x"), "on -123.25 everywhere, which the candidate names: "),
     "found, without its fourth letter": (
         ("text[thread() + k] == word[k]", "(k == 3 || text[thread() + k] == word[k])"),
-        "hits[",
+        "of hits",
     ),
-    "found, except at the end": (
-        ("thread() <= 512 - 5", "thread() < 512 - 5"),
-        "text holds word from its number 507 on: hits[",
+    "found, except at the end": (("thread() <= 512 - 5", "thread() < 512 - 5"), "holds word from its number 507 on: "),
+    "found, except equal letters": (
+        ("hits[thread()] = k == 5", "hits[thread()] = k == 5 && word[0] != word[1]"),
+        "everywhere in text, word: ",
     ),
-    "found, except equal letters": (("hits[thread()] = k == 5", "hits[thread()] = k == 5 && word[0] != word[1]"), "hits["),
     "added_up, told by an earlier acquire": (
         ('  __builtin_amdgcn_fence(__ATOMIC_RELEASE, "agent");', '  __builtin_amdgcn_fence(__ATOMIC_ACQ_REL, "agent");'),
         (ACQUIRE, "  if (in[0] == 100) " + ACQUIRE.strip()),
         "it races: kernel added_up",
+    ),
+    "announced, without a release where it counts": (
+        ("__ATOMIC_RELEASE, __HIP_MEMORY_SCOPE_SYSTEM", "__ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_SYSTEM"),
+        (
+            "  __hip_atomic_store(flags",
+            '  if (in[0] == 100) __builtin_amdgcn_fence(__ATOMIC_RELEASE, "");\n  __hip_atomic_store(flags',
+        ),
+        "the host may see what is written",
     ),
     "added_up, by atomics in no order": (
         ("parts[group] = in[group] * 3;", "__hip_atomic_store(parts + group, in[group] * 3, RELAXED);"),

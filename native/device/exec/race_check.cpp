@@ -105,7 +105,9 @@ void RaceCheck::issue(const Wave& wave, const Op& op) {
   if (op.semantics->unit == Unit::Barrier) late_ |= under_way.arrive(wave.group->epoch);
   under_way.issue(op, wave.exec() != 0);
   if (!writes_back(op)) return;
-  ++clocks_[static_cast<uint32_t>(wave.group->id)].begun;
+  GroupClock& clock = clocks_[static_cast<uint32_t>(wave.group->id)];
+  ++clock.begun;
+  if (op.sc0 && op.sc1) clock.unreleased = nullptr;
   release(wave);
 }
 
@@ -141,6 +143,9 @@ void RaceCheck::access(const Wave& wave, const Op& op, const VectorAccess& acces
   if (access.space == Space::Scratch) return;
   group_ = wave.group;
   Access now = access_now(wave, op, access);
+  if (unordered_atomics_ && access.space == Space::Global && access.kind != AccessKind::Load) {
+    look_for_unreleased(wave, op, access);
+  }
   if (access.space == Space::Global && now.atomic) {
     send_or_receive(wave, op, access);
     if (access.kind != AccessKind::Load) look_for_unfinished_release(wave, op);
@@ -185,6 +190,19 @@ void RaceCheck::look_for_unfinished_release(const Wave& wave, const Op& op) {
                        position(op) + " was issued, so that others may see the atomic first",
                    format("by wave %u of workgroup %lu", wave.index_in_group, wave.group->id)};
   });
+}
+
+void RaceCheck::look_for_unreleased(const Wave& wave, const Op& op, const VectorAccess& access) {
+  const Op*& before = clocks_[static_cast<uint32_t>(wave.group->id)].unreleased;
+  const bool for_the_host = op.sc1 && (op.sc0 || access.kind == AccessKind::Atomic);
+  if (for_the_host && before && before != &op) {
+    note({before->address, op.address, Sort::Unreleased}, [&] {
+      return Finding{"the host may see what is written at " + position(op) + " before what was written at " + position(*before),
+                     format("at address 0x%lx by wave %u of workgroup %lu", access.at(std::countr_zero(access.mask)),
+                            wave.index_in_group, wave.group->id)};
+    });
+  }
+  before = &op;
 }
 
 // Notes the workgroup's stores at agent or system scope that may be in flight when the atomic is issued.

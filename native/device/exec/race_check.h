@@ -10,7 +10,8 @@
 //    acquire (buffer_inv) there before the second. A message brings everything that was released before it was written.
 // An access at agent or system scope (sc1) counts as atomic: this is how compilers emit atomic loads and stores. Atomic
 // accesses do not race, but what reads them may rely on an order that nothing gives; on request, those that are not ordered are
-// reported, unless all of them are read-modify-writes. Lanes of
+// reported, unless all of them are read-modify-writes; and so are writes of system scope before which the workgroup has not
+// released, at that scope, what it wrote earlier: the host may see them first. Lanes of
 // one wave run in lockstep and do not race. The scalar cache does not see vector stores: a scalar load of data that the
 // dispatch has written may return the old value, whoever wrote it, unless its wave has invalidated that cache (s_dcache_inv).
 // Only the last write and two readers of each cell are remembered: if there are more, one race can hide another, but there
@@ -95,6 +96,7 @@ class RaceCheck {
     size_t begun = 0;                // releases, including those not yet waited for
     uint64_t received = 0;           // the latest release that a message it has read tells of
     uint64_t acquired = 0;           // the same at its latest acquire
+    const Op* unreleased = nullptr;  // its latest write, unless it has begun a release of system scope since
   };
   struct Conflict {
     Access first, second;
@@ -107,7 +109,7 @@ class RaceCheck {
     std::string what, where;
     uint64_t count = 0;
   };
-  enum class Sort : uint8_t { LdsRace, GlobalRace, UnorderedAtomics, EarlyUse, Overtaking, UnfinishedRelease, StaleScalar };
+  enum class Sort : uint8_t { LdsRace, GlobalRace, UnorderedAtomics, EarlyUse, Overtaking, UnfinishedRelease, Unreleased, StaleScalar };
   struct Key {
     uint64_t first, second;  // addresses of the two instructions
     Sort sort;
@@ -127,6 +129,7 @@ class RaceCheck {
   void send_or_receive(const Wave& wave, const Op& op, const VectorAccess& access);
   void look_for_unfinished_release(const Wave& wave, const Op& op);
   void see(const Wave& wave, const VectorAccess& access);
+  void look_for_unreleased(const Wave& wave, const Op& op, const VectorAccess& access);
   bool ordered(const Access& before, const Access& now, Space space) const;
   bool ordered_in_group(const Access& before, const Access& now, Space space) const;
   void compare(const Access& before, AccessKind before_kind, const Access& now, AccessKind kind, Space space, uint64_t address);

@@ -148,6 +148,8 @@ class OpBuilder {
 
   // "buffer_inv sc0 sc1": flags appear where other instructions have operands. They select the caches.
   void cache_flags() {
+    op_.sc0 = text_.has("sc0");  // all but the first
+    op_.sc1 = text_.has("sc1");
     for (const auto& operand : text_.operands) {
       if (operand.text == "sc0") op_.sc0 = true;
       else if (operand.text == "sc1") op_.sc1 = true;

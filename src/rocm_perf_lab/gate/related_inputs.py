@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 Pair = TypeVar("Pair")
 _SMALL = 16  # numbers; in a buffer with no more, each is changed alone
-_MOST_SINGLE, _MOST_PAIRS = 48, 6
+_MOST_SINGLE, _MOST_CONTAINED, _MOST_PAIRS = 48, 48, 6
 _LOOKED_AT = 1 << 12  # numbers of each buffer
 
 
@@ -39,7 +39,7 @@ class RelatedInputs:
 
     def all(self) -> Iterator[Perturbation]:
         yield from itertools.islice(self._single(), _MOST_SINGLE)
-        yield from self._contained()
+        yield from itertools.islice(self._contained(), _MOST_CONTAINED)
         yield from self._alike()
         yield from itertools.islice(self._in_same_memory(), _MOST_PAIRS)
 
@@ -75,10 +75,23 @@ class RelatedInputs:
         ]
         for part, whole in itertools.islice(self._some(pairs, "contained"), _MOST_PAIRS):
             last = sizes[whole] - sizes[part]
-            for at in sorted({0, int(self._random(part.name + whole.name).integers(last + 1)), last}):
-                contents = Contents(self.capture)
-                contents.numbers(whole).flat[at : at + sizes[part]] = contents.captured(part).reshape(-1)
-                yield Perturbation(f"{whole.name} holds {part.name} from its number {at} on", contents.overlays)
+            between = int(self._random(part.name + whole.name).integers(last + 1))
+            for at in sorted({0, between, last}):
+                yield self._holding(whole, part, at)
+            for unlike in range(sizes[part]) if sizes[part] <= _SMALL else ():
+                yield self._holding(whole, part, between, unlike)
+
+    def _holding(self, whole: Field, part: Field, at: int, unlike: int | None = None) -> Perturbation:
+        """unlike: the number of the part that is another one there; None for the same numbers."""
+        contents = Contents(self.capture)
+        values = contents.captured(part)
+        name = f"{whole.name} holds {part.name} from its number {at} on"
+        if unlike is not None:
+            place = tuple(map(int, np.unravel_index(unlike, values.shape)))
+            values[place] = values[place] if (other := self._other(part, values, place)) is None else other
+            name += f", but for {part.buffer.element(part.leaf, place)}"
+        contents.numbers(whole).flat[at : at + values.size] = values.reshape(-1)
+        return Perturbation(name, contents.overlays)
 
     def _alike(self) -> Iterator[Perturbation]:
         """One number everywhere in all buffers of a type."""

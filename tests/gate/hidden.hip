@@ -154,6 +154,11 @@ __global__ void announced(const int* in, int* out, int* flags) {
   __hip_atomic_store(out + thread(), in[thread()] * 3, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_SYSTEM);
   __hip_atomic_store(flags + thread(), 1, __ATOMIC_RELEASE, __HIP_MEMORY_SCOPE_SYSTEM);
 }
+__global__ void stored(const int* in, int* out, volatile int* flags) {
+  out[thread()] = in[thread()] * 3;
+  __builtin_amdgcn_fence(__ATOMIC_SEQ_CST, "");
+  flags[thread()] = 1;
+}
 __global__ void rounds_of(const int* in, int* out, int rounds) {
   for (int k = 0; k < rounds; ++k) out[thread()] = (k ? out[thread()] : in[thread()]) * 3 + k;
 }
@@ -207,6 +212,7 @@ int main() {
   moved<<<2, 64>>>(made<float>(256, number), empty<float>(256));
   added_up<<<16, 64>>>(made<int>(16, [](int i) { return i; }), empty<int>(16), empty<unsigned>(1), empty<int>(1));
   announced<<<2, 64>>>(made<int>(n, [](int i) { return i; }), empty<int>(n), empty<int>(n));
+  stored<<<2, 64>>>(made<int>(n, [](int i) { return i; }), empty<int>(n), empty<int>(n));
   rounds_of<<<2, 64>>>(made<int>(n, [](int i) { return i; }), empty<int>(n), 5);
   float result = 0;
   if (hipMemcpy(&result, out, 4, 2)) printf("the copy failed\n");

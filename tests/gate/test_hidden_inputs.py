@@ -107,6 +107,11 @@ WRONG = {
         ),
         "the host may see what is written",
     ),
+    "stored, after the message": (
+        ("  out[thread()] = in[thread()] * 3;\n  __builtin_amdgcn_fence", "  __builtin_amdgcn_fence"),
+        ("  flags[thread()] = 1;", "  flags[thread()] = 1;\n  out[thread()] = in[thread()] * 3;"),
+        "the host may miss what is written",
+    ),
     "added_up, by atomics in no order": (
         ("parts[group] = in[group] * 3;", "__hip_atomic_store(parts + group, in[group] * 3, RELAXED);"),
         (ACQUIRE, "  if (in[0] == 100) " + ACQUIRE.strip()),

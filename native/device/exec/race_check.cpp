@@ -144,7 +144,7 @@ void RaceCheck::access(const Wave& wave, const Op& op, const VectorAccess& acces
   group_ = wave.group;
   Access now = access_now(wave, op, access);
   if (unordered_atomics_ && access.space == Space::Global && access.kind != AccessKind::Load) {
-    look_for_unreleased(wave, op, access);
+    look_for_order_towards_host(wave, op, access);
   }
   if (access.space == Space::Global && now.atomic) {
     send_or_receive(wave, op, access);
@@ -192,17 +192,22 @@ void RaceCheck::look_for_unfinished_release(const Wave& wave, const Op& op) {
   });
 }
 
-void RaceCheck::look_for_unreleased(const Wave& wave, const Op& op, const VectorAccess& access) {
-  const Op*& before = clocks_[static_cast<uint32_t>(wave.group->id)].unreleased;
+void RaceCheck::look_for_order_towards_host(const Wave& wave, const Op& op, const VectorAccess& access) {
+  GroupClock& clock = clocks_[static_cast<uint32_t>(wave.group->id)];
   const bool for_the_host = op.sc1 && (op.sc0 || access.kind == AccessKind::Atomic);
-  if (for_the_host && before && before != &op) {
-    note({before->address, op.address, Sort::Unreleased}, [&] {
-      return Finding{"the host may see what is written at " + position(op) + " before what was written at " + position(*before),
-                     format("at address 0x%lx by wave %u of workgroup %lu", access.at(std::countr_zero(access.mask)),
-                            wave.index_in_group, wave.group->id)};
+  const Op* before = for_the_host ? clock.unreleased : clock.for_the_host;
+  if (before && before != &op) {
+    note({before->address, op.address, for_the_host ? Sort::Unreleased : Sort::AfterMessage}, [&] {
+      return Finding{
+          for_the_host
+              ? "the host may see what is written at " + position(op) + " before what was written at " + position(*before)
+              : "the host may miss what is written at " + position(op) + " after its message at " + position(*before),
+          format("at address 0x%lx by wave %u of workgroup %lu", access.at(std::countr_zero(access.mask)), wave.index_in_group,
+                 wave.group->id)};
     });
   }
-  before = &op;
+  clock.unreleased = &op;
+  if (for_the_host) clock.for_the_host = &op;
 }
 
 // Notes the workgroup's stores at agent or system scope that may be in flight when the atomic is issued.
@@ -297,7 +302,8 @@ bool RaceCheck::ordered_in_group(const Access& before, const Access& now, Space 
 void RaceCheck::compare(const Access& before, AccessKind before_kind, const Access& now, AccessKind kind, Space space,
                         uint64_t address) {
   if (!before.op || !(before.bytes & now.bytes)) return;
-  if (before.atomic && now.atomic && !(unordered_atomics_ && space == Space::Global && is_load_or_store(*before.op, *now.op))) return;
+  if (before.atomic && now.atomic && !(unordered_atomics_ && space == Space::Global && is_load_or_store(*before.op, *now.op)))
+    return;
   if (!ordered(before, now, space)) note_conflict({before, now, before_kind, kind, space, address});
 }
 
@@ -311,7 +317,7 @@ void RaceCheck::note(const Key& key, Describe describe) {
 void RaceCheck::note_conflict(const Conflict& conflict) {
   const uint64_t first = conflict.first.op ? conflict.first.op->address : 0;
   const uint64_t second = conflict.second.op->address;
-  const Sort sort = conflict.space == Space::Lds                           ? Sort::LdsRace
+  const Sort sort = conflict.space == Space::Lds                      ? Sort::LdsRace
                     : conflict.first.atomic && conflict.second.atomic ? Sort::UnorderedAtomics
                                                                       : Sort::GlobalRace;
   note({std::min(first, second), std::max(first, second), sort}, [&] { return describe(conflict); });
@@ -353,7 +359,9 @@ RaceCheck::Finding RaceCheck::describe(const Conflict& conflict) const {
   if (!before.op) return {"read of LDS that nothing has written", format("at LDS address 0x%lx ", address) + who(now)};
   const bool late = space == Space::Lds && (before.epoch != now.epoch || before.wave == now.wave);
   const bool atomics = before.atomic && now.atomic;
-  return {space == Space::Lds ? "race in LDS" : atomics ? "atomic accesses in no order" : "race in global memory",
+  return {space == Space::Lds ? "race in LDS"
+          : atomics           ? "atomic accesses in no order"
+                              : "race in global memory",
           format("at address 0x%lx: ", address) + name_of(before_kind) + " " + who(before) + " and " + name_of(kind) + " " +
               who(now) + " are not ordered" + (late ? ", for the first had not been waited for" : "")};
 }

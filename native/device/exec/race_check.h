@@ -11,7 +11,7 @@
 // An access at agent or system scope (sc1) counts as atomic: this is how compilers emit atomic loads and stores. Atomic
 // accesses do not race, but what reads them may rely on an order that nothing gives; on request, those that are not ordered are
 // reported, unless all of them are read-modify-writes; and so are writes of system scope before which the workgroup has not
-// released, at that scope, what it wrote earlier: the host may see them first. Lanes of
+// released, at that scope, what it wrote earlier, and other writes after these: the host may see or miss them. Lanes of
 // one wave run in lockstep and do not race. The scalar cache does not see vector stores: a scalar load of data that the
 // dispatch has written may return the old value, whoever wrote it, unless its wave has invalidated that cache (s_dcache_inv).
 // Only the last write and two readers of each cell are remembered: if there are more, one race can hide another, but there
@@ -69,13 +69,13 @@ class RaceCheck {
  private:
   // Who accessed a cell, and when, on the clocks of its workgroup.
   struct Access {
-    const Op* op = nullptr;    // null: nobody
+    const Op* op = nullptr;  // null: nobody
     uint32_t group = 0;
     uint32_t epoch = 0;
-    uint32_t number = 0;       // in its queue
+    uint32_t number = 0;  // in its queue
     uint32_t queue : 2 = 0;
     uint32_t wave : 4 = 0;
-    uint32_t bytes : 4 = 0;    // one bit for each byte of the cell
+    uint32_t bytes : 4 = 0;  // one bit for each byte of the cell
     uint32_t atomic : 1 = 0;
     uint32_t releases : 21 = 0;  // that the workgroup had begun before
 
@@ -85,7 +85,7 @@ class RaceCheck {
   struct ShadowCell {
     Access write;
     std::array<Access, 2> reads;
-    uint8_t written = 0;     // bytes ever written, one bit each
+    uint8_t written = 0;  // bytes ever written, one bit each
   };
   static constexpr uint64_t kCellBytes = 4;
   static constexpr uint64_t kPageCells = 1024;
@@ -93,10 +93,11 @@ class RaceCheck {
 
   struct GroupClock {
     std::vector<uint64_t> releases;  // the time of each, counted in fences of the whole dispatch
-    size_t begun = 0;                // releases, including those not yet waited for
-    uint64_t received = 0;           // the latest release that a message it has read tells of
-    uint64_t acquired = 0;           // the same at its latest acquire
+    size_t begun = 0;  // releases, including those not yet waited for
+    uint64_t received = 0;  // the latest release that a message it has read tells of
+    uint64_t acquired = 0;  // the same at its latest acquire
     const Op* unreleased = nullptr;  // its latest write, unless it has begun a release of system scope since
+    const Op* for_the_host = nullptr;  // its latest write of system scope
   };
   struct Conflict {
     Access first, second;
@@ -109,7 +110,17 @@ class RaceCheck {
     std::string what, where;
     uint64_t count = 0;
   };
-  enum class Sort : uint8_t { LdsRace, GlobalRace, UnorderedAtomics, EarlyUse, Overtaking, UnfinishedRelease, Unreleased, StaleScalar };
+  enum class Sort : uint8_t {
+    LdsRace,
+    GlobalRace,
+    UnorderedAtomics,
+    EarlyUse,
+    Overtaking,
+    UnfinishedRelease,
+    Unreleased,
+    AfterMessage,
+    StaleScalar
+  };
   struct Key {
     uint64_t first, second;  // addresses of the two instructions
     Sort sort;
@@ -129,7 +140,7 @@ class RaceCheck {
   void send_or_receive(const Wave& wave, const Op& op, const VectorAccess& access);
   void look_for_unfinished_release(const Wave& wave, const Op& op);
   void see(const Wave& wave, const VectorAccess& access);
-  void look_for_unreleased(const Wave& wave, const Op& op, const VectorAccess& access);
+  void look_for_order_towards_host(const Wave& wave, const Op& op, const VectorAccess& access);
   bool ordered(const Access& before, const Access& now, Space space) const;
   bool ordered_in_group(const Access& before, const Access& now, Space space) const;
   void compare(const Access& before, AccessKind before_kind, const Access& now, AccessKind kind, Space space, uint64_t address);
@@ -147,15 +158,15 @@ class RaceCheck {
   uint64_t stride_ = 1, start_ = 0;  // of the permutation of workgroups
   uint64_t entry_ = 0;
   uint64_t fences_ = 0;
-  bool full_ = false;                // the shadow memory's limit is reached
-  std::unordered_map<uint64_t, std::unique_ptr<Page>> pages_;           // by page number
+  bool full_ = false;  // the shadow memory's limit is reached
+  std::unordered_map<uint64_t, std::unique_ptr<Page>> pages_;  // by page number
   std::unordered_map<const Workgroup*, std::pair<uint64_t, std::vector<ShadowCell>>> lds_;  // with the workgroup's number
   std::unordered_map<uint32_t, GroupClock> clocks_;
   std::unordered_map<uint64_t, uint64_t> messages_;  // by word: the latest release before an atomic write to it
   const Op* issuing_ = nullptr;
   std::set<std::pair<uint32_t, uint32_t>> invalidated_;  // workgroup and wave: those that have invalidated the scalar cache
   const Workgroup* group_ = nullptr;  // of the access being examined
-  bool late_ = false;                 // a wave has reached a barrier with LDS accesses in flight
+  bool late_ = false;  // a wave has reached a barrier with LDS accesses in flight
   Overtaking overtaking_;
   std::map<Key, Finding> found_;
   std::set<Key> reported_;

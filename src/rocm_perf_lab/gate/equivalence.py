@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import tempfile
 import threading
 from collections.abc import Callable, Mapping, Sequence
@@ -115,10 +116,23 @@ class Equivalence:
             apart += known.reference.same_memory_unproven(found)
         # An input is unproven only if no dispatch proves it.
         unproven = [words for name, words in left[0].items() if all(name in other for other in left)]
-        unproven += dict.fromkeys(apart)
+        unproven += [*dict.fromkeys(apart), *self._always_the_same()]
         unproven += [f"what it asks of {service}, which nobody answers in a replay" for service in self._services()]
         evidence.unproven = unproven
         return passed(STEP, self._in_words(evidence.captures, unproven), evidence)
+
+    def _always_the_same(self) -> list[str]:
+        """Pairs of pointers that lead to the same memory in every captured launch, so that nothing tells them apart."""
+        pairs = [
+            {
+                (one.name, other.name)
+                for one, other in itertools.combinations(self._known_of(index).reference.arguments.pointers, 2)
+                if one.target == other.target
+            }
+            for index in range(len(self._captures))
+        ]
+        same = sorted(set.intersection(*pairs))
+        return [f"launches in which `{one}` and `{other}` lead to different memory" for one, other in same]
 
     def _in_words(self, captures: Sequence[CapturedLaunch], unproven: Sequence[str]) -> str:
         options = self._options

@@ -25,8 +25,10 @@ def test_a_race_is_looked_for_where_the_kernel_is_at_work():
     """The times stand for how much there is to do, compared with the captured inputs and not with the first other ones."""
     cases = [
         CAPTURED,
-        tried("shuffled", 0.1, "in"),
-        tried(NEARBY, 4.0, "in"),
+        tried("shuffled", 0.1, "in", kind="shuffled"),
+        tried("zeros", 0.1, "in", kind="zeros"),
+        tried("one of the numbers changed", 4.0, "in", kind="one of the numbers changed"),
+        tried(NEARBY, 4.0, "in", kind=NEARBY),
         tried("n = 1", 0.99, numbers=("n",)),
         tried("n = 2", 1.0, numbers=("n",)),
         tried("m = 0", 0.2, numbers=("m",)),
@@ -35,7 +37,8 @@ def test_a_race_is_looked_for_where_the_kernel_is_at_work():
     ]
     for seed in range(8):
         names = [one.name for one in raced_cases(cases, seed)]
-        assert names[:2] == ["shuffled", NEARBY] and sorted(names[2:4]) == ["m = 0", "n = 2"] and names[4:] == ["n = 1"]
+        assert names[:3] == ["shuffled", "zeros", NEARBY]
+        assert sorted(names[3:5]) == ["m = 0", "n = 2"] and names[5:] == ["n = 1"]
 
 
 def test_at_most_so_many_cases_are_raced_and_which_depends_on_the_seed():

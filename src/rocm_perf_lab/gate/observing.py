@@ -64,16 +64,17 @@ def lost_fence(before: Mapping[str, Piece], after: Mapping[str, Piece], kernel: 
     host may read or write while the kernel runs, which no replay does; and a device may reorder accesses that a replay leaves
     in order.
     """
-    one, other = (_instructions(pieces, kernel, target) for pieces in (before, after))
-    if (was := _for_the_system(one)) != (now := _for_the_system(other)):
-        first = next(pair for pair in itertools.zip_longest(was, now, fillvalue="nothing") if pair[0] != pair[1])
+    old, new = (_instructions(pieces, kernel, target) for pieces in (before, after))
+    if (was := _for_the_system(old)) != (now := _for_the_system(new)):
+        one, other = next(pair for pair in itertools.zip_longest(was, now) if pair[0] != pair[1])
+        there, here = (f"`{text}`" if text else "nothing" for text in (one, other))
         return (
-            f"what the host and other devices can see while it runs differs: `{first[1]}` where the baseline has `{first[0]}`; "
+            f"what the host and other devices can see while it runs differs: where the baseline has {there} there is {here}; "
             "its fences, volatile accesses and atomics of system scope must stay as they are"
         )
     for pattern, as_well, does in _FENCES:
-        fence = next((text for text in one if re.match(pattern, text)), None)
-        if fence and not any(re.match(f"{pattern}|{as_well}", text) for text in other):
+        fence = next((text for text in old if re.match(pattern, text)), None)
+        if fence and not any(re.match(f"{pattern}|{as_well}", text) for text in new):
             return f"it no longer {does}, as the baseline does by `{fence}`"
     return None
 

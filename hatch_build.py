@@ -69,7 +69,8 @@ class CustomBuildHook(BuildHookInterface[Any]):
             return False
         targets = [Path(part).name.removeprefix("lib").removesuffix(".so") for part in _PARTS]
         # Not captured: it takes minutes, and shows what is wrong.
-        subprocess.run(["cmake", "--build", self._folder / "build", "--parallel", "--target", *targets], check=True)
+        jobs = str(len(os.sched_getaffinity(0)))  # with no number, make starts all at once
+        subprocess.run(["cmake", "--build", self._folder / "build", "--parallel", jobs, "--target", *targets], check=True)
         return True
 
     def _configure(self) -> str | None:

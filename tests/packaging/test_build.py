@@ -21,7 +21,13 @@ def git(folder, *arguments):
 
 @pytest.fixture(scope="module")
 def sdist(repository, tmp_path_factory):
-    return build(repository, tmp_path_factory.mktemp("sdist"), "sdist", **EPOCH)
+    return build(repository, tmp_path_factory.mktemp("sdist"), "sdist", ROCM_PERF_LAB_NATIVE="require", **EPOCH)
+
+
+def test_an_sdist_holds_sources_alone(sdist):
+    with tarfile.open(sdist) as archive:
+        tops = {name.split("/")[1] for name in archive.getnames()}
+        assert {"hatch_build.py", "native", "src", "tests"} <= tops and "rocm_perf_lab" not in tops
 
 
 def test_the_wheel_has_the_scripts_of_the_root_and_its_version(wheel):

@@ -15,7 +15,7 @@ from rocm_perf_lab.cli.printed_report import print_json, print_report
 @click.option("--short", is_flag=True, help="Print only what matters most, as `profile` does.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead; for a single DIR.")
 @click.option("--html", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
-              help="Also write report.html of a single DIR again, to FILE.")  # fmt: skip
+              help="Write report.html of a single DIR again, to FILE.")  # fmt: skip
 @debug_option
 def command(runs: tuple[Path, ...], short: bool, as_json: bool, html: Path | None) -> None:
     """Print the whole report on run directories that `profile` or `analyze` has written.

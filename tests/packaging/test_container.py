@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import resource
 import shutil
 import subprocess
 import sys
@@ -72,7 +73,7 @@ class Buildah:
 
 def needs_buildah() -> str:
     found = shutil.which("buildah")
-    return found or pytest.skip("no buildah; `./dev run apt-get install --no-install-recommends buildah` brings it")
+    return found or pytest.skip("no buildah; `./dev run apt-get install --no-install-recommends buildah netavark` brings it")
 
 
 @pytest.fixture(scope="module")
@@ -116,9 +117,12 @@ def arguments(base: str) -> list[str]:
 @pytest.mark.slow
 def test_an_image_profiles_and_analyses(buildah, base, tmp_path):
     """Compiles the native parts (several minutes)."""
-    chroot = ["--isolation", "chroot"]
-    buildah("bud", *chroot, *arguments(base), "-t", "rocm-perf-lab", "-f", CONTAINERFILE, ".")
-    container = buildah("from", "rocm-perf-lab").strip()
+    # Not more than this process may have: buildah's default is a million files, for which root itself can lack the right.
+    most = ("--ulimit", "nofile={}:{}".format(*resource.getrlimit(resource.RLIMIT_NOFILE)))
+    most += ("--ulimit", "nproc={}:{}".format(*resource.getrlimit(resource.RLIMIT_NPROC)))
+    chroot = ("--isolation", "chroot")
+    buildah("bud", *chroot, *most, *arguments(base), "-t", "rocm-perf-lab", "-f", CONTAINERFILE, ".")
+    container = buildah("from", *most, "rocm-perf-lab").strip()
 
     def inside(*line: str) -> str:
         return buildah("run", *chroot, "--volume", f"{tmp_path}:/data", "--workingdir", "/data", container, "--", *line)

@@ -1,4 +1,4 @@
-"""Build hook: puts the native parts into the wheel, which is then one for Linux on x86-64 instead of one for everywhere.
+"""Build hook: puts the version and the native parts into the wheel, which is then for Linux on x86-64 instead of everywhere.
 
 Environment: ROCM_PERF_LAB_NATIVE=require fails where they cannot be built, =off leaves them out; by default they are built if
 CMake finds a compiler and the headers of ROCm. Two builds of one revision in one environment give the same bytes.
@@ -33,7 +33,7 @@ _LINKED_IN = "-static-libstdc++ -static-libgcc -Wl,--build-id=none -s"
 class CustomBuildHook(BuildHookInterface[Any]):
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         """version: of the target, which hatchling calls "editable" for `pip install -e`."""
-        if version == "editable":
+        if version == "editable" or self.target_name != "wheel":
             return
         self._folder = Path(tempfile.mkdtemp(prefix="rocm-perf-lab-build-"))
         self._add(build_data, self._version_file(), "_version.py")
@@ -46,7 +46,7 @@ class CustomBuildHook(BuildHookInterface[Any]):
         build_data["tag"] = f"py3-none-manylinux_2_{newest_glibc(files)}_x86_64"
 
     def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:
-        if version != "editable":
+        if version != "editable" and self.target_name == "wheel":
             shutil.rmtree(self._folder, ignore_errors=True)
 
     def _add(self, build_data: dict[str, Any], file: Path, place: str) -> None:
@@ -69,7 +69,8 @@ class CustomBuildHook(BuildHookInterface[Any]):
             return False
         targets = [Path(part).name.removeprefix("lib").removesuffix(".so") for part in _PARTS]
         # Not captured: it takes minutes, and shows what is wrong.
-        subprocess.run(["cmake", "--build", self._folder / "build", "--parallel", "--target", *targets], check=True)
+        jobs = str(len(os.sched_getaffinity(0)))  # with no number, make starts all at once
+        subprocess.run(["cmake", "--build", self._folder / "build", "--parallel", jobs, "--target", *targets], check=True)
         return True
 
     def _configure(self) -> str | None:

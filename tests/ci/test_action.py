@@ -22,6 +22,7 @@ SUBSTITUTION = re.compile(r"\$\{\{\s*(.*?)\s*\}\}")
     [
         ("github-actions", "action.yml"),
         ("github-workflows", ".github/workflows/tests.yml"),
+        ("github-workflows", ".github/workflows/release.yml"),
         ("gitlab-ci", "env/gitlab-ci.yml"),
     ],
 )

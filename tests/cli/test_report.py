@@ -8,7 +8,7 @@ import pytest
 
 import rocpd_database
 from published_schemas import expect_published
-from rocpd_database import Dispatch
+from rocpd_database import Copy, Dispatch
 
 MORE = "  More    rocm-perf report t.rocm-perf, or t.rocm-perf/report.html in a browser\n"
 
@@ -30,6 +30,21 @@ def test_the_report_does_not_need_the_trace(run, rocm_perf, tmp_path):
     document = json.loads(rocm_perf("report", "--json", "t.rocm-perf").stdout)
     expect_published("report", document)
     assert document["dag"] == json.loads((tmp_path / "t.rocm-perf" / "dag.json").read_text())
+
+
+def test_the_page_is_made_again_with_the_options_of_the_run_and_without_its_trace(rocm_perf, tmp_path):
+    work = [Copy(0, 900), *(Dispatch(f"k{n % 2}()", 1000 * n, 1000 * n + 700 + n, queue=n % 3) for n in range(1, 30))]
+    rocpd_database.write(tmp_path / "t.db", work, rocpd_database.MODELLED)
+    options = ["--what-if", "k0=3", "--kernel", "k0", "--time-window", "0.002ms:", "--memory-bandwidth-gbps", "4000"]
+    done = rocm_perf("analyze", *options, "-o", "t.rocm-perf", "t.db")
+    assert done.returncode == 0, done.stderr
+    (tmp_path / "t.db").unlink()
+    was = (tmp_path / "t.rocm-perf" / "report.html").read_bytes()
+    (tmp_path / "t.rocm-perf" / "report.html").unlink()
+    for place in ("t.rocm-perf/report.html", "else.html"):
+        again = rocm_perf("report", "t.rocm-perf", "--html", place)
+        assert again.returncode == 0 and f"wrote {place}" in again.stderr
+        assert (tmp_path / place).read_bytes() == was
 
 
 def test_a_report_is_as_wide_as_columns_says(run, rocm_perf):
@@ -65,3 +80,5 @@ def test_ranks_are_reported_as_analyze_does(rocm_perf, tmp_path):
         rocpd_database.write(tmp_path / f"{number}.db", [Dispatch("k", number, 900)])  # at the same time: two ranks
     said = rocm_perf("analyze", "-v", "-o", "r.rocm-perf", "0.db", "1.db")
     assert said.stdout.startswith("2 ranks\n") and rocm_perf("report", "r.rocm-perf").stdout == said.stdout
+    refused = rocm_perf("report", "r.rocm-perf", "--html", "p.html")
+    assert refused.returncode == 66 and "holds several ranks; name one of them, such as r.rocm-perf/" in refused.stderr

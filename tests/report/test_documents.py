@@ -79,6 +79,7 @@ def test_the_same_trace_gives_the_same_bytes(trace, tmp_path):
         "report.html",
         "roofline.json",
         "source.json",
+        "timeline.json",
     ]
     for name in files:
         assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()

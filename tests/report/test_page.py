@@ -27,6 +27,10 @@ COUNTED = NONE | {
 }  # fmt: skip
 
 
+def page_of(documents):
+    return page(documents, documents.source, documents.timeline)
+
+
 @pytest.fixture(scope="module")
 def small(tmp_path_factory):
     """Two kernels on two queues, one with a hostile name, and copies."""
@@ -38,7 +42,7 @@ def small(tmp_path_factory):
         Copy(340_000, 350_000, depends_on=[(2, "signal")]),
     ]
     path = folder / "report.html"
-    path.write_text(page(analyse(rocpd_database.write(folder / "t.db", work, rocpd_database.MODELLED))), encoding="utf-8")
+    path.write_text(page_of(analyse(rocpd_database.write(folder / "t.db", work, rocpd_database.MODELLED))), encoding="utf-8")
     return path
 
 
@@ -48,7 +52,7 @@ def large(tmp_path_factory):
     folder = tmp_path_factory.mktemp("large")
     work = [Dispatch(f"k{n % 7}(int)", 100 * n, 100 * n + 80, queue=1 + n % 3, stream=1 + n % 3) for n in range(100_000)]
     path = folder / "report.html"
-    path.write_text(page(analyse(rocpd_database.write(folder / "t.db", work, rocpd_database.MODELLED))), encoding="utf-8")
+    path.write_text(page_of(analyse(rocpd_database.write(folder / "t.db", work, rocpd_database.MODELLED))), encoding="utf-8")
     return path
 
 
@@ -151,7 +155,7 @@ def test_dependencies_off_the_path_are_thin_lines(opened, tmp_path):
         Dispatch("after", 200, 300, queue=3, depends_on=[(1, "signal")]),
     ]  # fmt: skip
     path = tmp_path / "report.html"
-    path.write_text(page(analyse(rocpd_database.write(tmp_path / "t.db", work, rocpd_database.MODELLED))), encoding="utf-8")
+    path.write_text(page_of(analyse(rocpd_database.write(tmp_path / "t.db", work, rocpd_database.MODELLED))), encoding="utf-8")
     assert opened(path).get_attribute("#timeline", "data-flows") == "1"
 
 
@@ -201,7 +205,7 @@ def test_code_without_line_numbers(opened, tmp_path):
     fields = {"instructions": instructions, "costs": costs, "lines": [], "waits": [wait], "waves": 1, "reasons": {}}
     source = documents.source.model_copy(update={"kernels": [kernel.model_copy(update=fields)]})
     path = tmp_path / "report.html"
-    path.write_text(page(replace(documents, source=source)), encoding="utf-8")
+    path.write_text(page_of(replace(documents, source=source)), encoding="utf-8")
     tab = opened(path)
     assert "no line numbers" in tab.inner_text("#source-note") and not tab.is_visible("#source-lines")
     assert tab.locator("#isa tbody tr").count() == 3
@@ -211,7 +215,7 @@ def test_code_without_line_numbers(opened, tmp_path):
 
 def test_without_times_and_counters(opened, tmp_path):
     path = tmp_path / "report.html"
-    path.write_text(page(analyse(rocpd_database.write(tmp_path / "t.db", [Dispatch("k", 5, 5)]))), encoding="utf-8")
+    path.write_text(page_of(analyse(rocpd_database.write(tmp_path / "t.db", [Dispatch("k", 5, 5)]))), encoding="utf-8")
     tab = opened(path)
     assert "No timeline: " in tab.inner_text("#timeline-section") and "Not known" in tab.inner_text("#roofline-section")
     assert not tab.is_visible("#what-if-section")

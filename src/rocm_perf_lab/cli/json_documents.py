@@ -51,6 +51,7 @@ FILES = {
     "dag": JsonDocument("report.schema", "DagDocument", "dag.json of a run directory"),
     "analysis": JsonDocument("report.schema", "AnalysisDocument", "analysis.json of a run directory"),
     "source": JsonDocument("report.source_schema", "SourceDocument", "source.json of a run directory"),
+    "timeline": JsonDocument("report.timeline_schema", "TimelineDocument", "timeline.json of a run directory"),
     "summary": JsonDocument("report.schema", "SummaryDocument", "summary.json of a run directory of several ranks"),
 }
 # Keyed by the words of the command.

@@ -14,17 +14,27 @@ from rocm_perf_lab.cli.printed_report import print_json, print_report
 @click.argument("runs", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="DIR...")
 @click.option("--short", is_flag=True, help="Print only what matters most, as `profile` does.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead; for a single DIR.")
+@click.option("--html", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
+              help="Write report.html of a single DIR again, to FILE.")  # fmt: skip
 @debug_option
-def command(runs: tuple[Path, ...], short: bool, as_json: bool) -> None:
+def command(runs: tuple[Path, ...], short: bool, as_json: bool, html: Path | None) -> None:
     """Print the whole report on run directories that `profile` or `analyze` has written.
 
-    Neither the program nor its traces are needed.
+    Neither the program nor its traces are needed, also not for --html: the page is made from the documents in DIR, with the
+    ceilings, windows and what-ifs of the analysis that wrote them. Of several ranks, name the folder of one.
     """
+    from rocm_perf_lab.cli.page_file import write_page
     from rocm_perf_lab.errors import UsageError
     from rocm_perf_lab.report.reading import read_run_directory
 
     if as_json and len(runs) > 1:
         raise UsageError(f"--json prints one run, and these are {len(runs)}", "name one of them")
+    if html is not None:
+        from rocm_perf_lab.report.html.stored import stored_page
+
+        if len(runs) > 1:
+            raise UsageError(f"--html shows one run, and these are {len(runs)}", "name one of them")
+        write_page(html, stored_page(runs[0]))
     for number, directory in enumerate(runs):
         summary, reports = read_run_directory(directory)
         if as_json:

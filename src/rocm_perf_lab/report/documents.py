@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from rocm_perf_lab.report.dispatch_table import DispatchTable
 from rocm_perf_lab.report.schema import AnalysisDocument, DagDocument, Document, ProfileDocument, RooflineDocument
 from rocm_perf_lab.report.source_schema import SourceDocument
+from rocm_perf_lab.report.timeline import timeline_section
+from rocm_perf_lab.report.timeline_schema import TimelineDocument
 
 
 @dataclass(frozen=True)
@@ -41,3 +44,18 @@ class Documents(Reports):
 
     source: SourceDocument
     dispatches: DispatchTable
+
+    @cached_property
+    def timeline(self) -> TimelineDocument:
+        profile, section = self.profile, timeline_section(self.dispatches)
+        reasons = {name: why for name, why in profile.reasons.items() if name == "timing_parameters"}
+        if section is None:
+            reasons["timeline"] = self.dag.reasons["critical_path_ns"]
+        return TimelineDocument(
+            tool=profile.tool,
+            gpu=profile.gpu,
+            timing=profile.timing,
+            timing_parameters=profile.timing_parameters,
+            timeline=section,
+            reasons=reasons,
+        )

@@ -114,6 +114,14 @@ def test_numbers_of_which_sums_could_overflow_are_refused(tmp_path, name, number
         read(path)
 
 
+def test_a_file_has_one_name_however_it_was_included(tmp_path):
+    path = next(thread_traces.write(tmp_path / "att", waves=1).glob("ui_*/code.json"))
+    document = json.loads(path.read_text())
+    document["code"][1][3] = "/p/./lib.hpp:9 -> /p/././main.cpp:4"
+    path.write_text(json.dumps(document))
+    assert code_json(path).source[0] == "/p/lib.hpp:9 -> /p/main.cpp:4"
+
+
 def test_the_clock_is_what_its_readings_say(tmp_path):
     (trace,) = read_all(thread_traces.write(tmp_path / "att"))
     assert trace.clock_mhz == 21000 / 1000 * 100

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 _WAVE_FILE = re.compile(r"se(\d{1,9})_sm(\d{1,9})_sl(\d{1,9})_wv(\d{1,9})\.json")
 _CSV_HEAD = ["CodeObj", "Vaddr", "Instruction", "Hitcount", "Latency", "Stall", "Idle", "Source"]
+_HERE = re.compile(r"(/\.)+/")  # in the path of a header that was included from a program in the current folder
 _LARGEST = 1 << 62  # larger cycles and counts are damage, and could overflow sums
 
 
@@ -133,7 +134,7 @@ def _code(path: Path, rows: list[tuple[int, str, str, tuple[int, ...]]]) -> Trac
     if len(np.unique(line)) != len(line):
         raise Unreadable(f"{path.name} has two instructions on one line number")
     return TracedCode(
-        line=line, text=[row[1] for row in kept], source=[row[2] for row in kept],
+        line=line, text=[row[1] for row in kept], source=[_HERE.sub("/", row[2]) for row in kept],
         code_object=code_object, vaddr=vaddr, hits=hits, latency=latency, stall=stall, idle=idle,
         kernel=np.array(kernel_of, np.int64), kernels=kernels,
     )  # fmt: skip

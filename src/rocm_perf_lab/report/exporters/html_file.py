@@ -11,4 +11,4 @@ from rocm_perf_lab.report.html.page import page
 
 def export(documents: Documents, directory: Path) -> None:
     with atomic_write(directory / "report.html") as temporary:
-        temporary.write_text(page(documents), encoding="utf-8")
+        temporary.write_text(page(documents, documents.source, documents.timeline), encoding="utf-8")

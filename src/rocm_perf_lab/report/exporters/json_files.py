@@ -1,4 +1,4 @@
-"""profile.json, roofline.json, dag.json, analysis.json and source.json."""
+"""profile.json, roofline.json, dag.json, analysis.json, source.json and timeline.json."""
 
 from __future__ import annotations
 
@@ -9,4 +9,4 @@ from rocm_perf_lab.report.write import write_json
 
 
 def export(documents: Documents, directory: Path) -> None:
-    write_json(directory, documents.by_name() | {"source": documents.source})
+    write_json(directory, documents.by_name() | {"source": documents.source, "timeline": documents.timeline})

@@ -2,48 +2,38 @@
 
 from __future__ import annotations
 
-import base64
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from rocm_perf_lab import __version__
-from rocm_perf_lab.analysis.dag import CALL, COPY, Dag
-from rocm_perf_lab.analysis.timeline import CRITICAL_PATH, Timeline, Track
 from rocm_perf_lab.arch.counters import known_counters
 from rocm_perf_lab.report.html.colors import kinds_of
 from rocm_perf_lab.report.html.shell import assemble, file_text
 from rocm_perf_lab.report.html.source_data import code_of, files_of, names_of
+from rocm_perf_lab.report.html.timeline_data import kernels_in, timeline_data
 from rocm_perf_lab.report.schema import KernelAnalysis, RooflineSection, SignalSection
+from rocm_perf_lab.report.source_schema import SourceDocument
 from rocm_perf_lab.report.terminal import modelled_label
 from rocm_perf_lab.report.terminal_answer import answer, kernel_of_interest
+from rocm_perf_lab.report.timeline_schema import TimelineDocument
 from rocm_perf_lab.text import words
 from rocm_perf_lab.text.names import Names
 
 if TYPE_CHECKING:
-    from rocm_perf_lab.arrays import Integers
-    from rocm_perf_lab.report.documents import Documents, Reports
+    from rocm_perf_lab.report.documents import Reports
 
-_MOST_NODES = 100_000  # a browser stays smooth with these, each on up to three tracks
 _MOST_ADVICE = 5
-_MOST_FLOWS = 50_000
-_MOST_IN_LEGEND = 24
-_AGAIN = "by HIP stream"
 _SCRIPTS = ("timeline.js", "roofline.js", "kernels.js", "source.js", "kernels_start.js", "what_if.js")
-_NO_KERNEL = {COPY: -1, CALL: -2}  # colours of what is no kernel, as in timeline.js
 
 
-def page(documents: Documents) -> str:
+def page(documents: Reports, source: SourceDocument, timeline: TimelineDocument) -> str:
     """The text of report.html. The same documents give the same text."""
     profile = documents.profile
     title = f"{profile.run.command} on {profile.gpu.product} ({profile.gpu.target})"
-    dag = documents.dispatches.dag
-    shown = {name for name, kind in zip(dag.names, dag.kinds, strict=True) if kind not in _NO_KERNEL}
-    kinds = kinds_of(shown.union(one.kernel for one in documents.analysis.kernels))
-    names = names_of(documents.source)
-    code = {one.symbol: code_of(one) for one in documents.source.kernels}
+    kinds = kinds_of(kernels_in(timeline).union(one.kernel for one in documents.analysis.kernels))
+    names = names_of(source)
+    code = {one.symbol: code_of(one) for one in source.kernels}
     data = {
         "title": title,
         "modelled": modelled_label(profile) if profile.timing == "modelled" else None,
@@ -52,12 +42,12 @@ def page(documents: Documents) -> str:
             _kernel(kernel, documents) | {"kind": kinds[kernel.kernel], "source": code.get(kernel.symbol)}
             for kernel in documents.analysis.kernels
         ],
-        "files": files_of(documents.source),
+        "files": files_of(source),
         "roofline": _roofline(documents, kinds),
         "what_if": _what_if(documents),
         "notes": list(dict.fromkeys([*documents.dag.notes, *kernel_of_interest(documents).notes])),
         "made": f"Made by rocm-perf-lab {__version__} from the run of {profile.run.created} on {profile.run.host}.",
-        **_timeline(documents, kinds),
+        **timeline_data(timeline, kinds),
     }
     return assemble(
         title, file_text("page.html"), _shortened(data, names), [file_text(name) for name in _SCRIPTS], with_d3=True
@@ -217,65 +207,3 @@ def _what_if(documents: Reports) -> dict[str, Any]:
             if one.kernels
         ],
     }  # fmt: skip
-
-
-def _timeline(documents: Documents, kinds: Mapping[str, int]) -> dict[str, Any]:
-    table = documents.dispatches
-    if table.path is None:
-        return {"timeline": None, "no_timeline": f"No timeline: {documents.dag.reasons['critical_path_ns']}."}
-    timeline = Timeline(table.trace, table.dag, table.path, _MOST_NODES)
-    tracks = sorted(timeline.tracks, key=lambda track: track.group != CRITICAL_PATH)  # first what matters most
-    nodes = np.unique(np.concatenate([track.nodes for track in tracks])) if tracks else np.empty(0, np.int64)
-    dag = table.dag
-    note = f"The {timeline.left_out:,} shortest of {len(dag):,} are left out." if timeline.left_out else ""
-    colors = [_NO_KERNEL.get(kind, kinds.get(name, 0)) for name, kind in zip(dag.names, dag.kinds, strict=True)]
-    found = {
-        "tracks": list(_tracks(tracks)),
-        "names": [words.short_name(name) for name in dag.names],
-        "kinds": colors,
-        "legend": _legend(dag, nodes),
-        "start": _base64(dag.start[nodes] - dag.origin, "<f8"),
-        "end": _base64(dag.end[nodes] - dag.origin, "<f8"),
-        "name": _base64(dag.symbol[nodes], "<i4"),
-        "node": _base64(np.concatenate([np.searchsorted(nodes, track.nodes) for track in tracks]), "<i4"),
-        "cut": _base64(tracks[0].start, "<f8"),  # of the critical path, whose slices begin where the one before ends
-        "flows": _base64(_flows(timeline, nodes), "<i4"),
-        "span": max((int(track.end.max()) for track in tracks if len(track.end)), default=0),
-        "note": note,
-    }
-    return {"timeline": found, "no_timeline": None}
-
-
-def _tracks(tracks: Sequence[Track]) -> Iterator[dict[str, Any]]:
-    first = 0
-    several = len({track.group for track in tracks if track.group.startswith("GPU")}) > 1
-    for track in tracks:
-        name = f"{track.group.split(':')[0]}, {track.name}" if several and track.group.startswith("GPU") else track.name
-        yield {
-            "name": name,
-            "first": first,
-            "count": len(track.nodes),
-            "path": track.group == CRITICAL_PATH,
-            "again": track.group.endswith(_AGAIN),
-        }
-        first += len(track.nodes)
-
-
-def _legend(dag: Dag, nodes: Integers) -> list[int]:
-    """The names with the most time on the GPU."""
-    time = np.bincount(dag.symbol[nodes], weights=dag.duration[nodes], minlength=len(dag.names))
-    order = np.argsort(-time, kind="stable").tolist()
-    return [number for number in order if time[number] > 0 and dag.kinds[number] != CALL][:_MOST_IN_LEGEND]
-
-
-def _flows(timeline: Timeline, nodes: Integers) -> Integers:
-    """Pairs of positions in `nodes`: the first of each pair must end before the second starts."""
-    if len(timeline.dag) > _MOST_NODES:
-        return np.empty(0, np.int64)
-    pairs = np.array([(source, target) for source, target, _ in timeline.flows], np.int64).reshape(-1, 2)
-    pairs = pairs[np.isin(pairs, nodes).all(axis=1)][:_MOST_FLOWS]
-    return np.searchsorted(nodes, pairs).ravel()
-
-
-def _base64(values: Integers, kind: str) -> str:
-    return base64.b64encode(np.ascontiguousarray(values, dtype=kind).tobytes()).decode("ascii")

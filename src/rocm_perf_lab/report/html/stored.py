@@ -1,0 +1,23 @@
+"""Makes report.html again from the files of a run directory."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from rocm_perf_lab.errors import MissingInputError
+from rocm_perf_lab.report.html.page import page
+from rocm_perf_lab.report.reading import document_in, is_run_directory, reports_in
+from rocm_perf_lab.report.source_schema import SourceDocument
+from rocm_perf_lab.report.timeline_schema import TimelineDocument
+
+
+def stored_page(run: Path) -> str:
+    """The text of report.html, as the analysis wrote it: with its options, and without the trace.
+
+    Raises MissingInputError if it is no run directory of one process, TraceError for documents of another version.
+    """
+    ranks = sorted(path.parent.name for path in run.glob("*/analysis.json"))
+    if ranks and not is_run_directory(run):
+        raise MissingInputError(f"{run} holds several ranks", f"name one of them, such as {run / ranks[0]}")
+    source = document_in(run / "source.json", SourceDocument)
+    return page(reports_in(run), source, document_in(run / "timeline.json", TimelineDocument))

@@ -1,0 +1,69 @@
+"""timeline.json in the form that the page needs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from rocm_perf_lab.analysis.dag import CALL, COPY
+from rocm_perf_lab.analysis.timeline import CRITICAL_PATH
+from rocm_perf_lab.report.timeline import unpacked
+from rocm_perf_lab.report.timeline_schema import TimelineDocument, TimelineSection, TimelineTrack
+from rocm_perf_lab.text import words
+
+_MOST_IN_LEGEND = 24
+_AGAIN = "by HIP stream"
+_NO_KERNEL = {COPY: -1, CALL: -2}  # colours of what is no kernel, as in timeline.js
+
+
+def kernels_in(document: TimelineDocument) -> set[str]:
+    """The names that need a colour."""
+    if document.timeline is None:
+        return set()
+    pairs = zip(document.timeline.names, document.timeline.kinds, strict=True)
+    return {name for name, kind in pairs if kind not in _NO_KERNEL}
+
+
+def timeline_data(document: TimelineDocument, kinds: Mapping[str, int]) -> dict[str, Any]:
+    """kinds: the colours of kernels."""
+    found = document.timeline
+    if found is None:
+        return {"timeline": None, "no_timeline": f"No timeline: {document.reasons['timeline']}."}
+    start, end, name = unpacked(found.start_ns, "<f8"), unpacked(found.end_ns, "<f8"), unpacked(found.name, "<i4")
+    left_out = found.nodes - len(start)
+    data = {
+        "tracks": list(_tracks(found.tracks)),
+        "names": [words.short_name(one) for one in found.names],
+        "kinds": [_NO_KERNEL.get(kind, kinds.get(one, 0)) for one, kind in zip(found.names, found.kinds, strict=True)],
+        "legend": _legend(found, np.bincount(name, weights=end - start, minlength=len(found.names))),
+        "start": found.start_ns,
+        "end": found.end_ns,
+        "name": found.name,
+        "node": found.slices,
+        "cut": found.path_start_ns,
+        "flows": found.flows,
+        "span": found.span_ns,
+        "note": f"The {left_out:,} shortest of {found.nodes:,} are left out." if left_out else "",
+    }
+    return {"timeline": data, "no_timeline": None}
+
+
+def _tracks(tracks: list[TimelineTrack]) -> Iterator[dict[str, Any]]:
+    several = len({track.group for track in tracks if track.group.startswith("GPU")}) > 1
+    for track in tracks:
+        name = f"{track.group.split(':')[0]}, {track.name}" if several and track.group.startswith("GPU") else track.name
+        yield {
+            "name": name,
+            "first": track.first,
+            "count": track.count,
+            "path": track.group == CRITICAL_PATH,
+            "again": track.group.endswith(_AGAIN),
+        }
+
+
+def _legend(found: TimelineSection, time: Any) -> list[int]:
+    """The names with the most time on the GPU. time: of each name."""
+    order = np.argsort(-time, kind="stable").tolist()
+    return [number for number in order if time[number] > 0 and found.kinds[number] != CALL][:_MOST_IN_LEGEND]

@@ -55,7 +55,7 @@ def test_a_baseline_that_depends_on_the_order_itself_is_named(native_dir, tmp_pa
     program.write_text(PROGRAM.read_text().replace(STORE, SUM))
     with judging(program, tmp_path) as judge:
         rejection = judge(program.read_text().replace(SUM, SUM.replace("(i + 1)", "(1 + i)"))).rejection
-    told = "its result depends on the order of workgroups or waves, as the baseline's does: allow a tolerance with --ulps"
+    told = "its result depends on the order of workgroups or waves, as the baseline's does: allow a tolerance for sums"
     assert rejection is not None and told in rejection.reason, rejection
 
 

@@ -65,7 +65,7 @@ def lost_fence(before: Mapping[str, Piece], after: Mapping[str, Piece], kernel: 
     in order.
     """
     old, new = (_instructions(pieces, kernel, target) for pieces in (before, after))
-    if (was := _for_the_system(old)) != (now := _for_the_system(new)):
+    if (was := _for_the_system(old)) and was != (now := _for_the_system(new)):
         one, other = next(pair for pair in itertools.zip_longest(was, now) if pair[0] != pair[1])
         there, here = (f"`{text}`" if text else "nothing" for text in (one, other))
         return (

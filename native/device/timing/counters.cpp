@@ -51,6 +51,7 @@ struct Definition {
   Counter counter;
   double (*weight)(const Op&);        // what one execution adds; null for ...
   double (*value)(const Dispatch&);   // ... this
+  bool estimated = false;  // of a dispatch of which only a sample was observed
 };
 
 uint64_t shader_engines() { return static_cast<uint64_t>(parameter::shader_engines_per_xcd * parameter::xcds); }
@@ -63,6 +64,10 @@ constexpr int kQuad = 4;
 #define VALUE(NAME, EXPRESSION)                                                                                          \
   Definition {                                                                                                           \
     Counter::NAME, nullptr, []([[maybe_unused]] const Dispatch& d) -> double { return static_cast<double>(EXPRESSION); } \
+  }
+#define OBSERVED(NAME, EXPRESSION)                                                                      \
+  Definition {                                                                                          \
+    Counter::NAME, nullptr, [](const Dispatch& d) -> double { return static_cast<double>(EXPRESSION); }, true \
   }
 #define ALWAYS_ZERO(NAME) VALUE(NAME, 0)
 #define ARITHMETICS(PRECISION)                                                                                  \
@@ -130,19 +135,19 @@ const Definition kDefinitions[] = {
     INSTRUCTIONS(SQ_INST_CYCLES_SALU, has(op, Unit::Salu)),
     INSTRUCTIONS(SQ_VALU_MFMA_BUSY_CYCLES, issue_cost(op).matrix_cycles),
 
-    VALUE(SQ_CYCLES, (d.work.busy_cycles + d.work.release_cycles) * shader_engines()),
-    VALUE(SQ_BUSY_CYCLES, d.work.busy_cycles* shader_engines()),
-    VALUE(SQ_BUSY_CU_CYCLES, d.work.busy_cycles* d.waves.active_cus),
-    VALUE(SQ_WAVE_CYCLES, d.work.wave_cycles / kQuad),
-    VALUE(SQ_WAIT_ANY, d.work.wait_cycles / kQuad),
-    VALUE(SQ_WAIT_INST_ANY, d.work.issue_wait_cycles / kQuad),
-    VALUE(GRBM_COUNT, (d.work.busy_cycles + d.work.release_cycles) * parameter::xcds),
-    VALUE(GRBM_GUI_ACTIVE, (d.work.busy_cycles + d.work.release_cycles) * parameter::xcds),
+    OBSERVED(SQ_CYCLES, (d.work.busy_cycles + d.work.release_cycles) * shader_engines()),
+    OBSERVED(SQ_BUSY_CYCLES, d.work.busy_cycles* shader_engines()),
+    OBSERVED(SQ_BUSY_CU_CYCLES, d.work.busy_cycles* d.waves.active_cus),
+    OBSERVED(SQ_WAVE_CYCLES, d.work.wave_cycles / kQuad),
+    OBSERVED(SQ_WAIT_ANY, d.work.wait_cycles / kQuad),
+    OBSERVED(SQ_WAIT_INST_ANY, d.work.issue_wait_cycles / kQuad),
+    OBSERVED(GRBM_COUNT, (d.work.busy_cycles + d.work.release_cycles) * parameter::xcds),
+    OBSERVED(GRBM_GUI_ACTIVE, (d.work.busy_cycles + d.work.release_cycles) * parameter::xcds),
 
-    VALUE(SQ_LDS_IDX_ACTIVE, d.memory.lds_active_cycles),
-    VALUE(SQ_LDS_BANK_CONFLICT, d.memory.lds_conflict_cycles),
-    VALUE(SQ_LDS_ADDR_CONFLICT, d.memory.lds_address_conflict_cycles),
-    VALUE(SQ_LDS_ATOMIC_RETURN, d.memory.lds_atomic_return_cycles),
+    OBSERVED(SQ_LDS_IDX_ACTIVE, d.memory.lds_active_cycles),
+    OBSERVED(SQ_LDS_BANK_CONFLICT, d.memory.lds_conflict_cycles),
+    OBSERVED(SQ_LDS_ADDR_CONFLICT, d.memory.lds_address_conflict_cycles),
+    OBSERVED(SQ_LDS_ATOMIC_RETURN, d.memory.lds_atomic_return_cycles),
     ALWAYS_ZERO(SQ_LDS_MEM_VIOLATIONS),
 
     VALUE(SQC_DCACHE_REQ, d.memory.scalar_requests),
@@ -152,8 +157,8 @@ const Definition kDefinitions[] = {
     VALUE(SQC_DCACHE_REQ_READ_8, d.memory.scalar_loads[3]),
     VALUE(SQC_DCACHE_REQ_READ_16, d.memory.scalar_loads[4]),
     INSTRUCTIONS(SQC_DCACHE_ATOMIC, is_scalar_atomic(op)),
-    VALUE(SQC_DCACHE_MISSES, d.memory.scalar_misses),
-    VALUE(SQC_TC_DATA_READ_REQ, d.memory.scalar_misses),
+    OBSERVED(SQC_DCACHE_MISSES, d.memory.scalar_misses),
+    OBSERVED(SQC_TC_DATA_READ_REQ, d.memory.scalar_misses),
     INSTRUCTIONS(SQC_TC_DATA_WRITE_REQ, is_scalar_store(op)),
     INSTRUCTIONS(SQC_TC_DATA_ATOMIC_REQ, is_scalar_atomic(op)),
 
@@ -171,36 +176,35 @@ const Definition kDefinitions[] = {
     INSTRUCTIONS(TD_ATOMIC_WAVEFRONT_sum, is_atomic(op)),
 
     INSTRUCTIONS(TCP_TA_TCP_STATE_READ_sum, is_vmem(op)),
-    VALUE(TCP_TOTAL_ACCESSES_sum, d.memory.l1_lanes_reading + d.memory.l1_lanes_writing + d.memory.l1_lanes_atomic_with_return +
-                                      d.memory.l1_lanes_atomic_without_return),
+    VALUE(TCP_TOTAL_ACCESSES_sum, d.memory.l1_lanes()),
     VALUE(TCP_TOTAL_READ_sum, d.memory.l1_lanes_reading),
     VALUE(TCP_TOTAL_WRITE_sum, d.memory.l1_lanes_writing),
     VALUE(TCP_TOTAL_ATOMIC_WITH_RET_sum, d.memory.l1_lanes_atomic_with_return),
     VALUE(TCP_TOTAL_ATOMIC_WITHOUT_RET_sum, d.memory.l1_lanes_atomic_without_return),
-    VALUE(TCP_TOTAL_CACHE_ACCESSES_sum, d.memory.l1_accesses),
+    OBSERVED(TCP_TOTAL_CACHE_ACCESSES_sum, d.memory.l1_accesses),
     VALUE(TCP_TOTAL_WRITEBACK_INVALIDATES_sum, d.memory.l1_invalidations),
-    VALUE(TCP_TCC_READ_REQ_sum, d.memory.l1_read_requests),
-    VALUE(TCP_TCC_WRITE_REQ_sum, d.memory.l1_write_requests),
+    OBSERVED(TCP_TCC_READ_REQ_sum, d.memory.l1_read_requests),
+    OBSERVED(TCP_TCC_WRITE_REQ_sum, d.memory.l1_write_requests),
     VALUE(TCP_TCC_ATOMIC_WITH_RET_REQ_sum, d.memory.l1_atomics_with_return),
     VALUE(TCP_TCC_ATOMIC_WITHOUT_RET_REQ_sum, d.memory.l1_atomics_without_return),
 
-    VALUE(TCC_REQ_sum, d.memory.l2_reads + d.memory.l2_writes + d.memory.l2_atomics),
-    VALUE(TCC_READ_sum, d.memory.l2_reads),
-    VALUE(TCC_WRITE_sum, d.memory.l2_writes),
+    OBSERVED(TCC_REQ_sum, d.memory.l2_reads + d.memory.l2_writes + d.memory.l2_atomics),
+    OBSERVED(TCC_READ_sum, d.memory.l2_reads),
+    OBSERVED(TCC_WRITE_sum, d.memory.l2_writes),
     VALUE(TCC_ATOMIC_sum, d.memory.l2_atomics),
-    VALUE(TCC_HIT_sum, d.memory.l2_hits),
-    VALUE(TCC_MISS_sum, d.memory.l2_misses),
-    VALUE(TCC_WRITEBACK_sum, d.memory.l2_writebacks),
-    VALUE(TCC_NORMAL_WRITEBACK_sum, d.memory.l2_eviction_writebacks),
-    VALUE(TCC_ALL_TC_OP_WB_WRITEBACK_sum, d.memory.l2_writebacks - d.memory.l2_eviction_writebacks),
-    VALUE(TCC_NORMAL_EVICT_sum, d.memory.l2_evictions),
-    VALUE(TCC_EA0_RDREQ_sum, d.memory.memory_reads128 + d.memory.memory_reads64),
-    VALUE(TCC_EA0_RDREQ_DRAM_sum, d.memory.memory_reads128 + d.memory.memory_reads64 - d.memory.host_reads64),
-    VALUE(TCC_EA0_RDREQ_LEVEL_sum, d.work.memory_read_cycles),
-    VALUE(TCC_BUBBLE_sum, d.memory.memory_reads128),
+    OBSERVED(TCC_HIT_sum, d.memory.l2_hits),
+    OBSERVED(TCC_MISS_sum, d.memory.l2_misses),
+    OBSERVED(TCC_WRITEBACK_sum, d.memory.l2_writebacks),
+    OBSERVED(TCC_NORMAL_WRITEBACK_sum, d.memory.l2_eviction_writebacks),
+    OBSERVED(TCC_ALL_TC_OP_WB_WRITEBACK_sum, d.memory.l2_writebacks - d.memory.l2_eviction_writebacks),
+    OBSERVED(TCC_NORMAL_EVICT_sum, d.memory.l2_evictions),
+    OBSERVED(TCC_EA0_RDREQ_sum, d.memory.memory_reads128 + d.memory.memory_reads64),
+    OBSERVED(TCC_EA0_RDREQ_DRAM_sum, d.memory.memory_reads128 + d.memory.memory_reads64 - d.memory.host_reads64),
+    OBSERVED(TCC_EA0_RDREQ_LEVEL_sum, d.work.memory_read_cycles),
+    OBSERVED(TCC_BUBBLE_sum, d.memory.memory_reads128),
     ALWAYS_ZERO(TCC_EA0_RDREQ_32B_sum),
-    VALUE(TCC_EA0_WRREQ_sum, d.memory.memory_writes64 + d.memory.memory_writes32),
-    VALUE(TCC_EA0_WRREQ_64B_sum, d.memory.memory_writes64),
+    OBSERVED(TCC_EA0_WRREQ_sum, d.memory.memory_writes64 + d.memory.memory_writes32),
+    OBSERVED(TCC_EA0_WRREQ_64B_sum, d.memory.memory_writes64),
 };
 
 constexpr size_t kCounterCount = std::size(kCounters);
@@ -239,6 +243,15 @@ const std::vector<rpd_counter_info>& counter_table() {
   // Never destroyed: dispatches may still end while the process exits.
   static const auto& table = *new std::vector<rpd_counter_info>(std::begin(kCounters), std::end(kCounters));
   return table;
+}
+
+bool is_estimated(size_t counter) {
+  static const auto& table = *new std::vector<bool>([] {
+    std::vector<bool> of(kCounterCount);
+    for (const Definition& definition : kDefinitions) of[place_of(definition)] = definition.estimated;
+    return of;
+  }());
+  return table[counter];
 }
 
 std::vector<double> counter_values(const Program& program, const std::vector<uint64_t>& executed, const MemoryCounts& memory,

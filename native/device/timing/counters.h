@@ -14,6 +14,9 @@ namespace rpd {
 // In the order of DispatchResult::counters.
 const std::vector<rpd_counter_info>& counter_table();
 
+// Whether the counter is an estimate if only a sample of the dispatch was observed. The others are exact in any case.
+bool is_estimated(size_t counter);
+
 // The counters of one dispatch. `executed[i]` is the number of times that waves executed the program's Op i.
 std::vector<double> counter_values(const Program& program, const std::vector<uint64_t>& executed, const MemoryCounts& memory,
                                    const WaveCounts& waves, const WorkDone& work);

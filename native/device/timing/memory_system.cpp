@@ -17,7 +17,6 @@ uint64_t host_latency_cycles() { return static_cast<uint64_t>(parameter::host_la
 FetchedFrom source_of(uint64_t latency) {
   return latency > parameter::l2_latency_cycles ? FetchedFrom::Memory : FetchedFrom::L2;
 }
-constexpr uint32_t kScalarLineBytes = 64;
 
 // Two of an XCD's 40 CUs are disabled. The recorded 160 scalar caches (20 per XCD) show that they are not neighbours:
 // 18 caches serve two CUs, two serve one.
@@ -95,6 +94,8 @@ MemorySystem::MemorySystem() : l2_(parameter::l2_bytes) {
 
 void MemorySystem::begin(const AllocationMap* map, const Mall& mall) {
   counts_ = {};
+  before_noting_ = {};
+  footprint_.clear();
   map_ = map;
   mall_ = &mall;
   placements_.fill({});
@@ -396,6 +397,7 @@ uint64_t MemorySystem::atomic(const Op& op, const VectorAccess& access) {
 
 void MemorySystem::lds(WaveTiming& wave, const Op& op, const VectorAccess& access) {
   const LdsPasses passes = lds_patterns_.passes(op, access);
+  counts_.lds_lanes += std::popcount(access.mask);
   counts_.lds_active_cycles += passes.cycles;
   counts_.lds_conflict_cycles += passes.bank_conflicts;
   counts_.lds_address_conflict_cycles += passes.cycles - passes.passes - passes.bank_conflicts;

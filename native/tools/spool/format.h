@@ -34,6 +34,7 @@ enum class Kind : uint32_t {
   dispatch_end,
   copy_end,
   counters,
+  errors,
   region,
   observed,
   signal_destroyed,
@@ -115,6 +116,12 @@ struct End : Record {  // of a dispatch or of a copy
 
 struct Counters : Record {  // followed by double values[count]
   uint64_t dispatch_id, count;
+};
+
+// Of a dispatch of which the device observed only a sample. Followed by double errors[count]: of its counters, NaN where exact.
+struct Errors : Record {
+  uint64_t dispatch_id, count;
+  double duration;  // a fraction
 };
 
 struct Region : Record {  // strings: function

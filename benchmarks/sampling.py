@@ -25,6 +25,7 @@ from pathlib import Path
 from rocm_perf_lab import native
 from rocm_perf_lab.collect import device as devices
 
+MORE = os.environ.get("MORE", "").split()
 TESTBED = Path(__file__).parent.parent / "build" / "testbed"
 LARGE = {
     "gemm 2048": ["gemm", "-n", "2048", "--kernel", "mfma"],
@@ -96,7 +97,7 @@ def compare(program: list[str], threads: int) -> Found:
 
 
 def profile(program: list[str], observe: str, folder: Path, threads: int) -> tuple[float, float]:
-    command = ["rocm-perf", "profile", "--device", "gfx942", "--device-option", f"{devices.OBSERVE}={observe}", "--runs", "1",
+    command = ["rocm-perf", "profile", "--device", "gfx942", "--device-option", f"{devices.OBSERVE}={observe}", "--runs", "1", *MORE,
                "-o", str(folder / observe), str(TESTBED / program[0]), *program[1:]]  # fmt: skip
     environment = os.environ | {"ROCM_PERF_DEVICE_THREADS": str(threads)}
     began, before = time.monotonic(), resource.getrusage(resource.RUSAGE_CHILDREN)

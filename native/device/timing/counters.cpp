@@ -47,11 +47,19 @@ struct Dispatch {
   const WorkDone& work;
 };
 
+// What a value depends on.
+enum class Certainty : uint8_t {
+  Exact,     // neither of the following
+  Observed,  // that all XCDs are observed
+  L2,        // and on what the L2s hold at first: a number of requests or lines
+  Time,      // likewise: cycles
+};
+
 struct Definition {
   Counter counter;
   double (*weight)(const Op&);        // what one execution adds; null for ...
   double (*value)(const Dispatch&);   // ... this
-  bool estimated = false;  // of a dispatch of which only a sample was observed
+  Certainty certainty = Certainty::Exact;
 };
 
 uint64_t shader_engines() { return static_cast<uint64_t>(parameter::shader_engines_per_xcd * parameter::xcds); }
@@ -65,10 +73,13 @@ constexpr int kQuad = 4;
   Definition {                                                                                                           \
     Counter::NAME, nullptr, []([[maybe_unused]] const Dispatch& d) -> double { return static_cast<double>(EXPRESSION); } \
   }
-#define OBSERVED(NAME, EXPRESSION)                                                                      \
-  Definition {                                                                                          \
-    Counter::NAME, nullptr, [](const Dispatch& d) -> double { return static_cast<double>(EXPRESSION); }, true \
+#define CERTAIN(CERTAINTY, NAME, EXPRESSION)                                                                         \
+  Definition {                                                                                                       \
+    Counter::NAME, nullptr, [](const Dispatch& d) -> double { return static_cast<double>(EXPRESSION); }, CERTAINTY \
   }
+#define OBSERVED(NAME, EXPRESSION) CERTAIN(Certainty::Observed, NAME, EXPRESSION)
+#define OF_L2(NAME, EXPRESSION) CERTAIN(Certainty::L2, NAME, EXPRESSION)
+#define OF_TIME(NAME, EXPRESSION) CERTAIN(Certainty::Time, NAME, EXPRESSION)
 #define ALWAYS_ZERO(NAME) VALUE(NAME, 0)
 #define ARITHMETICS(PRECISION)                                                                                  \
   INSTRUCTIONS(SQ_INSTS_VALU_ADD_##PRECISION, computes(op, Arithmetic::Add, Precision::PRECISION)),             \
@@ -135,14 +146,14 @@ const Definition kDefinitions[] = {
     INSTRUCTIONS(SQ_INST_CYCLES_SALU, has(op, Unit::Salu)),
     INSTRUCTIONS(SQ_VALU_MFMA_BUSY_CYCLES, issue_cost(op).matrix_cycles),
 
-    OBSERVED(SQ_CYCLES, (d.work.busy_cycles + d.work.release_cycles) * shader_engines()),
-    OBSERVED(SQ_BUSY_CYCLES, d.work.busy_cycles* shader_engines()),
-    OBSERVED(SQ_BUSY_CU_CYCLES, d.work.busy_cycles* d.waves.active_cus),
-    OBSERVED(SQ_WAVE_CYCLES, d.work.wave_cycles / kQuad),
-    OBSERVED(SQ_WAIT_ANY, d.work.wait_cycles / kQuad),
-    OBSERVED(SQ_WAIT_INST_ANY, d.work.issue_wait_cycles / kQuad),
-    OBSERVED(GRBM_COUNT, (d.work.busy_cycles + d.work.release_cycles) * parameter::xcds),
-    OBSERVED(GRBM_GUI_ACTIVE, (d.work.busy_cycles + d.work.release_cycles) * parameter::xcds),
+    OF_TIME(SQ_CYCLES, (d.work.busy_cycles + d.work.release_cycles) * shader_engines()),
+    OF_TIME(SQ_BUSY_CYCLES, d.work.busy_cycles* shader_engines()),
+    OF_TIME(SQ_BUSY_CU_CYCLES, d.work.busy_cycles* d.waves.active_cus),
+    OF_TIME(SQ_WAVE_CYCLES, d.work.wave_cycles / kQuad),
+    OF_TIME(SQ_WAIT_ANY, d.work.wait_cycles / kQuad),
+    OF_TIME(SQ_WAIT_INST_ANY, d.work.issue_wait_cycles / kQuad),
+    OF_TIME(GRBM_COUNT, (d.work.busy_cycles + d.work.release_cycles) * parameter::xcds),
+    OF_TIME(GRBM_GUI_ACTIVE, (d.work.busy_cycles + d.work.release_cycles) * parameter::xcds),
 
     OBSERVED(SQ_LDS_IDX_ACTIVE, d.memory.lds_active_cycles),
     OBSERVED(SQ_LDS_BANK_CONFLICT, d.memory.lds_conflict_cycles),
@@ -192,19 +203,19 @@ const Definition kDefinitions[] = {
     OBSERVED(TCC_READ_sum, d.memory.l2_reads),
     OBSERVED(TCC_WRITE_sum, d.memory.l2_writes),
     VALUE(TCC_ATOMIC_sum, d.memory.l2_atomics),
-    OBSERVED(TCC_HIT_sum, d.memory.l2_hits),
-    OBSERVED(TCC_MISS_sum, d.memory.l2_misses),
-    OBSERVED(TCC_WRITEBACK_sum, d.memory.l2_writebacks),
-    OBSERVED(TCC_NORMAL_WRITEBACK_sum, d.memory.l2_eviction_writebacks),
-    OBSERVED(TCC_ALL_TC_OP_WB_WRITEBACK_sum, d.memory.l2_writebacks - d.memory.l2_eviction_writebacks),
-    OBSERVED(TCC_NORMAL_EVICT_sum, d.memory.l2_evictions),
-    OBSERVED(TCC_EA0_RDREQ_sum, d.memory.memory_reads128 + d.memory.memory_reads64),
-    OBSERVED(TCC_EA0_RDREQ_DRAM_sum, d.memory.memory_reads128 + d.memory.memory_reads64 - d.memory.host_reads64),
-    OBSERVED(TCC_EA0_RDREQ_LEVEL_sum, d.work.memory_read_cycles),
-    OBSERVED(TCC_BUBBLE_sum, d.memory.memory_reads128),
+    OF_L2(TCC_HIT_sum, d.memory.l2_hits),
+    OF_L2(TCC_MISS_sum, d.memory.l2_misses),
+    OF_L2(TCC_WRITEBACK_sum, d.memory.l2_writebacks),
+    OF_L2(TCC_NORMAL_WRITEBACK_sum, d.memory.l2_eviction_writebacks),
+    OF_L2(TCC_ALL_TC_OP_WB_WRITEBACK_sum, d.memory.l2_writebacks - d.memory.l2_eviction_writebacks),
+    OF_L2(TCC_NORMAL_EVICT_sum, d.memory.l2_evictions),
+    OF_L2(TCC_EA0_RDREQ_sum, d.memory.memory_reads128 + d.memory.memory_reads64),
+    OF_L2(TCC_EA0_RDREQ_DRAM_sum, d.memory.memory_reads128 + d.memory.memory_reads64 - d.memory.host_reads64),
+    OF_TIME(TCC_EA0_RDREQ_LEVEL_sum, d.work.memory_read_cycles),
+    OF_L2(TCC_BUBBLE_sum, d.memory.memory_reads128),
     ALWAYS_ZERO(TCC_EA0_RDREQ_32B_sum),
-    OBSERVED(TCC_EA0_WRREQ_sum, d.memory.memory_writes64 + d.memory.memory_writes32),
-    OBSERVED(TCC_EA0_WRREQ_64B_sum, d.memory.memory_writes64),
+    OF_L2(TCC_EA0_WRREQ_sum, d.memory.memory_writes64 + d.memory.memory_writes32),
+    OF_L2(TCC_EA0_WRREQ_64B_sum, d.memory.memory_writes64),
 };
 
 constexpr size_t kCounterCount = std::size(kCounters);
@@ -245,14 +256,26 @@ const std::vector<rpd_counter_info>& counter_table() {
   return table;
 }
 
-bool is_estimated(size_t counter) {
-  static const auto& table = *new std::vector<bool>([] {
-    std::vector<bool> of(kCounterCount);
-    for (const Definition& definition : kDefinitions) of[place_of(definition)] = definition.estimated;
+namespace {
+
+Certainty certainty_of(size_t counter) {
+  static const auto& table = *new std::vector<Certainty>([] {
+    std::vector<Certainty> of(kCounterCount);
+    for (const Definition& definition : kDefinitions) of[place_of(definition)] = definition.certainty;
     return of;
   }());
   return table[counter];
 }
+
+}  // namespace
+
+bool is_estimated(size_t counter) { return certainty_of(counter) != Certainty::Exact; }
+bool depends_on_l2(size_t counter) { return certainty_of(counter) == Certainty::L2 || certainty_of(counter) == Certainty::Time; }
+double wave_cycles(const std::vector<double>& counters) { return counters[static_cast<size_t>(Counter::SQ_WAVE_CYCLES)]; }
+bool is_part_of_wave_cycles(size_t counter) {
+  return counter == static_cast<size_t>(Counter::SQ_WAIT_ANY) || counter == static_cast<size_t>(Counter::SQ_WAIT_INST_ANY);
+}
+bool is_request(size_t counter) { return certainty_of(counter) == Certainty::L2; }
 
 std::vector<double> counter_values(const Program& program, const std::vector<uint64_t>& executed, const MemoryCounts& memory,
                                    const WaveCounts& waves, const WorkDone& work) {

@@ -16,6 +16,10 @@
 namespace rpd {
 namespace {
 
+// Of every estimate: what all observed XCDs may have in common and the others not. Also of the waves' cycles, for what is part of
+// them.
+constexpr double kLeastError = 0.01;
+
 class DispatchTiming;
 using Slots = std::vector<DispatchTiming*>;
 
@@ -49,7 +53,12 @@ class DispatchTiming final : public DispatchObserver {
     result.counters = outcome.counters;
     if (timeline) timeline->note_losses(xcds_[0]->thread_trace());
     result.timeline = timeline;
-    if (observed.size() < xcds_.size()) state_errors(kernel, observed, answers, instructions, result);
+    if (observed.size() < xcds_.size()) {
+      state_errors(kernel, observed, answers, instructions, result);
+      for (const auto& xcd : xcds_) xcd->sample_at_once();
+    } else {
+      state_doubts(result);
+    }
   }
 
   void forget_caches() override {
@@ -117,16 +126,36 @@ class DispatchTiming final : public DispatchObserver {
       InstructionCache instructions = before;
       outcomes.push_back(timed(kernel, others, answers, instructions, nullptr));
     }
-    const auto error = [&](auto value) {
+    const auto error = [&](double whole, auto value) {
       std::vector<double> values;
       for (const Outcome& outcome : outcomes) values.push_back(value(outcome));
-      return jackknife_error(values, xcds_.size());
+      return kLeastError * whole + jackknife_error(values, xcds_.size());
     };
-    result.duration_error = error([](const Outcome& outcome) { return static_cast<double>(outcome.work.duration_ns); }) /
-                            static_cast<double>(result.duration_ns);
-    for (size_t i = 0; i < result.counters.size(); ++i)
-      result.counter_errors.push_back(is_estimated(i) ? error([=](const Outcome& outcome) { return outcome.counters[i]; })
-                                                      : std::numeric_limits<double>::quiet_NaN());
+    const auto duration = static_cast<double>(result.duration_ns);
+    const auto ns = [](const Outcome& outcome) { return static_cast<double>(outcome.work.duration_ns); };
+    result.duration_error = error(duration, ns) / duration;
+    for (size_t i = 0; i < result.counters.size(); ++i) {
+      const auto counter = [=](const Outcome& outcome) { return outcome.counters[i]; };
+      const double whole = is_part_of_wave_cycles(i) ? wave_cycles(result.counters) : result.counters[i];
+      result.counter_errors.push_back(is_estimated(i) ? error(whole, counter) : std::numeric_limits<double>::quiet_NaN());
+    }
+  }
+
+  // A dispatch was observed as a whole, but what the L2s held before is not known for sure. So many accesses may have found what
+  // they did not, or the reverse; of the time, it is taken to be the same share.
+  void state_doubts(DispatchResult& result) const {
+    uint64_t doubtful = 0, requests = 0;
+    for (const auto& xcd : xcds_) {
+      doubtful += xcd->memory_system().doubtful();
+      requests += xcd->memory().l2_hits + xcd->memory().l2_misses;
+    }
+    if (doubtful == 0) return;
+    const double share = static_cast<double>(doubtful) / static_cast<double>(std::max(doubtful, requests));
+    result.duration_error = share;
+    for (size_t i = 0; i < result.counters.size(); ++i) {
+      const double error = is_request(i) ? static_cast<double>(doubtful) : share * result.counters[i];
+      result.counter_errors.push_back(depends_on_l2(i) ? error : std::numeric_limits<double>::quiet_NaN());
+    }
   }
 
   // Of the chosen XCD, then of the others that have workgroups.

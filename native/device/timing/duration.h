@@ -37,7 +37,7 @@ struct XcdWork {
   const std::vector<uint64_t>* lines_read;     // distinct lines that the L2 read from memory
   const std::vector<uint64_t>* lines_written;  // distinct lines that it wrote there
   const BlockUpdates* updates;
-  // Only of a large dispatch, else null: what was counted before it turned out to be large, and what was touched afterwards.
+  // What was counted before the dispatch turned out to be large, and which lines were touched afterwards; null if it did not.
   const MemoryCounts* memory_before = nullptr;
   const Footprint* footprint = nullptr;
 };

@@ -62,24 +62,34 @@ MemoryCounts counts_since(const XcdWork& xcd) {
   return since;
 }
 
-// What an XCD counted of which `of` is known, if those in `observed` counted what they did. If these know nothing of that kind,
-// each has as much.
-uint64_t in_proportion(const Proportion& proportion, uint64_t of, const std::vector<XcdWork>& observed) {
-  uint64_t counted = 0, per = 0;
-  for (const XcdWork& xcd : observed) {
-    const MemoryCounts since = counts_since(xcd);
+uint64_t instructions_of(const XcdWork& xcd) {
+  uint64_t sum = 0;
+  for (const CuWork& cu : *xcd.cus) sum += cu.instructions;
+  return sum;
+}
+
+// What an XCD counted in all, if those in `observed` counted what they did. If none of these had so much to do that it was known
+// to be large, it is assumed to go with instructions.
+uint64_t in_proportion(const Proportion& proportion, const XcdWork& xcd, const std::vector<XcdWork>& observed) {
+  uint64_t counted = 0, per = 0, of_all = 0, instructions = 0;
+  bool any_large = false;
+  for (const XcdWork& other : observed) {
+    of_all += other.memory->*proportion.count;
+    instructions += instructions_of(other);
+    if (!other.footprint) continue;
+    any_large = true;
+    const MemoryCounts since = counts_since(other);
     counted += since.*proportion.count;
-    per += proportion.to(*xcd.footprint, since);
+    per += proportion.to(*other.footprint, since);
   }
-  return per ? times(counted, of, per) : counted / observed.size();
+  if (!any_large) return times(of_all, instructions_of(xcd), instructions);
+  return xcd.memory_before->*proportion.count + times(counted, proportion.to(*xcd.footprint, counts_since(xcd)), per);
 }
 
 MemoryCounts extrapolate_counts(const XcdWork& xcd, const std::vector<XcdWork>& observed) {
-  const MemoryCounts since = counts_since(xcd);
   MemoryCounts counts = *xcd.memory;
   for (const Proportion& proportion : kProportions)
-    counts.*proportion.count = xcd.memory_before->*proportion.count +
-                               in_proportion(proportion, proportion.to(*xcd.footprint, since), observed);
+    counts.*proportion.count = in_proportion(proportion, xcd, observed);
   counts.l2_reads = counts.l1_read_requests + counts.scalar_misses;
   counts.l2_hits = counts.l2_reads + counts.l2_writes + counts.l2_atomics - counts.l2_misses;
   return counts;

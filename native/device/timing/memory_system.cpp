@@ -95,6 +95,7 @@ MemorySystem::MemorySystem() : l2_(parameter::l2_bytes) {
 void MemorySystem::begin(const AllocationMap* map, const Mall& mall) {
   counts_ = {};
   before_noting_ = {};
+  doubtful_ = 0;
   footprint_.clear();
   map_ = map;
   mall_ = &mall;
@@ -110,6 +111,7 @@ void MemorySystem::begin(const AllocationMap* map, const Mall& mall) {
 void MemorySystem::forget() {
   l2_.write_back([](uint64_t, const ByteMask&) {});
   l2_.invalidate();
+  may_be_there_.clear();
 }
 
 // Goes through the lines or the cache, whichever has fewer.
@@ -178,6 +180,11 @@ void MemorySystem::write_to_memory(uint64_t line, const ByteMask& dirty) {
   ++counts_.l2_writebacks;
 }
 
+size_t MemorySystem::l2_find(uint64_t line) {
+  if (!may_be_there_.lines().empty()) doubtful_ += may_be_there_.forget(line);
+  return l2_.find(line);
+}
+
 // Returns the line's place.
 size_t MemorySystem::l2_allocate(uint64_t line) {
   const auto [place, evicts, evicted] = l2_.allocate(line);
@@ -193,7 +200,7 @@ size_t MemorySystem::l2_allocate(uint64_t line) {
 // Returns the latency.
 uint64_t MemorySystem::l2_read(uint64_t line) {
   ++counts_.l2_reads;
-  const size_t there = l2_.find(line);
+  const size_t there = l2_find(line);
   if (there != kNowhere && l2_.is_full(there)) {
     ++counts_.l2_hits;
     if (streams_) l2_.expect_no_reuse();
@@ -208,7 +215,7 @@ uint64_t MemorySystem::l2_read(uint64_t line) {
 
 // A write needs no fetch: the L2 keeps a mask of the bytes it has. Of several requests to the same line, the others find it.
 void MemorySystem::l2_write(uint64_t line, const ByteMask& bytes, uint32_t requests, bool streams) {
-  size_t place = l2_.find(line);
+  size_t place = l2_find(line);
   const bool misses = place == kNowhere;
   counts_.l1_write_requests += requests;
   counts_.l2_writes += requests;
@@ -378,7 +385,7 @@ uint64_t MemorySystem::atomic(const Op& op, const VectorAccess& access) {
       latency = std::max(latency, host_latency_cycles());
       return;
     }
-    size_t place = l2_.find(number);
+    size_t place = l2_find(number);
     uint64_t its_latency = parameter::l2_latency_cycles;
     if (place != kNowhere && l2_.has(place, in_line(request))) {
       ++counts_.l2_hits;
@@ -455,7 +462,7 @@ uint64_t MemorySystem::scalar_read(uint64_t scalar_line) {
     return host_latency_cycles();
   }
   ++counts_.l2_reads;
-  const size_t there = l2_.find(address / kLineBytes);
+  const size_t there = l2_find(address / kLineBytes);
   if (there != kNowhere && l2_.has(there, bytes)) {
     ++counts_.l2_hits;
     return parameter::l2_latency_cycles;

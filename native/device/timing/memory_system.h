@@ -61,6 +61,8 @@ class MemorySystem {
   void count_scalar_access(uint64_t address, uint32_t bytes);
   // A dispatch ends for which that was so: the L2 holds about the lines that were noted last.
   void end_noting();
+  // How often it could not be known whether the L2 had a line, because of an earlier dispatch of that kind.
+  uint64_t doubtful() const { return doubtful_; }
   // Between dispatches: empties all caches.
   void forget();
   // Between dispatches: another XCD, or a copy, has written these lines.
@@ -107,6 +109,7 @@ class MemorySystem {
   void read_from_host(uint32_t requests);
   uint64_t l2_read(uint64_t line);
   void l2_write(uint64_t line, const ByteMask& bytes, uint32_t requests, bool streams);
+  size_t l2_find(uint64_t line);
   size_t l2_allocate(uint64_t line);
   uint64_t read_from_memory(uint64_t line);
   void write_to_memory(uint64_t line, const ByteMask& dirty);
@@ -116,6 +119,8 @@ class MemorySystem {
   L2 l2_;
   MemoryCounts counts_;
   MemoryCounts before_noting_;
+  LineLog may_be_there_;  // in the L2, as far as one can know
+  uint64_t doubtful_ = 0;
   Footprint footprint_;
   LineLog lines_read_;
   LineLog lines_written_;

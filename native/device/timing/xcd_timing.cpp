@@ -76,6 +76,7 @@ void XcdTiming::begin(const Kernel& kernel, uint32_t resident_groups) {
   std::fill(work_.begin(), work_.end(), CuWork{});
   waves_ = {};
   memory_.begin(kernel.memory->map(), mall_);
+  if (samples_at_once_ && can_be_sampled(kernel)) reach_limit();
 }
 
 void XcdTiming::launched(Workgroup& group) {
@@ -152,7 +153,7 @@ void XcdTiming::reach_limit() {
   memory_.start_noting();
   if (is_in_sample_) return;
   observes_ = false;
-  for (GroupTiming& group : groups_) {
+  for (GroupTiming& group : groups_) {  // of this dispatch, or left over
     group.clock.part = nullptr;
     for (WaveTiming& wave : group.waves) wave.trace = nullptr;
   }

@@ -63,7 +63,12 @@ class XcdTiming final : public XcdObserver {
   }
   // Whether the dispatch was observed to its end. Otherwise the counts that need the caches, and all cycles, are incomplete.
   bool observed() const { return observes_; }
-  void forget_caches() { memory_.forget(); }
+  void forget_caches() {
+    memory_.forget();
+    samples_at_once_ = false;
+  }
+  // An XCD of the slot was not observed to the end of the dispatch: nor will it be later, because its L2 is not known.
+  void sample_at_once() { samples_at_once_ = true; }
   MemorySystem& memory_system() { return memory_; }
   uint32_t index() const { return index_; }
 
@@ -79,7 +84,7 @@ class XcdTiming final : public XcdObserver {
             &memory_.lines_written().lines(),
             &memory_.updates(),
             &memory_.before_noting(),
-            &memory_.footprint()};
+            notes_ ? &memory_.footprint() : nullptr};
   }
   // Of the XCD's recorded CU; has no workgroups if the XCD has none.
   Sample sample() {
@@ -115,6 +120,7 @@ class XcdTiming final : public XcdObserver {
   std::optional<uint32_t> traced_cu_;
   uint32_t resident_groups_ = 0;
   const Program* program_ = nullptr;
+  bool samples_at_once_ = false;
   bool is_in_sample_ = true;
   bool observes_ = true;              // caches and times, ...
   bool notes_ = false;                // ... and which lines are touched

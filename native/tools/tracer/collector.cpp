@@ -1,6 +1,7 @@
 #include "tracer/collector.h"
 
 #include <algorithm>
+#include <cmath>
 #include <chrono>
 
 #include "tracer/device.h"
@@ -158,7 +159,8 @@ void Collector::finish(const InFlight& operation) {
       counters.count = counters_.size();
       record(spool::Kind::counters, counters, {}, std::as_bytes(std::span(counters_)));
     }
-    if (has_record && known.duration_error > 0) {
+    const auto is_estimate = [](double error) { return !std::isnan(error); };
+    if (has_record && std::ranges::any_of(errors_, is_estimate)) {
       spool::Errors errors{};
       errors.dispatch_id = operation.id;
       errors.count = operation.keeps_counters ? errors_.size() : 0;

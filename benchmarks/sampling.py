@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import math
 import os
 import resource
 import sqlite3
@@ -22,10 +21,8 @@ import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from rocm_perf_lab import native
 from rocm_perf_lab.collect import device as devices
 
-MORE = os.environ.get("MORE", "").split()
 TESTBED = Path(__file__).parent.parent / "build" / "testbed"
 LARGE = {
     "gemm 2048": ["gemm", "-n", "2048", "--kernel", "mfma"],
@@ -97,7 +94,7 @@ def compare(program: list[str], threads: int) -> Found:
 
 
 def profile(program: list[str], observe: str, folder: Path, threads: int) -> tuple[float, float]:
-    command = ["rocm-perf", "profile", "--device", "gfx942", "--device-option", f"{devices.OBSERVE}={observe}", "--runs", "1", *MORE,
+    command = ["rocm-perf", "profile", "--device", "gfx942", "--device-option", f"{devices.OBSERVE}={observe}", "--runs", "1",
                "-o", str(folder / observe), str(TESTBED / program[0]), *program[1:]]  # fmt: skip
     environment = os.environ | {"ROCM_PERF_DEVICE_THREADS": str(threads)}
     began, before = time.monotonic(), resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -154,9 +151,7 @@ def text(found: dict[str, Found]) -> str:
             continue
         stated = worst.error / max(abs(worst.true), 1)
         within = sum(estimate.within for estimate in one.estimates)
-        lines.append(
-            f"{times} {100 * worst.off:10.2f} % {100 * stated:5.1f} % {within:4}/{len(one.estimates):<4} {worst.name}"
-        )
+        lines.append(f"{times} {100 * worst.off:10.2f} % {100 * stated:5.1f} % {within:4}/{len(one.estimates):<4} {worst.name}")
     return "\n".join(lines)
 
 

@@ -73,8 +73,8 @@ constexpr int kQuad = 4;
   Definition {                                                                                                           \
     Counter::NAME, nullptr, []([[maybe_unused]] const Dispatch& d) -> double { return static_cast<double>(EXPRESSION); } \
   }
-#define CERTAIN(CERTAINTY, NAME, EXPRESSION)                                                                         \
-  Definition {                                                                                                       \
+#define CERTAIN(CERTAINTY, NAME, EXPRESSION)                                                                       \
+  Definition {                                                                                                     \
     Counter::NAME, nullptr, [](const Dispatch& d) -> double { return static_cast<double>(EXPRESSION); }, CERTAINTY \
   }
 #define OBSERVED(NAME, EXPRESSION) CERTAIN(Certainty::Observed, NAME, EXPRESSION)
@@ -270,7 +270,9 @@ Certainty certainty_of(size_t counter) {
 }  // namespace
 
 bool is_estimated(size_t counter) { return certainty_of(counter) != Certainty::Exact; }
-bool depends_on_l2(size_t counter) { return certainty_of(counter) == Certainty::L2 || certainty_of(counter) == Certainty::Time; }
+bool depends_on_l2(size_t counter) {
+  return certainty_of(counter) == Certainty::L2 || certainty_of(counter) == Certainty::Time;
+}
 double wave_cycles(const std::vector<double>& counters) { return counters[static_cast<size_t>(Counter::SQ_WAVE_CYCLES)]; }
 bool is_part_of_wave_cycles(size_t counter) {
   return counter == static_cast<size_t>(Counter::SQ_WAIT_ANY) || counter == static_cast<size_t>(Counter::SQ_WAIT_INST_ANY);

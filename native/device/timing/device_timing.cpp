@@ -16,8 +16,8 @@
 namespace rpd {
 namespace {
 
-// Of every estimate: what all observed XCDs may have in common and the others not. Also of the waves' cycles, for what is part of
-// them.
+// Of every estimate: what all observed XCDs may have in common and the others not. Also of the waves' cycles, for what is part
+// of them.
 constexpr double kLeastError = 0.01;
 
 class DispatchTiming;
@@ -111,8 +111,7 @@ class DispatchTiming final : public DispatchObserver {
     }
     std::optional<WatchedCu> watched;
     if (timeline) watched.emplace(xcds_[0]->thread_trace(), *timeline);
-    const WorkDone work =
-        time_dispatch(done, recorded(kernel, observed), answers, instructions, watched ? &*watched : nullptr);
+    const WorkDone work = time_dispatch(done, recorded(kernel, observed), answers, instructions, watched ? &*watched : nullptr);
     return {work, counters(kernel, done, work)};
   }
 
@@ -141,8 +140,8 @@ class DispatchTiming final : public DispatchObserver {
     }
   }
 
-  // A dispatch was observed as a whole, but what the L2s held before is not known for sure. So many accesses may have found what
-  // they did not, or the reverse; of the time, it is taken to be the same share.
+  // A dispatch was observed as a whole, but what the L2s held before is not known for sure. So many accesses may have found
+  // what they did not, or the reverse; of the time, it is taken to be the same share.
   void state_doubts(DispatchResult& result) const {
     uint64_t doubtful = 0, requests = 0;
     for (const auto& xcd : xcds_) {

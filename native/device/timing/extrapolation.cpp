@@ -68,8 +68,8 @@ uint64_t instructions_of(const XcdWork& xcd) {
   return sum;
 }
 
-// What an XCD counted in all, if those in `observed` counted what they did. If none of these had so much to do that it was known
-// to be large, it is assumed to go with instructions.
+// What an XCD counted in all, if those in `observed` counted what they did. If none of these had so much to do that it was
+// known to be large, it is assumed to go with instructions.
 uint64_t in_proportion(const Proportion& proportion, const XcdWork& xcd, const std::vector<XcdWork>& observed) {
   uint64_t counted = 0, per = 0, of_all = 0, instructions = 0;
   bool any_large = false;
@@ -88,8 +88,7 @@ uint64_t in_proportion(const Proportion& proportion, const XcdWork& xcd, const s
 
 MemoryCounts extrapolate_counts(const XcdWork& xcd, const std::vector<XcdWork>& observed) {
   MemoryCounts counts = *xcd.memory;
-  for (const Proportion& proportion : kProportions)
-    counts.*proportion.count = in_proportion(proportion, xcd, observed);
+  for (const Proportion& proportion : kProportions) counts.*proportion.count = in_proportion(proportion, xcd, observed);
   counts.l2_reads = counts.l1_read_requests + counts.scalar_misses;
   counts.l2_hits = counts.l2_reads + counts.l2_writes + counts.l2_atomics - counts.l2_misses;
   return counts;

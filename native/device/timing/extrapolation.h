@@ -13,13 +13,13 @@ struct XcdEstimate {
   MemoryCounts memory;
 };
 
-// `xcd`: of its counts since the dispatch is known to be large, only those are used that take no observation. `observed` must not
-// be empty. What an XCD does goes with what takes no observation: cache traffic with the lines that are touched, LDS cycles with
-// the lanes that access the LDS, cycles with instructions.
+// `xcd`: of its counts since the dispatch is known to be large, only those are used that take no observation. `observed` must
+// not be empty. What an XCD does goes with what takes no observation: cache traffic with the lines that are touched, LDS cycles
+// with the lanes that access the LDS, cycles with instructions.
 XcdEstimate extrapolate(const XcdWork& xcd, const std::vector<XcdWork>& observed);
 
-// Half of the interval in which a total over `all` XCDs lies with a probability of 95 %. It was estimated from some of them, and
-// `others` are its estimates from all of these but one.
+// Half of the interval in which a total over `all` XCDs lies with a probability of 95 %. It was estimated from some of them,
+// and `others` are its estimates from all of these but one.
 double jackknife_error(const std::vector<double>& others, size_t all);
 
 }  // namespace rpd

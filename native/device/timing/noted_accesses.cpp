@@ -90,7 +90,8 @@ void MemorySystem::fill_l2(const std::vector<uint64_t>& lines, double share) {
 void MemorySystem::end_noting() {
   for (const uint64_t line : footprint_.lines_read().lines()) lines_read_.insert(line), may_be_there_.insert(line);
   for (const uint64_t line : footprint_.lines_written().lines()) lines_written_.insert(line), may_be_there_.insert(line);
-  const auto reads = static_cast<double>(footprint_.distinct_read()), writes = static_cast<double>(footprint_.distinct_written());
+  const auto reads = static_cast<double>(footprint_.distinct_read()),
+             writes = static_cast<double>(footprint_.distinct_written());
   if (reads + writes == 0) return;
   fill_l2(footprint_.lines_read().lines(), reads / (reads + writes));
   fill_l2(footprint_.lines_written().lines(), writes / (reads + writes));

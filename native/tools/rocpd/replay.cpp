@@ -112,7 +112,8 @@ class Player {
   void on_errors(const RecordView& record) {
     const auto fixed = record.fixed<spool::Errors>();
     const auto at = dispatches_.find(fixed.dispatch_id);
-    if (at == dispatches_.end() || fixed.count != at->second.counters.size()) throw SpoolError("has errors that fit no dispatch");
+    if (at == dispatches_.end() || fixed.count != at->second.counters.size())
+      throw SpoolError("has errors that fit no dispatch");
     at->second.duration_error = fixed.duration;
     at->second.errors.resize(fixed.count);
     record.array<spool::Errors>(fixed.count, at->second.errors.data());

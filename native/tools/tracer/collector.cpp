@@ -1,8 +1,8 @@
 #include "tracer/collector.h"
 
 #include <algorithm>
-#include <cmath>
 #include <chrono>
+#include <cmath>
 
 #include "tracer/device.h"
 #include "tracer/recorder.h"

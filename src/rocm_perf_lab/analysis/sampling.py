@@ -39,8 +39,7 @@ def sampling_of(trace: Trace, symbol: Symbol) -> Sampling | None:
     sampled = int(np.count_nonzero(~np.isnan(errors)))
     if not sampled:
         return None
-    durations = trace.dispatches.duration[symbol.rows]
-    time = float(np.nansum(errors * durations) / max(1, durations.sum()))
+    time = float(np.nansum(errors * trace.dispatches.duration[symbol.rows])) / max(1, symbol.total_ns)
     return Sampling(sampled, time, _counters(trace, symbol))
 
 

@@ -128,9 +128,9 @@ class Device:
 def select(choice: str, scratch: Path, options: Sequence[str] = (), *, sample_if_large: bool = False) -> Device:
     """The device for `--device choice`; files that it needs are written to `scratch`, which must outlive the runs.
 
-    options: each is "NAME" or "NAME=VALUE" from OPTIONS; only the software device has any. sample_if_large: unless they say what
-    the software device observes, of a dispatch that takes long it is a sample. Raises UnavailableError if there is no such
-    device, UsageError for an option that it does not have, SurroundingsError if programs could not run.
+    options: each is "NAME" or "NAME=VALUE" from OPTIONS; only the software device has any. sample_if_large: unless they say
+    what the software device observes, of a dispatch that takes long it is a sample. Raises UnavailableError if there is no
+    such device, UsageError for an option that it does not have, SurroundingsError if programs could not run.
     """
     found = gpu.find()
     software = choice in SOFTWARE_PRODUCTS or (choice == AUTO and not found.usable)

@@ -22,9 +22,9 @@ void MemorySystem::stop() {
 
 void MemorySystem::note_bytes(AccessKind kind, uint64_t address, uint64_t bytes) {
   const uint64_t first = address / kLineBytes, last = (address + bytes - 1) / kLineBytes;
-  if (in_host_memory(first)) return;
-  if (kind != AccessKind::Store) footprint_.read(first, last);
-  if (kind != AccessKind::Load) footprint_.write(first, last);
+  const auto matters = [this](uint64_t line) { return !in_host_memory(line); };
+  if (kind != AccessKind::Store) footprint_.read(first, last, matters);
+  if (kind != AccessKind::Load) footprint_.write(first, last, matters);
 }
 
 // Lanes that touch the same line as the one before touch it at the same time.
@@ -88,13 +88,13 @@ void MemorySystem::fill_l2(const std::vector<uint64_t>& lines, double share) {
 }
 
 void MemorySystem::end_noting() {
-  for (const uint64_t line : footprint_.lines_read().lines()) lines_read_.insert(line), may_be_there_.insert(line);
-  for (const uint64_t line : footprint_.lines_written().lines()) lines_written_.insert(line), may_be_there_.insert(line);
+  for (const uint64_t line : footprint_.lines_read()) lines_read_.insert(line), may_be_there_.insert(line);
+  for (const uint64_t line : footprint_.lines_written()) lines_written_.insert(line), may_be_there_.insert(line);
   const auto reads = static_cast<double>(footprint_.distinct_read()),
              writes = static_cast<double>(footprint_.distinct_written());
   if (reads + writes == 0) return;
-  fill_l2(footprint_.lines_read().lines(), reads / (reads + writes));
-  fill_l2(footprint_.lines_written().lines(), writes / (reads + writes));
+  fill_l2(footprint_.lines_read(), reads / (reads + writes));
+  fill_l2(footprint_.lines_written(), writes / (reads + writes));
 }
 
 }  // namespace rpd

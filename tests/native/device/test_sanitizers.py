@@ -1,6 +1,6 @@
 """The native programs that tests drive, built with sanitizers: nothing of the engine is undefined, out of bounds or a race.
 
-    ./dev test -m slow tests/native/device/test_sanitizers.py
+./dev test -m slow tests/native/device/test_sanitizers.py
 """
 
 from __future__ import annotations
@@ -29,7 +29,17 @@ OPTIONS = {
     ids=["address and undefined", "thread"],
 )
 def test_native_tests_are_clean(repository: Path, tmp_path: Path, sanitizers: str, tests: tuple[str, ...]) -> None:
-    configure = ["cmake", "-S", repository, "-B", tmp_path, "-G", "Ninja", f"-DRPL_SANITIZE={sanitizers}", "-DRPL_BUILD_TESTBED=OFF"]
+    configure = [
+        "cmake",
+        "-S",
+        repository,
+        "-B",
+        tmp_path,
+        "-G",
+        "Ninja",
+        f"-DRPL_SANITIZE={sanitizers}",
+        "-DRPL_BUILD_TESTBED=OFF",
+    ]
     subprocess.run(configure, check=True, capture_output=True)
     subprocess.run(["ninja", "-C", tmp_path, *PROBES], check=True, capture_output=True)
     environment = os.environ | OPTIONS | {"ROCM_PERF_LAB_NATIVE_DIR": str(tmp_path)}

@@ -1,5 +1,6 @@
 // Single-precision exponentials and logarithms of a chunk of lanes. The results are those of the host's library in double
-// precision, rounded: they are computed with a small error, and by the library where that error could change the rounded result.
+// precision, rounded: they are computed with a small error, and by the library where that error could change the rounded
+// result.
 #pragma once
 
 #include <cmath>
@@ -32,8 +33,8 @@ inline Estimate quick_exponential(float x) {
   const double shifted = in + to_integer;
   const double t = (in - (shifted - to_integer)) * 0.693147180559945309417;
   double sum = 1.0 / 6227020800;
-  for (const double factorial : {479001600.0, 39916800.0, 3628800.0, 362880.0, 40320.0, 5040.0, 720.0, 120.0, 24.0, 6.0, 2.0,
-                                 1.0, 1.0})
+  for (const double factorial :
+       {479001600.0, 39916800.0, 3628800.0, 362880.0, 40320.0, 5040.0, 720.0, 120.0, 24.0, 6.0, 2.0, 1.0, 1.0})
     sum = std::fma(sum, t, 1.0 / factorial);
   const double result = from_bits<double>(bits_of(sum) + (bits_of(shifted) << 52));
   return {static_cast<float>(result), !(usual & !is_near_tie(result))};

@@ -31,11 +31,13 @@ double real(std::string_view name, std::string_view value) {
   throw std::runtime_error("device option " + std::string(name) + "=" + std::string(value) + ": not a number");
 }
 
-// Returns false for a value that does not exist.
-bool apply_observe(std::string_view value, EngineOptions& options) {
+bool says_what_to_observe(std::string_view value) {
+  return value == "all" || value == "auto" || value == "sampled" || value == "none";
+}
+
+void observe(std::string_view value, EngineOptions& options) {
   options.observe = value != "none";
   options.sampled_beyond = value == "sampled" ? kSampled : value == "auto" ? kSampledIfLarge : ~uint64_t{0};
-  return value == "all" || value == "auto" || value == "sampled" || value == "none";
 }
 
 void apply(std::string_view option, EngineOptions& options) {
@@ -55,7 +57,8 @@ void apply(std::string_view option, EngineOptions& options) {
     options.deadlock_seconds = number(name, value, 0);
   } else if (name.starts_with(kTiming)) {
     options.timing_parameters.emplace_back(name.substr(kTiming.size()), real(name, value));
-  } else if (name == "observe" && apply_observe(value, options)) {
+  } else if (name == "observe" && says_what_to_observe(value)) {
+    observe(value, options);
   } else if (name == "flush-l2" && !has_value) {
     options.flush_l2 = true;
   } else if (name == "memory-check" && !has_value) {

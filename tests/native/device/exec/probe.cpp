@@ -2,9 +2,9 @@
 //
 //   rpd_engine_probe THREADS SAMPLED_BEYOND DISPATCHES < kernel > lines
 //
-// The kernel: Header, then its code. Its user SGPRs s[0:1] have the address of kMemoryBytes of zeroed memory, s2 the workgroup's
-// number. Output, for each dispatch: "ns <duration> <its error>", then "<counter> <value> <its error>" for each counter; at last
-// "memory <hash>". Errors are "exact" if there are none.
+// The kernel: Header, then its code. Its user SGPRs s[0:1] have the address of kMemoryBytes of zeroed memory, s2 the
+// workgroup's number. Output, for each dispatch: "ns <duration> <its error>", then "<counter> <value> <its error>" for each
+// counter; at last "memory <hash>". Errors are "exact" if there are none.
 #include <sys/mman.h>
 
 #include <algorithm>

@@ -64,9 +64,8 @@ SCATTER = f"""{PLACE}
     global_store_dword v6, v1, s[0:1]
     s_endpgm
 """
-ORDERED = SCATTER.replace(
-    "global_atomic_add v4, v5, s[0:1] offset:1024", "global_atomic_add v7, v4, v5, s[0:1] offset:1024 sc0"
-)
+ADD = "global_atomic_add v4, v5, s[0:1]"
+ORDERED = SCATTER.replace(f"{ADD} offset:1024", "global_atomic_add v7, v4, v5, s[0:1] sc0")
 KERNELS = {"stream": STREAM, "scatter": SCATTER.replace("v6, v1, s[0:1]", "v6, v5, s[0:1]"), "ordered": ORDERED}
 
 

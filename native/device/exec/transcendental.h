@@ -25,6 +25,14 @@ inline bool is_near_tie(double value) {
   return rest - (middle - margin) <= 2 * margin;
 }
 
+// A polynomial, by its coefficients from the highest. Not a loop, since that would keep lanes from being computed side by side.
+template <class... C>
+inline double horner(double x, double highest, C... others) {
+  double sum = highest;
+  ((sum = std::fma(sum, x, others)), ...);
+  return sum;
+}
+
 // 2^x. The polynomial is Taylor's for |t| <= ln(2) / 2, whose first term left out is less than 1e-17.
 inline Estimate quick_exponential(float x) {
   constexpr double to_integer = 6755399441055744.0;  // 1.5 * 2^52: adding it rounds to an integer, in the lowest bits
@@ -32,10 +40,8 @@ inline Estimate quick_exponential(float x) {
   const double in = static_cast<double>(choose(usual, x, 0.0f));
   const double shifted = in + to_integer;
   const double t = (in - (shifted - to_integer)) * 0.693147180559945309417;
-  double sum = 1.0 / 6227020800;
-  for (const double factorial :
-       {479001600.0, 39916800.0, 3628800.0, 362880.0, 40320.0, 5040.0, 720.0, 120.0, 24.0, 6.0, 2.0, 1.0, 1.0})
-    sum = std::fma(sum, t, 1.0 / factorial);
+  const double sum = horner(t, 1.0 / 6227020800, 1.0 / 479001600, 1.0 / 39916800, 1.0 / 3628800, 1.0 / 362880, 1.0 / 40320,
+                            1.0 / 5040, 1.0 / 720, 1.0 / 120, 1.0 / 24, 1.0 / 6, 1.0 / 2, 1.0, 1.0);
   const double result = from_bits<double>(bits_of(sum) + (bits_of(shifted) << 52));
   return {static_cast<float>(result), !(usual & !is_near_tie(result))};
 }
@@ -50,8 +56,8 @@ inline Estimate quick_logarithm(float x) {
   const double mantissa = from_bits<double>(bits_of(in) + more - (shifted << 52));
   const double exponent = static_cast<double>(static_cast<int32_t>(shifted)) - 1024;
   const double s = (mantissa - 1) / (mantissa + 1), square = s * s;
-  double sum = 1.0 / 23;
-  for (const double odd : {21.0, 19.0, 17.0, 15.0, 13.0, 11.0, 9.0, 7.0, 5.0, 3.0}) sum = std::fma(sum, square, 1.0 / odd);
+  const double sum = horner(square, 1.0 / 23, 1.0 / 21, 1.0 / 19, 1.0 / 17, 1.0 / 15, 1.0 / 13, 1.0 / 11, 1.0 / 9, 1.0 / 7,
+                            1.0 / 5, 1.0 / 3);
   // The first term apart, so that its rounding is the only one that matters.
   const double of_mantissa = std::fma(s * square, sum, s) * 2.88539008177792681472;
   const double result = exponent + of_mantissa;

@@ -56,8 +56,8 @@ inline Estimate quick_logarithm(float x) {
   const double mantissa = from_bits<double>(bits_of(in) + more - (shifted << 52));
   const double exponent = static_cast<double>(static_cast<int32_t>(shifted)) - 1024;
   const double s = (mantissa - 1) / (mantissa + 1), square = s * s;
-  const double sum = horner(square, 1.0 / 23, 1.0 / 21, 1.0 / 19, 1.0 / 17, 1.0 / 15, 1.0 / 13, 1.0 / 11, 1.0 / 9, 1.0 / 7,
-                            1.0 / 5, 1.0 / 3);
+  const double sum =
+      horner(square, 1.0 / 23, 1.0 / 21, 1.0 / 19, 1.0 / 17, 1.0 / 15, 1.0 / 13, 1.0 / 11, 1.0 / 9, 1.0 / 7, 1.0 / 5, 1.0 / 3);
   // The first term apart, so that its rounding is the only one that matters.
   const double of_mantissa = std::fma(s * square, sum, s) * 2.88539008177792681472;
   const double result = exponent + of_mantissa;

@@ -38,9 +38,9 @@ T fused(T a, T b, T c) {
 
 template <double (*F)(double)>
 float special(float x) {
-  const auto flushed = [](float v) { return choose(is_denormal(v), from_bits<float>(bits_of(v) & kSignBit<float>), v); };
-  const float out = static_cast<float>(F(static_cast<double>(flushed(x))));
-  return settle_nan(flushed(out), x);
+  const float in = flush(x);
+  const float out = static_cast<float>(F(static_cast<double>(in)));
+  return settle_nan(flush(out), x);
 }
 double reciprocal(double x) { return 1.0 / x; }
 double reciprocal_root(double x) { return 1.0 / std::sqrt(x); }

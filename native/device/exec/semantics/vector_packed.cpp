@@ -218,10 +218,7 @@ Words halves_of(const Chunk<float>& singles) {
 #endif
 }
 
-// A single has more than twice the digits of a half and two more, so that rounding twice gives the same as rounding once.
-float sum_of_halves(float a, float b) { return a + b; }
-float product_of_halves(float a, float b) { return a * b; }
-// But for this one, whose sum is rounded to odd: see to_half(). The product is exact.
+// The product is exact, and the sum is rounded to odd: see to_half().
 float fused_halves(float a, float b, float c) {
   const float product = a * b, sum = product + c, from_c = sum - product;
   const float error = (product - (sum - from_c)) + (c - from_c);
@@ -448,8 +445,8 @@ const Semantics kTable[] = {
      .packed = true},
     PACKED_HALVES(fused_halves, [](Half a, Half b, Half c) { return fused(a, b, c); })("v_pk_fma_f16").as(MultiplyAdd),
     packed_accumulate<[](Half a, Half b, Half c) { return fused(a, b, c); }>("v_pk_fmac_f16").as(MultiplyAdd),
-    PACKED_HALVES(sum_of_halves, [](Half a, Half b) { return add(a, b); })("v_pk_add_f16").as(Add),
-    PACKED_HALVES(product_of_halves, [](Half a, Half b) { return multiply(a, b); })("v_pk_mul_f16").as(Multiply),
+    packed<[](Half a, Half b) { return add(a, b); }>("v_pk_add_f16").as(Add),
+    packed<[](Half a, Half b) { return multiply(a, b); }>("v_pk_mul_f16").as(Multiply),
     packed_by_ieee<minimum<Half, true>, minimum<Half, false>>("v_pk_min_f16"),
     packed_by_ieee<maximum<Half, true>, maximum<Half, false>>("v_pk_max_f16"),
     packed_saturates<[](u16 a, u16 b, u16 c) { return static_cast<u16>(u32{a} * b + c); },

@@ -49,24 +49,24 @@ again:
     s_cbranch_scc1 again
     s_endpgm
 """
-# Addresses that are far apart, and atomics on few words: integers in any order, and by their old values in a fixed one.
+# Addresses that are far apart, each of one lane only, and atomics on few words: integers in any order, and by their old values
+# in a fixed one.
 SCATTER = f"""{PLACE}
     s_mov_b32 s4, 0x9e3779b1
     v_mul_lo_u32 v2, v1, s4
-    v_lshrrev_b32_e32 v2, 8, v2
-    v_and_b32_e32 v2, 0xfffffc, v2
+    v_and_b32_e32 v2, 0x3ffffc, v2
     global_load_dword v3, v2, s[0:1]
     v_and_b32_e32 v4, 0x1fc, v2
+    v_add_u32_e32 v4, 0x1800000, v4
     v_mov_b32_e32 v5, 1
     s_waitcnt vmcnt(0)
-    global_atomic_add v4, v5, s[0:1] offset:1024
+    global_atomic_add v4, v5, s[0:1]
     v_add_u32_e32 v6, 0x1000000, v2
     global_store_dword v6, v1, s[0:1]
     s_endpgm
 """
-ADD = "global_atomic_add v4, v5, s[0:1]"
-ORDERED = SCATTER.replace(f"{ADD} offset:1024", "global_atomic_add v7, v4, v5, s[0:1] sc0")
-KERNELS = {"stream": STREAM, "scatter": SCATTER.replace("v6, v1, s[0:1]", "v6, v5, s[0:1]"), "ordered": ORDERED}
+ORDERED = SCATTER.replace("global_atomic_add v4, v5, s[0:1]", "global_atomic_add v7, v4, v5, s[0:1] sc0")
+KERNELS = {"stream": STREAM, "scatter": SCATTER, "ordered": ORDERED}
 
 
 @pytest.fixture(scope="module")

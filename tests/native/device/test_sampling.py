@@ -19,7 +19,7 @@ LARGER = (
     ("gemm", "-n", 1024, "--kernel", "mfma"),
     ("softmax_testbed", "--rows", 65536, "--cols", 128, "--kernel", "naive"),
     ("stencil", "-n", 128, "--steps", 2),
-    ("histogram", "-n", 4194304),
+    ("reduction", "-n", 33554432, "--kernel", "lds", "--type", "int"),
 )
 NO_MATTER = 0.001  # of the requests to the L2: what differs by less
 

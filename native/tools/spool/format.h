@@ -34,11 +34,11 @@ enum class Kind : uint32_t {
   dispatch_end,
   copy_end,
   counters,
-  errors,
   region,
   observed,
   signal_destroyed,
   allocation,
+  errors,
 };
 
 // Every record begins with this. `bytes` is the size of the whole record, a multiple of 8. Strings and arrays follow

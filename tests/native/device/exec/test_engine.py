@@ -14,7 +14,7 @@ import pytest
 
 import needs
 
-sys.path.append(str(Path(__file__).parents[1] / "isa"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "isa"))
 
 from assemble import Assembler, find_clang  # noqa: E402
 

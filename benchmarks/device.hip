@@ -45,6 +45,12 @@ LOOP(logic, ONES, X32("\tv_and_b32 v42, v40, v41\n"), "")
 LOOP(multiply_u32, ONES, X32("\tv_mul_lo_u32 v42, v40, v41\n"), "")
 LOOP(compare_select, ONES, X32("\tv_cmp_lt_f32 vcc, v40, v41\n\tv_cndmask_b32 v42, v40, v41, vcc\n"), "")
 LOOP(exp_f32, ONES, X32("\tv_exp_f32 v42, v40\n"), "")
+LOOP(log_f32, ONES, X32("\tv_log_f32 v42, v40\n"), "")
+LOOP(rcp_f32, ONES, X32("\tv_rcp_f32 v42, v40\n"), "")
+LOOP(rsq_f32, ONES, X32("\tv_rsq_f32 v42, v40\n"), "")
+LOOP(sqrt_f32, ONES, X32("\tv_sqrt_f32 v42, v40\n"), "")
+LOOP(sin_f32, ONES, X32("\tv_sin_f32 v42, v40\n"), "")
+LOOP(add_packed_f16, ONES, X32("\tv_pk_add_f16 v42, v40, v41\n"), "")
 LOOP(convert_f16, ONES, X32("\tv_cvt_f16_f32 v42, v40\n"), "")
 LOOP(dpp, ONES, X32("\tv_add_f32 v42, v40, v41 row_shr:1\n"), "")
 LOOP(scalar_load, ONES, X32("\ts_load_dword s61, %2, 0x0\n"), "\ts_waitcnt lgkmcnt(0)\n")
@@ -121,6 +127,7 @@ struct Named { const char* name; Kernel kernel; };
 static const Named kKernels[] = {
     NAMED(scalar_add), NAMED(add_f32), NAMED(fma_f32), NAMED(fma_f64), NAMED(fma_packed_f32), NAMED(fma_packed_f16),
     NAMED(add_u32), NAMED(logic), NAMED(multiply_u32), NAMED(compare_select), NAMED(exp_f32), NAMED(convert_f16), NAMED(dpp),
+    NAMED(log_f32), NAMED(rcp_f32), NAMED(rsq_f32), NAMED(sqrt_f32), NAMED(sin_f32), NAMED(add_packed_f16),
     NAMED(scalar_load), NAMED(load), NAMED(load_x4), NAMED(load_scattered), NAMED(store), NAMED(lds_read), NAMED(lds_read_x4),
     NAMED(lds_write), NAMED(mfma_f16), NAMED(mfma_f32),
 };

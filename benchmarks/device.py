@@ -30,7 +30,8 @@ PER_TURN = 32
 # How many turns make about a tenth of a second.
 CLASSES = {
     "scalar_add": 400, "add_f32": 400, "fma_f32": 400, "fma_f64": 200, "fma_packed_f32": 100, "fma_packed_f16": 40,
-    "add_u32": 400, "logic": 400, "multiply_u32": 400, "compare_select": 200, "exp_f32": 50, "convert_f16": 50, "dpp": 200,
+    "add_u32": 400, "logic": 400, "multiply_u32": 400, "compare_select": 200, "exp_f32": 50, "log_f32": 50, "rcp_f32": 50,
+    "rsq_f32": 50, "sqrt_f32": 50, "sin_f32": 20, "add_packed_f16": 50, "convert_f16": 50, "dpp": 200,
     "scalar_load": 200, "load": 40, "load_x4": 20, "load_scattered": 5, "store": 30, "lds_read": 30, "lds_read_x4": 15,
     "lds_write": 30, "mfma_f16": 5, "mfma_f32": 10,
 }  # fmt: skip

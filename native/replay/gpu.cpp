@@ -178,7 +178,7 @@ Times Gpu::recorded(double wait_ms, std::chrono::seconds limit) const {
   rpd_dispatch times{};
   std::vector<double> counters(device_->counter_count);
   const auto began = Clock::now();
-  while (device_->take_dispatch(signals_.kernel.handle, &times, counters.data()) == 0) {
+  while (device_->take_dispatch(signals_.kernel.handle, &times, counters.data(), nullptr) == 0) {
     check_failures();
     if (Clock::now() - began > limit)
       throw std::runtime_error("the kernel did not end within " + std::to_string(limit.count()) + " seconds");

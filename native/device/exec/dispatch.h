@@ -57,6 +57,7 @@ struct EngineOptions {
   uint64_t initial_values = 0;                  // seed of what registers, LDS and private memory hold at first; 0: zeros
   uint64_t timed_cu = 0;                        // which of the CUs in use is replayed for timing; counts XCDs in turn
   bool observe = true;                          // count and time; else dispatches have no counters and a fixed time
+  uint64_t sampled_beyond = ~uint64_t{0};       // instructions of an XCD's share of a dispatch; then only some are observed
   bool flush_l2 = false;                        // empty the L2s after each dispatch
   uint64_t deadlock_seconds = 30;               // real time after which an endless wait is an error; 0: never
   bool memory_check = false;                    // a kernel fails if it accesses memory that is not its program's
@@ -78,6 +79,9 @@ struct DispatchResult {
   uint64_t duration_ns = 0;  // on a device that does nothing else
   DeviceUse use;             // during that time
   std::vector<double> counters;
+  // If some are estimates: how far from the truth each may be, likewise indexed, NaN for those that are exact; else empty.
+  std::vector<double> counter_errors;
+  double duration_error = 0;  // likewise of the duration, as a fraction; 0 if it is no estimate
   // Present if a thread trace was requested. Its Ops live until forget_code().
   std::shared_ptr<const Timeline> timeline = nullptr;
 };

@@ -11,7 +11,7 @@
 extern "C" {
 #endif
 
-#define RPD_API_VERSION 4
+#define RPD_API_VERSION 5
 
 typedef struct rpd_counter_info {
   const char* name;        /* as on silicon, e.g. "TCC_EA0_RDREQ_sum" */
@@ -23,6 +23,7 @@ typedef struct rpd_counter_info {
 typedef struct rpd_dispatch {
   uint64_t start_ns;
   uint64_t end_ns;
+  double duration_error; /* if only a sample was observed: the error of the time in between, as a fraction (95 %); else 0 */
 } rpd_dispatch;
 
 typedef struct rpd_api {
@@ -42,9 +43,10 @@ typedef struct rpd_api {
    * signal's value is no proof of that: kernels can write it. */
   int (*has_dispatch)(uint64_t completion_signal);
 
-  /* Takes that record: times into `dispatch`, counters into values[counter_count]; either may be null. The record is
-   * available before the device completes the signal. Returns 1, or 0 if there is none. */
-  int (*take_dispatch)(uint64_t completion_signal, rpd_dispatch* dispatch, double* values);
+  /* Takes that record: times into `dispatch`, counters into values[counter_count]; and into errors[counter_count] by how
+   * much each of them may be off if it was estimated from a sample (95 %), or NaN if it is exact. Each may be null. The
+   * record is available before the device completes the signal. Returns 1, or 0 if there is none. */
+  int (*take_dispatch)(uint64_t completion_signal, rpd_dispatch* dispatch, double* values, double* errors);
 
   /* Device memory lies at addresses below this. At this address and above, and wherever neither ROCr nor map_memory has
    * put anything below it, a device address equals the address of the same memory in this process. */

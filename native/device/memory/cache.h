@@ -100,6 +100,11 @@ class Cache {
       if (f(tags_.line_at(place))) make_stale_at(place);
     });
   }
+  // Calls f(line) for every line that is there.
+  template <class F>
+  void for_each(F f) const {
+    tags_.for_each([&](size_t place) { f(tags_.line_at(place)); });
+  }
   size_t capacity() const { return tags_.capacity(); }
   // Fetches into the host's cache what a search for the line reads.
   void prefetch(uint64_t line) const { tags_.prefetch(line); }

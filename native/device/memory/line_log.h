@@ -21,6 +21,14 @@ class LineLog {
     const Block& block = slots_[last_].number == number_of(line) ? slots_[last_] : slots_[find(number_of(line))];
     return block.lines >> line % kLinesInBlock & 1;
   }
+  // Returns whether the line was there. It stays in lines().
+  bool forget(uint64_t line) {
+    Block& block = slots_[find(number_of(line))];
+    const uint64_t bit = uint64_t{1} << line % kLinesInBlock;
+    const bool there = block.lines & bit;
+    block.lines &= ~bit;
+    return there;
+  }
   const std::vector<uint64_t>& lines() const { return lines_; }
   void clear() {
     if (lines_.empty()) return;

@@ -23,15 +23,19 @@ void record_dispatches(int enabled) { rpd::dispatch_records().enable(enabled != 
 
 int has_dispatch(uint64_t completion_signal) { return rpd::dispatch_records().has(completion_signal); }
 
-int take_dispatch(uint64_t completion_signal, rpd_dispatch* dispatch, double* values) {
+// A dispatch that was not observed has no counters, and one that was observed as a whole has no errors.
+void copy_known(const std::vector<double>& from, double* to) {
+  if (to == nullptr) return;
+  std::fill_n(to, rpd::counter_table().size(), std::numeric_limits<double>::quiet_NaN());
+  std::copy(from.begin(), from.end(), to);
+}
+
+int take_dispatch(uint64_t completion_signal, rpd_dispatch* dispatch, double* values, double* errors) {
   rpd::DispatchRecord record;
   if (!rpd::dispatch_records().take(completion_signal, record)) return 0;
-  if (dispatch != nullptr) *dispatch = {record.start, record.end};
-  if (values != nullptr) {
-    // A dispatch that was not observed has none.
-    std::fill_n(values, rpd::counter_table().size(), std::numeric_limits<double>::quiet_NaN());
-    std::copy(record.counters.begin(), record.counters.end(), values);
-  }
+  if (dispatch != nullptr) *dispatch = {record.start, record.end, record.duration_error};
+  copy_known(record.counters, values);
+  copy_known(record.counter_errors, errors);
   return 1;
 }
 

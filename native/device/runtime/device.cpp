@@ -62,8 +62,11 @@ Device::~Device() {
 
 std::unique_ptr<Engine> Device::new_engine(const EngineOptions& options) {
   set_timing_parameters(options.timing_parameters);
-  auto observer = options.observe ? device_timing({.timed_cu = options.timed_cu, .flush_l2 = options.flush_l2})
-                                  : no_observation(kUnobservedDispatchNs);
+  auto observer =
+      options.observe
+          ? device_timing(
+                {.timed_cu = options.timed_cu, .flush_l2 = options.flush_l2, .sampled_beyond = options.sampled_beyond})
+          : no_observation(kUnobservedDispatchNs);
   return std::make_unique<Engine>(memory_, std::move(observer), host_threads(), options, &program_memory());
 }
 

@@ -10,6 +10,8 @@ namespace rpd {
 namespace {
 
 constexpr uint64_t kDefaultRaceSeed = 1;
+// Instructions of each XCD: of all eight, a fraction of a second or a minute on a core.
+constexpr uint64_t kSampled = 1 << 17, kSampledIfLarge = 1 << 26;
 constexpr std::string_view kTiming = "timing.";
 
 uint64_t number(std::string_view name, std::string_view value, uint64_t least) {
@@ -29,6 +31,15 @@ double real(std::string_view name, std::string_view value) {
   throw std::runtime_error("device option " + std::string(name) + "=" + std::string(value) + ": not a number");
 }
 
+bool says_what_to_observe(std::string_view value) {
+  return value == "all" || value == "auto" || value == "sampled" || value == "none";
+}
+
+void observe(std::string_view value, EngineOptions& options) {
+  options.observe = value != "none";
+  options.sampled_beyond = value == "sampled" ? kSampled : value == "auto" ? kSampledIfLarge : ~uint64_t{0};
+}
+
 void apply(std::string_view option, EngineOptions& options) {
   const size_t equals = option.find('=');
   const std::string_view name = option.substr(0, equals);
@@ -46,8 +57,8 @@ void apply(std::string_view option, EngineOptions& options) {
     options.deadlock_seconds = number(name, value, 0);
   } else if (name.starts_with(kTiming)) {
     options.timing_parameters.emplace_back(name.substr(kTiming.size()), real(name, value));
-  } else if (name == "observe" && (value == "all" || value == "none")) {
-    options.observe = value == "all";
+  } else if (name == "observe" && says_what_to_observe(value)) {
+    observe(value, options);
   } else if (name == "flush-l2" && !has_value) {
     options.flush_l2 = true;
   } else if (name == "memory-check" && !has_value) {
@@ -60,7 +71,7 @@ void apply(std::string_view option, EngineOptions& options) {
     throw std::runtime_error(
         "device option " + std::string(name) +
         " is unknown (known: deadlock-after=SECONDS, flush-l2, initial-values=SEED, kernel-limit=N, lds-check, memory-check, "
-        "observe=all|none, race-check[=SEED], timed-cu=N, timing.NAME=VALUE, unordered-atomics)");
+        "observe=all|auto|sampled|none, race-check[=SEED], timed-cu=N, timing.NAME=VALUE, unordered-atomics)");
   }
 }
 

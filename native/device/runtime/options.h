@@ -12,7 +12,9 @@ namespace rpd {
 //   kernel-limit=N     a kernel counts as endless if one of its waves executes more than N instructions
 //   deadlock-after=N   a kernel fails after it has waited for N seconds for something that cannot happen; 0: never
 //   flush-l2           the L2s are empty when a dispatch begins, as when a profiler collects counters
-//   observe=all|none   none: nothing is counted or timed; every dispatch takes kUnobservedDispatchNs
+//   observe=all|auto|sampled|none  sampled: of dispatches that are not small, only some XCDs are observed, and what the others
+//                      would have counted is estimated; auto: of dispatches that take long; none: nothing is counted or timed,
+//                      every dispatch takes kUnobservedDispatchNs
 //   lds-check          a kernel fails if it accesses LDS beyond its workgroup's
 //   memory-check       a kernel fails if it accesses memory that is not its program's
 //   race-check[=SEED]  look for races, executing in an order drawn from this seed (default 1); 0: in the usual order

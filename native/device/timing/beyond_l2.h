@@ -14,7 +14,10 @@ struct MallHits {
   double writes;
 };
 
-// The share of the requests that `mall` answered. Updates `mall`.
-MallHits mall_hits(Mall& mall, const std::vector<XcdWork>& xcds);
+// Asks `mall`, once for each line of each XCD, and enters the lines.
+MallAnswers ask_mall(Mall& mall, const std::vector<XcdWork>& xcds);
+
+// The share of the XCDs' requests that it answered.
+MallHits mall_hits(const MallAnswers& answers, const std::vector<XcdWork>& xcds);
 
 }  // namespace rpd

@@ -47,10 +47,19 @@ struct Dispatch {
   const WorkDone& work;
 };
 
+// What a value depends on.
+enum class Certainty : uint8_t {
+  Exact,     // neither of the following
+  Observed,  // that all XCDs are observed
+  L2,        // and on what the L2s hold at first: a number of requests or lines
+  Time,      // likewise: cycles
+};
+
 struct Definition {
   Counter counter;
   double (*weight)(const Op&);        // what one execution adds; null for ...
   double (*value)(const Dispatch&);   // ... this
+  Certainty certainty = Certainty::Exact;
 };
 
 uint64_t shader_engines() { return static_cast<uint64_t>(parameter::shader_engines_per_xcd * parameter::xcds); }
@@ -64,6 +73,13 @@ constexpr int kQuad = 4;
   Definition {                                                                                                           \
     Counter::NAME, nullptr, []([[maybe_unused]] const Dispatch& d) -> double { return static_cast<double>(EXPRESSION); } \
   }
+#define CERTAIN(CERTAINTY, NAME, EXPRESSION)                                                                       \
+  Definition {                                                                                                     \
+    Counter::NAME, nullptr, [](const Dispatch& d) -> double { return static_cast<double>(EXPRESSION); }, CERTAINTY \
+  }
+#define OBSERVED(NAME, EXPRESSION) CERTAIN(Certainty::Observed, NAME, EXPRESSION)
+#define OF_L2(NAME, EXPRESSION) CERTAIN(Certainty::L2, NAME, EXPRESSION)
+#define OF_TIME(NAME, EXPRESSION) CERTAIN(Certainty::Time, NAME, EXPRESSION)
 #define ALWAYS_ZERO(NAME) VALUE(NAME, 0)
 #define ARITHMETICS(PRECISION)                                                                                  \
   INSTRUCTIONS(SQ_INSTS_VALU_ADD_##PRECISION, computes(op, Arithmetic::Add, Precision::PRECISION)),             \
@@ -130,19 +146,19 @@ const Definition kDefinitions[] = {
     INSTRUCTIONS(SQ_INST_CYCLES_SALU, has(op, Unit::Salu)),
     INSTRUCTIONS(SQ_VALU_MFMA_BUSY_CYCLES, issue_cost(op).matrix_cycles),
 
-    VALUE(SQ_CYCLES, (d.work.busy_cycles + d.work.release_cycles) * shader_engines()),
-    VALUE(SQ_BUSY_CYCLES, d.work.busy_cycles* shader_engines()),
-    VALUE(SQ_BUSY_CU_CYCLES, d.work.busy_cycles* d.waves.active_cus),
-    VALUE(SQ_WAVE_CYCLES, d.work.wave_cycles / kQuad),
-    VALUE(SQ_WAIT_ANY, d.work.wait_cycles / kQuad),
-    VALUE(SQ_WAIT_INST_ANY, d.work.issue_wait_cycles / kQuad),
-    VALUE(GRBM_COUNT, (d.work.busy_cycles + d.work.release_cycles) * parameter::xcds),
-    VALUE(GRBM_GUI_ACTIVE, (d.work.busy_cycles + d.work.release_cycles) * parameter::xcds),
+    OF_TIME(SQ_CYCLES, (d.work.busy_cycles + d.work.release_cycles) * shader_engines()),
+    OF_TIME(SQ_BUSY_CYCLES, d.work.busy_cycles* shader_engines()),
+    OF_TIME(SQ_BUSY_CU_CYCLES, d.work.busy_cycles* d.waves.active_cus),
+    OF_TIME(SQ_WAVE_CYCLES, d.work.wave_cycles / kQuad),
+    OF_TIME(SQ_WAIT_ANY, d.work.wait_cycles / kQuad),
+    OF_TIME(SQ_WAIT_INST_ANY, d.work.issue_wait_cycles / kQuad),
+    OF_TIME(GRBM_COUNT, (d.work.busy_cycles + d.work.release_cycles) * parameter::xcds),
+    OF_TIME(GRBM_GUI_ACTIVE, (d.work.busy_cycles + d.work.release_cycles) * parameter::xcds),
 
-    VALUE(SQ_LDS_IDX_ACTIVE, d.memory.lds_active_cycles),
-    VALUE(SQ_LDS_BANK_CONFLICT, d.memory.lds_conflict_cycles),
-    VALUE(SQ_LDS_ADDR_CONFLICT, d.memory.lds_address_conflict_cycles),
-    VALUE(SQ_LDS_ATOMIC_RETURN, d.memory.lds_atomic_return_cycles),
+    OBSERVED(SQ_LDS_IDX_ACTIVE, d.memory.lds_active_cycles),
+    OBSERVED(SQ_LDS_BANK_CONFLICT, d.memory.lds_conflict_cycles),
+    OBSERVED(SQ_LDS_ADDR_CONFLICT, d.memory.lds_address_conflict_cycles),
+    OBSERVED(SQ_LDS_ATOMIC_RETURN, d.memory.lds_atomic_return_cycles),
     ALWAYS_ZERO(SQ_LDS_MEM_VIOLATIONS),
 
     VALUE(SQC_DCACHE_REQ, d.memory.scalar_requests),
@@ -152,8 +168,8 @@ const Definition kDefinitions[] = {
     VALUE(SQC_DCACHE_REQ_READ_8, d.memory.scalar_loads[3]),
     VALUE(SQC_DCACHE_REQ_READ_16, d.memory.scalar_loads[4]),
     INSTRUCTIONS(SQC_DCACHE_ATOMIC, is_scalar_atomic(op)),
-    VALUE(SQC_DCACHE_MISSES, d.memory.scalar_misses),
-    VALUE(SQC_TC_DATA_READ_REQ, d.memory.scalar_misses),
+    OBSERVED(SQC_DCACHE_MISSES, d.memory.scalar_misses),
+    OBSERVED(SQC_TC_DATA_READ_REQ, d.memory.scalar_misses),
     INSTRUCTIONS(SQC_TC_DATA_WRITE_REQ, is_scalar_store(op)),
     INSTRUCTIONS(SQC_TC_DATA_ATOMIC_REQ, is_scalar_atomic(op)),
 
@@ -171,36 +187,35 @@ const Definition kDefinitions[] = {
     INSTRUCTIONS(TD_ATOMIC_WAVEFRONT_sum, is_atomic(op)),
 
     INSTRUCTIONS(TCP_TA_TCP_STATE_READ_sum, is_vmem(op)),
-    VALUE(TCP_TOTAL_ACCESSES_sum, d.memory.l1_lanes_reading + d.memory.l1_lanes_writing + d.memory.l1_lanes_atomic_with_return +
-                                      d.memory.l1_lanes_atomic_without_return),
+    VALUE(TCP_TOTAL_ACCESSES_sum, d.memory.l1_lanes()),
     VALUE(TCP_TOTAL_READ_sum, d.memory.l1_lanes_reading),
     VALUE(TCP_TOTAL_WRITE_sum, d.memory.l1_lanes_writing),
     VALUE(TCP_TOTAL_ATOMIC_WITH_RET_sum, d.memory.l1_lanes_atomic_with_return),
     VALUE(TCP_TOTAL_ATOMIC_WITHOUT_RET_sum, d.memory.l1_lanes_atomic_without_return),
-    VALUE(TCP_TOTAL_CACHE_ACCESSES_sum, d.memory.l1_accesses),
+    OBSERVED(TCP_TOTAL_CACHE_ACCESSES_sum, d.memory.l1_accesses),
     VALUE(TCP_TOTAL_WRITEBACK_INVALIDATES_sum, d.memory.l1_invalidations),
-    VALUE(TCP_TCC_READ_REQ_sum, d.memory.l1_read_requests),
-    VALUE(TCP_TCC_WRITE_REQ_sum, d.memory.l1_write_requests),
+    OBSERVED(TCP_TCC_READ_REQ_sum, d.memory.l1_read_requests),
+    OBSERVED(TCP_TCC_WRITE_REQ_sum, d.memory.l1_write_requests),
     VALUE(TCP_TCC_ATOMIC_WITH_RET_REQ_sum, d.memory.l1_atomics_with_return),
     VALUE(TCP_TCC_ATOMIC_WITHOUT_RET_REQ_sum, d.memory.l1_atomics_without_return),
 
-    VALUE(TCC_REQ_sum, d.memory.l2_reads + d.memory.l2_writes + d.memory.l2_atomics),
-    VALUE(TCC_READ_sum, d.memory.l2_reads),
-    VALUE(TCC_WRITE_sum, d.memory.l2_writes),
+    OBSERVED(TCC_REQ_sum, d.memory.l2_reads + d.memory.l2_writes + d.memory.l2_atomics),
+    OBSERVED(TCC_READ_sum, d.memory.l2_reads),
+    OBSERVED(TCC_WRITE_sum, d.memory.l2_writes),
     VALUE(TCC_ATOMIC_sum, d.memory.l2_atomics),
-    VALUE(TCC_HIT_sum, d.memory.l2_hits),
-    VALUE(TCC_MISS_sum, d.memory.l2_misses),
-    VALUE(TCC_WRITEBACK_sum, d.memory.l2_writebacks),
-    VALUE(TCC_NORMAL_WRITEBACK_sum, d.memory.l2_eviction_writebacks),
-    VALUE(TCC_ALL_TC_OP_WB_WRITEBACK_sum, d.memory.l2_writebacks - d.memory.l2_eviction_writebacks),
-    VALUE(TCC_NORMAL_EVICT_sum, d.memory.l2_evictions),
-    VALUE(TCC_EA0_RDREQ_sum, d.memory.memory_reads128 + d.memory.memory_reads64),
-    VALUE(TCC_EA0_RDREQ_DRAM_sum, d.memory.memory_reads128 + d.memory.memory_reads64 - d.memory.host_reads64),
-    VALUE(TCC_EA0_RDREQ_LEVEL_sum, d.work.memory_read_cycles),
-    VALUE(TCC_BUBBLE_sum, d.memory.memory_reads128),
+    OF_L2(TCC_HIT_sum, d.memory.l2_hits),
+    OF_L2(TCC_MISS_sum, d.memory.l2_misses),
+    OF_L2(TCC_WRITEBACK_sum, d.memory.l2_writebacks),
+    OF_L2(TCC_NORMAL_WRITEBACK_sum, d.memory.l2_eviction_writebacks),
+    OF_L2(TCC_ALL_TC_OP_WB_WRITEBACK_sum, d.memory.l2_writebacks - d.memory.l2_eviction_writebacks),
+    OF_L2(TCC_NORMAL_EVICT_sum, d.memory.l2_evictions),
+    OF_L2(TCC_EA0_RDREQ_sum, d.memory.memory_reads128 + d.memory.memory_reads64),
+    OF_L2(TCC_EA0_RDREQ_DRAM_sum, d.memory.memory_reads128 + d.memory.memory_reads64 - d.memory.host_reads64),
+    OF_TIME(TCC_EA0_RDREQ_LEVEL_sum, d.work.memory_read_cycles),
+    OF_L2(TCC_BUBBLE_sum, d.memory.memory_reads128),
     ALWAYS_ZERO(TCC_EA0_RDREQ_32B_sum),
-    VALUE(TCC_EA0_WRREQ_sum, d.memory.memory_writes64 + d.memory.memory_writes32),
-    VALUE(TCC_EA0_WRREQ_64B_sum, d.memory.memory_writes64),
+    OF_L2(TCC_EA0_WRREQ_sum, d.memory.memory_writes64 + d.memory.memory_writes32),
+    OF_L2(TCC_EA0_WRREQ_64B_sum, d.memory.memory_writes64),
 };
 
 constexpr size_t kCounterCount = std::size(kCounters);
@@ -240,6 +255,29 @@ const std::vector<rpd_counter_info>& counter_table() {
   static const auto& table = *new std::vector<rpd_counter_info>(std::begin(kCounters), std::end(kCounters));
   return table;
 }
+
+namespace {
+
+Certainty certainty_of(size_t counter) {
+  static const auto& table = *new std::vector<Certainty>([] {
+    std::vector<Certainty> of(kCounterCount);
+    for (const Definition& definition : kDefinitions) of[place_of(definition)] = definition.certainty;
+    return of;
+  }());
+  return table[counter];
+}
+
+}  // namespace
+
+bool is_estimated(size_t counter) { return certainty_of(counter) != Certainty::Exact; }
+bool depends_on_l2(size_t counter) {
+  return certainty_of(counter) == Certainty::L2 || certainty_of(counter) == Certainty::Time;
+}
+double wave_cycles(const std::vector<double>& counters) { return counters[static_cast<size_t>(Counter::SQ_WAVE_CYCLES)]; }
+bool is_part_of_wave_cycles(size_t counter) {
+  return counter == static_cast<size_t>(Counter::SQ_WAIT_ANY) || counter == static_cast<size_t>(Counter::SQ_WAIT_INST_ANY);
+}
+bool is_request(size_t counter) { return certainty_of(counter) == Certainty::L2; }
 
 std::vector<double> counter_values(const Program& program, const std::vector<uint64_t>& executed, const MemoryCounts& memory,
                                    const WaveCounts& waves, const WorkDone& work) {

@@ -14,6 +14,15 @@ namespace rpd {
 // In the order of DispatchResult::counters.
 const std::vector<rpd_counter_info>& counter_table();
 
+// Whether the counter is an estimate if only a sample of the dispatch was observed. The others are exact in any case.
+bool is_estimated(size_t counter);
+// Whether it depends on what the L2s hold when the dispatch begins; and whether it then counts requests, or lines.
+bool depends_on_l2(size_t counter);
+bool is_request(size_t counter);
+// The cycles of all waves, and what is a part of them.
+double wave_cycles(const std::vector<double>& counters);
+bool is_part_of_wave_cycles(size_t counter);
+
 // The counters of one dispatch. `executed[i]` is the number of times that waves executed the program's Op i.
 std::vector<double> counter_values(const Program& program, const std::vector<uint64_t>& executed, const MemoryCounts& memory,
                                    const WaveCounts& waves, const WorkDone& work);

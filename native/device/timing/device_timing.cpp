@@ -1,15 +1,24 @@
 #include "timing/device_timing.h"
 
 #include <algorithm>
+#include <deque>
+#include <limits>
+#include <optional>
 #include <vector>
 
+#include "timing/beyond_l2.h"
 #include "timing/counters.h"
 #include "timing/duration.h"
+#include "timing/extrapolation.h"
 #include "timing/thread_trace/timeline.h"
 #include "timing/xcd_timing.h"
 
 namespace rpd {
 namespace {
+
+// Of every estimate: what all observed XCDs may have in common and the others not. Also of the waves' cycles, for what is part
+// of them.
+constexpr double kLeastError = 0.01;
 
 class DispatchTiming;
 using Slots = std::vector<DispatchTiming*>;
@@ -19,7 +28,7 @@ class DispatchTiming final : public DispatchObserver {
  public:
   // `slots`: all slots of the device; this one enters itself.
   DispatchTiming(const TimingOptions& options, WarmCaches& warm, Slots& slots) : options_(options), warm_(warm), slots_(slots) {
-    for (uint32_t i = 0; i < target::xcds(); ++i) xcds_.push_back(std::make_unique<XcdTiming>(i, options.timed_cu, warm.mall));
+    for (uint32_t i = 0; i < target::xcds(); ++i) xcds_.push_back(std::make_unique<XcdTiming>(i, options, warm.mall));
     slots_.push_back(this);
   }
   ~DispatchTiming() override { std::erase(slots_, this); }
@@ -33,11 +42,23 @@ class DispatchTiming final : public DispatchObserver {
     for (DispatchTiming* slot : slots_) slot->written_by(*this, written);
     if (options_.flush_l2) forget_caches();
     if (!result.error.empty()) return;
-    const WorkDone work = timed(kernel, result);
-    result.duration_ns = work.duration_ns;
-    result.use = work.use;
+    const MallAnswers answers = ask_mall(warm_.mall, done_by(xcds_));
+    const InstructionCache instructions = warm_.instructions;
+    const Xcds observed = observed_xcds();
+    std::shared_ptr<Timeline> timeline = kernel.request.traced_cu ? std::make_shared<Timeline>() : nullptr;
+    const Outcome outcome = timed(kernel, observed, answers, warm_.instructions, timeline.get());
+    result.duration_ns = outcome.work.duration_ns;
+    result.use = outcome.work.use;
     result.use.shares[DeviceUse::kSlots] = used_slots(kernel);
-    result.counters = counted(kernel, work);
+    result.counters = outcome.counters;
+    if (timeline) timeline->note_losses(xcds_[0]->thread_trace());
+    result.timeline = timeline;
+    if (observed.size() < xcds_.size()) {
+      state_errors(kernel, observed, answers, instructions, result);
+      for (const auto& xcd : xcds_) xcd->sample_at_once();
+    } else {
+      state_doubts(result);
+    }
   }
 
   void forget_caches() override {
@@ -49,34 +70,102 @@ class DispatchTiming final : public DispatchObserver {
   }
 
  private:
+  using Xcds = std::vector<XcdTiming*>;
+  struct Outcome {
+    WorkDone work;
+    std::vector<double> counters;
+  };
+
   // The L2s are coherent: one drops what another one has written.
   void written_by(const DispatchTiming& other, const WrittenLines& written) {
     for (const auto& xcd : xcds_)
       xcd->memory_system().written_elsewhere(written, &other == this ? &xcd->memory_system() : nullptr);
   }
 
-  WorkDone timed(const Kernel& kernel, DispatchResult& result) {
+  template <class List>
+  static std::vector<XcdWork> done_by(const List& xcds) {
     std::vector<XcdWork> done;
-    for (const auto& xcd : xcds_) done.push_back(xcd->work());
-    const std::vector<Sample> samples = recorded(kernel);
-    if (!kernel.request.traced_cu) return time_dispatch(done, samples, warm_);
-    const auto timeline = std::make_shared<Timeline>();
-    const CuTrace& trace = xcds_[0]->thread_trace();
-    const WatchedCu watched{trace, *timeline};
-    const WorkDone work = time_dispatch(done, samples, warm_, &watched);
-    timeline->note_losses(trace);
-    result.timeline = timeline;
-    return work;
+    for (const auto& xcd : xcds) done.push_back(xcd->work());
+    return done;
+  }
+
+  Xcds observed_xcds() const {
+    Xcds observed;
+    for (const auto& xcd : xcds_)
+      if (xcd->observed()) observed.push_back(xcd.get());
+    return observed;
+  }
+
+  // The work of all XCDs: that of those in `observed`, and what follows for the others.
+  Outcome timed(const Kernel& kernel, const Xcds& observed, const MallAnswers& answers, InstructionCache& instructions,
+                Timeline* timeline) const {
+    const std::vector<XcdWork> counted = done_by(observed);
+    std::deque<XcdEstimate> estimates;
+    std::vector<XcdWork> done;
+    for (const auto& xcd : xcds_) {
+      done.push_back(xcd->work());
+      if (std::ranges::find(observed, xcd.get()) != observed.end()) continue;
+      const XcdEstimate& estimate = estimates.emplace_back(extrapolate(xcd->work(), counted));
+      done.back().cus = &estimate.cus;
+      done.back().memory = &estimate.memory;
+    }
+    std::optional<WatchedCu> watched;
+    if (timeline) watched.emplace(xcds_[0]->thread_trace(), *timeline);
+    const WorkDone work = time_dispatch(done, recorded(kernel, observed), answers, instructions, watched ? &*watched : nullptr);
+    return {work, counters(kernel, done, work)};
+  }
+
+  // Each of the observed XCDs is left out in turn, to see how much the estimates depend on which ones are observed.
+  void state_errors(const Kernel& kernel, const Xcds& observed, const MallAnswers& answers, const InstructionCache& before,
+                    DispatchResult& result) const {
+    std::vector<Outcome> outcomes;
+    for (XcdTiming* left_out : observed) {
+      Xcds others = observed;
+      std::erase(others, left_out);
+      InstructionCache instructions = before;
+      outcomes.push_back(timed(kernel, others, answers, instructions, nullptr));
+    }
+    const auto error = [&](double whole, auto value) {
+      std::vector<double> values;
+      for (const Outcome& outcome : outcomes) values.push_back(value(outcome));
+      return kLeastError * whole + jackknife_error(values, xcds_.size());
+    };
+    const auto duration = static_cast<double>(result.duration_ns);
+    const auto ns = [](const Outcome& outcome) { return static_cast<double>(outcome.work.duration_ns); };
+    result.duration_error = error(duration, ns) / duration;
+    for (size_t i = 0; i < result.counters.size(); ++i) {
+      const auto counter = [=](const Outcome& outcome) { return outcome.counters[i]; };
+      const double whole = is_part_of_wave_cycles(i) ? wave_cycles(result.counters) : result.counters[i];
+      result.counter_errors.push_back(is_estimated(i) ? error(whole, counter) : std::numeric_limits<double>::quiet_NaN());
+    }
+  }
+
+  // A dispatch was observed as a whole, but what the L2s held before is not known for sure. So many accesses may have found
+  // what they did not, or the reverse; of the time, it is taken to be the same share.
+  void state_doubts(DispatchResult& result) const {
+    uint64_t doubtful = 0, requests = 0;
+    for (const auto& xcd : xcds_) {
+      doubtful += xcd->memory_system().doubtful();
+      requests += xcd->memory().l2_hits + xcd->memory().l2_misses;
+    }
+    if (doubtful == 0) return;
+    const double share = static_cast<double>(doubtful) / static_cast<double>(std::max(doubtful, requests));
+    result.duration_error = share;
+    for (size_t i = 0; i < result.counters.size(); ++i) {
+      const double error = is_request(i) ? static_cast<double>(doubtful) : share * result.counters[i];
+      result.counter_errors.push_back(depends_on_l2(i) ? error : std::numeric_limits<double>::quiet_NaN());
+    }
   }
 
   // Of the chosen XCD, then of the others that have workgroups.
-  std::vector<Sample> recorded(const Kernel& kernel) {
-    const uint32_t chosen = timed_xcd(kernel, options_.timed_cu);
+  std::vector<Sample> recorded(const Kernel& kernel, const Xcds& observed) const {
+    const XcdTiming* chosen = xcds_[timed_xcd(kernel, options_.timed_cu)].get();
     const auto busy = static_cast<uint32_t>(std::min<uint64_t>(kernel.group_count(), target::xcds()));
-    std::vector<Sample> samples{xcds_[chosen]->sample()};
-    for (uint32_t i = 0; i < busy; ++i) {
-      if (i != chosen) samples.push_back(xcds_[i]->sample());
-    }
+    std::vector<Sample> samples;
+    for (XcdTiming* xcd : observed)
+      if (xcd == chosen) samples.push_back(xcd->sample());
+    for (XcdTiming* xcd : observed)
+      if (xcd != chosen && xcd->index() < busy) samples.push_back(xcd->sample());
     return samples;
   }
 
@@ -86,15 +175,15 @@ class DispatchTiming final : public DispatchObserver {
     return std::min(1.0, static_cast<double>(kernel.group_count()) / static_cast<double>(std::max<uint64_t>(1, room)));
   }
 
-  std::vector<double> counted(const Kernel& kernel, const WorkDone& work) const {
+  std::vector<double> counters(const Kernel& kernel, const std::vector<XcdWork>& done, const WorkDone& work) const {
     std::vector<uint64_t> executed(kernel.program->op_count(), 0);
     MemoryCounts memory;
     WaveCounts waves;
-    for (const auto& xcd : xcds_) {
-      memory.add(xcd->memory());
-      waves.add(xcd->waves());
-      for (const CuWork& cu : *xcd->work().cus) waves.active_cus += cu.waves > 0;
-      xcd->add_executed(executed);
+    for (size_t i = 0; i < xcds_.size(); ++i) {
+      memory.add(*done[i].memory);
+      waves.add(xcds_[i]->waves());
+      for (const CuWork& cu : *done[i].cus) waves.active_cus += cu.waves > 0;
+      xcds_[i]->add_executed(executed);
     }
     return counter_values(*kernel.program, executed, memory, waves, work);
   }

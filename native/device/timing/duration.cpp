@@ -362,36 +362,36 @@ static_assert(Mall::kWays == parameter::mall_ways);
 WarmCaches::WarmCaches()
     : mall(parameter::mall_bytes), instructions(parameter::instruction_cache_bytes / kInstructionLineBytes) {}
 
-WorkDone time_dispatch(const std::vector<XcdWork>& xcds, const std::vector<Sample>& samples, WarmCaches& warm,
-                       const WatchedCu* watched) {
-  const MallHits hits = mall_hits(warm.mall, xcds);
+WorkDone time_dispatch(const std::vector<XcdWork>& xcds, const std::vector<Sample>& samples, const MallAnswers& answers,
+                       InstructionCache& instructions, const WatchedCu* watched) {
+  const MallHits hits = mall_hits(answers, xcds);
   const uint64_t contended = contended_cycles(xcds);
   const Sample& first = samples.front();
   if (watched) {
-    InstructionCache instructions = warm.instructions;
+    InstructionCache instructions_of_cu = instructions;
     const CuSurroundings surroundings = surroundings_of(xcds, first, hits, contended);
-    simulate_cu(watched->trace, surroundings, first.costs, instructions, &watched->observer);
+    simulate_cu(watched->trace, surroundings, first.costs, instructions_of_cu, &watched->observer);
   }
   std::vector<Replayed> cus;
   CuOutcome outcome;
-  const InstructionCache instructions_before = warm.instructions;
+  const InstructionCache instructions_before = instructions;
   for (const Sample& sample : samples) {
     const auto similar = [&](const Replayed& cu) { return difference(sample.done, *cu.work) <= kSimilar; };
     if (std::ranges::any_of(cus, similar)) continue;
     InstructionCache instructions_of_cu = instructions_before;
-    InstructionCache& cache = cus.empty() ? warm.instructions : instructions_of_cu;
+    InstructionCache& cache = cus.empty() ? instructions : instructions_of_cu;
     cus.push_back(replayed_cu(sample, surroundings_of(xcds, sample, hits, contended), cache, outcome));
   }
   WorkDone work;
-  uint64_t instructions = 0;
+  uint64_t executed = 0;
   for (const XcdWork& xcd : xcds) {
     for (const CuWork& cu : *xcd.cus) {
       work.waves += cu.waves;
-      instructions += cu.instructions;
+      executed += cu.instructions;
     }
   }
   const auto replayed = static_cast<double>(std::max<uint64_t>(1, outcome.instructions));
-  const double rest_of_device = static_cast<double>(instructions) / replayed;
+  const double rest_of_device = static_cast<double>(executed) / replayed;
   work.busy_cycles = std::max(cycles_of_busiest(xcds, cus), least_cycles(xcds, hits, contended));
   work.wave_cycles = scaled(outcome.wave_cycles, rest_of_device);
   work.wait_cycles = scaled(outcome.wait_cycles, rest_of_device);

@@ -26,6 +26,9 @@ struct CuWork {
   uint64_t group_cycles = 0;  // sum over workgroups of the cycles of their longest wave
   uint64_t atomics = 0;       // requests of atomics to the L2
   CuUnits units;
+  // The same in instructions, which are known of waves that were not observed, too.
+  uint64_t longest_in_instructions = 0;
+  uint64_t groups_in_instructions = 0;
 };
 
 struct XcdWork {
@@ -34,6 +37,9 @@ struct XcdWork {
   const std::vector<uint64_t>* lines_read;     // distinct lines that the L2 read from memory
   const std::vector<uint64_t>* lines_written;  // distinct lines that it wrote there
   const BlockUpdates* updates;
+  // What was counted before the dispatch turned out to be large, and which lines were touched afterwards; null if it did not.
+  const MemoryCounts* memory_before = nullptr;
+  const Footprint* footprint = nullptr;
 };
 
 // The work of the whole device, with its waves competing for resources.
@@ -54,6 +60,15 @@ struct WarmCaches {
   WarmCaches();
   Mall mall;
   InstructionCache instructions;  // of the replayed CU
+};
+
+// The distinct lines of the XCDs, counted once for each XCD, and how many of them the Infinity Cache had.
+struct MallLines {
+  uint64_t distinct = 0;
+  uint64_t hits = 0;
+};
+struct MallAnswers {
+  MallLines reads, writes;
 };
 
 // A CU whose replay is observed.
@@ -78,9 +93,10 @@ struct Sample {
   uint32_t resident_groups;  // workgroups that fit on the CU at a time
 };
 
-// `samples`: the first is replayed, and each of the others if its work differs from that of those replayed before. `watched`
-// does not influence the result; its replay is at the peak clock, whatever the power limit.
-WorkDone time_dispatch(const std::vector<XcdWork>& xcds, const std::vector<Sample>& samples, WarmCaches& warm,
-                       const WatchedCu* watched = nullptr);
+// `samples`: the first is replayed, and each of the others if its work differs from that of those replayed before. `answers`:
+// of ask_mall(). `instructions`: the instruction cache of the first one. `watched` does not influence the result; its replay is
+// at the peak clock, whatever the power limit.
+WorkDone time_dispatch(const std::vector<XcdWork>& xcds, const std::vector<Sample>& samples, const MallAnswers& answers,
+                       InstructionCache& instructions, const WatchedCu* watched = nullptr);
 
 }  // namespace rpd

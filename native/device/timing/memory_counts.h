@@ -43,6 +43,12 @@ struct MemoryCounts {
   uint64_t lds_conflict_cycles = 0;          // more words of one bank than a cycle serves
   uint64_t lds_address_conflict_cycles = 0;  // atomics of several lanes on one word
   uint64_t lds_atomic_return_cycles = 0;
+  uint64_t lds_lanes = 0;                    // of all accesses
+
+  // Of all vector memory instructions.
+  uint64_t l1_lanes() const {
+    return l1_lanes_reading + l1_lanes_writing + l1_lanes_atomic_with_return + l1_lanes_atomic_without_return;
+  }
 
   void add(const MemoryCounts& other) {
     // All members are uint64_t. A loop cannot miss a new member, as a list could.
@@ -50,6 +56,11 @@ struct MemoryCounts {
     auto* mine = reinterpret_cast<uint64_t*>(this);
     const auto* theirs = reinterpret_cast<const uint64_t*>(&other);
     for (unsigned i = 0; i < sizeof(MemoryCounts) / sizeof(uint64_t); ++i) mine[i] += theirs[i];
+  }
+  void subtract(const MemoryCounts& other) {
+    auto* mine = reinterpret_cast<uint64_t*>(this);
+    const auto* theirs = reinterpret_cast<const uint64_t*>(&other);
+    for (unsigned i = 0; i < sizeof(MemoryCounts) / sizeof(uint64_t); ++i) mine[i] -= theirs[i];
   }
   // Lines' worth of requests: two half lines written count as one.
   uint64_t memory_requests() const { return memory_reads128 + l2_writebacks; }

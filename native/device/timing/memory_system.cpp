@@ -17,7 +17,6 @@ uint64_t host_latency_cycles() { return static_cast<uint64_t>(parameter::host_la
 FetchedFrom source_of(uint64_t latency) {
   return latency > parameter::l2_latency_cycles ? FetchedFrom::Memory : FetchedFrom::L2;
 }
-constexpr uint32_t kScalarLineBytes = 64;
 
 // Two of an XCD's 40 CUs are disabled. The recorded 160 scalar caches (20 per XCD) show that they are not neighbours:
 // 18 caches serve two CUs, two serve one.
@@ -95,6 +94,9 @@ MemorySystem::MemorySystem() : l2_(parameter::l2_bytes) {
 
 void MemorySystem::begin(const AllocationMap* map, const Mall& mall) {
   counts_ = {};
+  before_noting_ = {};
+  doubtful_ = 0;
+  footprint_.clear();
   map_ = map;
   mall_ = &mall;
   placements_.fill({});
@@ -109,6 +111,7 @@ void MemorySystem::begin(const AllocationMap* map, const Mall& mall) {
 void MemorySystem::forget() {
   l2_.write_back([](uint64_t, const ByteMask&) {});
   l2_.invalidate();
+  may_be_there_.clear();
 }
 
 // Goes through the lines or the cache, whichever has fewer.
@@ -177,6 +180,11 @@ void MemorySystem::write_to_memory(uint64_t line, const ByteMask& dirty) {
   ++counts_.l2_writebacks;
 }
 
+size_t MemorySystem::l2_find(uint64_t line) {
+  if (!may_be_there_.lines().empty()) doubtful_ += may_be_there_.forget(line);
+  return l2_.find(line);
+}
+
 // Returns the line's place.
 size_t MemorySystem::l2_allocate(uint64_t line) {
   const auto [place, evicts, evicted] = l2_.allocate(line);
@@ -192,7 +200,7 @@ size_t MemorySystem::l2_allocate(uint64_t line) {
 // Returns the latency.
 uint64_t MemorySystem::l2_read(uint64_t line) {
   ++counts_.l2_reads;
-  const size_t there = l2_.find(line);
+  const size_t there = l2_find(line);
   if (there != kNowhere && l2_.is_full(there)) {
     ++counts_.l2_hits;
     if (streams_) l2_.expect_no_reuse();
@@ -207,7 +215,7 @@ uint64_t MemorySystem::l2_read(uint64_t line) {
 
 // A write needs no fetch: the L2 keeps a mask of the bytes it has. Of several requests to the same line, the others find it.
 void MemorySystem::l2_write(uint64_t line, const ByteMask& bytes, uint32_t requests, bool streams) {
-  size_t place = l2_.find(line);
+  size_t place = l2_find(line);
   const bool misses = place == kNowhere;
   counts_.l1_write_requests += requests;
   counts_.l2_writes += requests;
@@ -377,7 +385,7 @@ uint64_t MemorySystem::atomic(const Op& op, const VectorAccess& access) {
       latency = std::max(latency, host_latency_cycles());
       return;
     }
-    size_t place = l2_.find(number);
+    size_t place = l2_find(number);
     uint64_t its_latency = parameter::l2_latency_cycles;
     if (place != kNowhere && l2_.has(place, in_line(request))) {
       ++counts_.l2_hits;
@@ -396,6 +404,7 @@ uint64_t MemorySystem::atomic(const Op& op, const VectorAccess& access) {
 
 void MemorySystem::lds(WaveTiming& wave, const Op& op, const VectorAccess& access) {
   const LdsPasses passes = lds_patterns_.passes(op, access);
+  counts_.lds_lanes += std::popcount(access.mask);
   counts_.lds_active_cycles += passes.cycles;
   counts_.lds_conflict_cycles += passes.bank_conflicts;
   counts_.lds_address_conflict_cycles += passes.cycles - passes.passes - passes.bank_conflicts;
@@ -453,7 +462,7 @@ uint64_t MemorySystem::scalar_read(uint64_t scalar_line) {
     return host_latency_cycles();
   }
   ++counts_.l2_reads;
-  const size_t there = l2_.find(address / kLineBytes);
+  const size_t there = l2_find(address / kLineBytes);
   if (there != kNowhere && l2_.has(there, bytes)) {
     ++counts_.l2_hits;
     return parameter::l2_latency_cycles;

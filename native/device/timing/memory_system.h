@@ -11,6 +11,7 @@
 #include "memory/line_log.h"
 #include "memory/mall.h"
 #include "memory/written_lines.h"
+#include "timing/footprint.h"
 #include "timing/lds_banks.h"
 #include "timing/memory_counts.h"
 #include "timing/wave_timing.h"
@@ -32,6 +33,8 @@ using VectorL1 = ReadCache<parameter::l1_ways>;
 using ScalarCache = ReadCache<parameter::scalar_cache_ways>;
 using L2 = Cache<parameter::l2_ways>;
 
+constexpr uint32_t kScalarLineBytes = 64;
+
 class MemorySystem {
  public:
   MemorySystem();
@@ -48,6 +51,18 @@ class MemorySystem {
   void begin(const AllocationMap* map, const Mall& mall);
   // It ends: with a release, dirty L2 lines go to memory.
   void end(bool releases);
+  // From now on, the lines that accesses touch are noted, too.
+  void start_noting();
+  void note_lines(const VectorAccess& access);
+  void note_scalar_lines(uint64_t address, uint32_t bytes) { note_bytes(AccessKind::Load, address, bytes); }
+  // Until the next dispatch begins, the caches are not modelled: only what takes no model of them is counted.
+  void stop();
+  void count_access(const Wave& wave, const Op& op, const VectorAccess& access);
+  void count_scalar_access(uint64_t address, uint32_t bytes);
+  // A dispatch ends for which that was so: the L2 holds about the lines that were noted last.
+  void end_noting();
+  // How often it could not be known whether the L2 had a line, because of an earlier dispatch of that kind.
+  uint64_t doubtful() const { return doubtful_; }
   // Between dispatches: empties all caches.
   void forget();
   // Between dispatches: another XCD, or a copy, has written these lines.
@@ -56,12 +71,19 @@ class MemorySystem {
   void written_elsewhere(uint64_t address, uint64_t bytes);
 
   const MemoryCounts& counts() const { return counts_; }
+  // Those of the time before start_noting(), and the lines that have been touched since then.
+  const MemoryCounts& before_noting() const { return before_noting_; }
+  const Footprint& footprint() const { return footprint_; }
   // The distinct lines that the L2 read from memory, and those that it wrote there.
   const std::vector<uint64_t>& lines_read() const { return lines_read_.lines(); }
   const LineLog& lines_written() const { return lines_written_; }
   const BlockUpdates& updates() const { return updates_; }
 
  private:
+  void note_bytes(AccessKind kind, uint64_t address, uint64_t bytes);
+  void note_lanes(const VectorAccess& access);
+  void count_atomic(WaveTiming& wave, const Op& op, const VectorAccess& access);
+  void fill_l2(const std::vector<uint64_t>& lines, double share);
   uint64_t read_line(uint32_t cu, uint64_t line);
   void begin_access(const WaveTiming& wave);
   void note_hit(Fetch fetch);
@@ -87,6 +109,7 @@ class MemorySystem {
   void read_from_host(uint32_t requests);
   uint64_t l2_read(uint64_t line);
   void l2_write(uint64_t line, const ByteMask& bytes, uint32_t requests, bool streams);
+  size_t l2_find(uint64_t line);
   size_t l2_allocate(uint64_t line);
   uint64_t read_from_memory(uint64_t line);
   void write_to_memory(uint64_t line, const ByteMask& dirty);
@@ -95,6 +118,10 @@ class MemorySystem {
   std::vector<ScalarCache> scalar_;  // [pair of CUs, or a single CU whose partner is disabled]
   L2 l2_;
   MemoryCounts counts_;
+  MemoryCounts before_noting_;
+  LineLog may_be_there_;  // in the L2, as far as one can know
+  uint64_t doubtful_ = 0;
+  Footprint footprint_;
   LineLog lines_read_;
   LineLog lines_written_;
   const AllocationMap* map_ = nullptr;

@@ -27,6 +27,12 @@ class CuUnits {
 
   // `instructions`: the number that the wave issued. `share`: the fraction of the wave's work that counts.
   void add(const WaveUnits& wave, uint32_t simd, uint64_t instructions, double share = 1);
+  // The units that waves' accesses keep busy. CuUnits knows how long only if the waves were observed.
+  struct Memory {
+    uint64_t address = 0, traffic_bytes = 0, lds = 0;
+  };
+  Memory memory() const { return {address_, traffic_bytes_, lds_}; }
+  void set(const Memory& memory) { address_ = memory.address, traffic_bytes_ = memory.traffic_bytes, lds_ = memory.lds; }
   // The busy time of the busiest unit of each kind.
   Cycles cycles() const;
   // Busy time of all SIMDs' units of a kind, one after the other.

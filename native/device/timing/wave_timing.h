@@ -18,6 +18,7 @@ struct SlotTiming {
   uint32_t running = 0;           // waves that have not ended
   uint64_t longest_wave = 0;      // cycles, among those that have
   uint64_t longest_recorded = 0;  // likewise, of what was recorded of them
+  uint64_t most_instructions = 0; // likewise, of any of them
 };
 
 struct WaveTiming {

@@ -5,6 +5,7 @@
 #include <random>
 
 #include "isa/program.h"
+#include "timing/xcd_sample.h"
 
 namespace rpd {
 
@@ -49,18 +50,22 @@ bool LaterGroups::next() {
   return true;
 }
 
-XcdTiming::XcdTiming(uint32_t index, uint64_t timed_cu, const Mall& mall)
-    : index_(index), choice_(timed_cu), mall_(mall), work_(target::kCusPerXcd) {}
+XcdTiming::XcdTiming(uint32_t index, const TimingOptions& options, const Mall& mall)
+    : index_(index), options_(options), mall_(mall), work_(target::kCusPerXcd) {}
 
 void XcdTiming::begin(const Kernel& kernel, uint32_t resident_groups) {
-  timed_cu_ = timed_cu_of(kernel, index_, choice_);
+  is_in_sample_ = in_sample(index_, options_.timed_cu, kernel);
+  observes_ = true;
+  notes_ = false;
+  instructions_left_ = can_be_sampled(kernel) ? options_.sampled_beyond : TimingOptions::kAlways;
+  timed_cu_ = timed_cu_of(kernel, index_, options_.timed_cu);
   traced_cu_ = kernel.request.traced_cu;
   resident_groups_ = resident_groups;
   program_ = kernel.program;
   passed_ = nullptr;
   executed_.clear();
   follow_program();
-  const bool replayed = index_ == timed_xcd(kernel, choice_) || (index_ == 0 && traced_cu_);
+  const bool replayed = index_ == timed_xcd(kernel, options_.timed_cu) || (index_ == 0 && traced_cu_);
   first_.trace.begin(0, CuTrace::kAllGroups, replayed ? CuTrace::kMostEntries : kFewerEntries);
   rest_.trace.begin(1, CuTrace::kAllGroups, kFewerEntries);
   first_.recorded = first_.done = rest_.recorded = rest_.done = {};
@@ -71,6 +76,7 @@ void XcdTiming::begin(const Kernel& kernel, uint32_t resident_groups) {
   std::fill(work_.begin(), work_.end(), CuWork{});
   waves_ = {};
   memory_.begin(kernel.memory->map(), mall_);
+  if (samples_at_once_ && can_be_sampled(kernel)) reach_limit();
 }
 
 void XcdTiming::launched(Workgroup& group) {
@@ -80,7 +86,7 @@ void XcdTiming::launched(Workgroup& group) {
   timings.resize(count);
   vector_done.resize(count);
   clock = {.running = static_cast<uint32_t>(count)};
-  const CuTrace::Group* traces = record(group.cu, clock, count);
+  const CuTrace::Group* traces = observes_ ? record(group.cu, clock, count) : nullptr;
   for (size_t i = 0; i < count; ++i) {
     const auto simd = static_cast<uint32_t>(++work_[group.cu].launched % target::kSimdsPerCu);
     timings[i] = {.cu = group.cu,
@@ -101,7 +107,7 @@ const CuTrace::Group* XcdTiming::record(uint32_t cu, SlotTiming& clock, size_t w
   clock.part = &rest_;
   if (!later_groups_.begun()) {
     const uint64_t before = std::min<uint64_t>(groups_of_cu_, first_.trace.groups().size());
-    later_groups_.begin(groups_of_cu_ - before, std::max(4u, resident_groups_), choice_);
+    later_groups_.begin(groups_of_cu_ - before, std::max(4u, resident_groups_), options_.timed_cu);
   }
   return later_groups_.next() ? rest_.trace.record(waves) : nullptr;
 }
@@ -141,19 +147,37 @@ inline void XcdTiming::pass(WaveTiming& wave, std::span<const IssuedRun> runs) {
   passed_end_ = last.end;
 }
 
+// The dispatch is large. On an XCD that is not in the sample, recordings of waves so far were made in vain.
+void XcdTiming::reach_limit() {
+  notes_ = true;
+  memory_.start_noting();
+  if (is_in_sample_) return;
+  observes_ = false;
+  for (GroupTiming& group : groups_) {  // of this dispatch, or left over
+    group.clock.part = nullptr;
+    for (WaveTiming& wave : group.waves) wave.trace = nullptr;
+  }
+  memory_.stop();
+}
+
 // Counts everything that is not needed while the wave runs.
 void XcdTiming::issued(Wave& wave, std::span<const IssuedRun> runs) {
   WaveTiming& timing = *wave.timing;
   pass(timing, runs);
   passed_ = nullptr;
+  uint64_t count = 0;
   for (const auto& [first, end, exec] : runs) {
     ++executed_[first];
     --executed_[end];
+    count += end - first;
     const IssueCosts::Sums costs = costs_.of_run(first, end);
     timing.units.vector_quads += costs.vector_quads;
     timing.units.matrix += costs.matrix_cycles;
     waves_.valu_thread_quads += uint64_t{costs.vector_quads} * static_cast<unsigned>(std::popcount(exec));
   }
+  if (notes_ || instructions_left_ == TimingOptions::kAlways) return;
+  if (count > instructions_left_) return reach_limit();
+  instructions_left_ -= count;
 }
 
 void XcdTiming::add_executed(std::vector<uint64_t>& to) const {
@@ -171,16 +195,20 @@ inline WaveTiming& XcdTiming::catch_up(Wave& wave) {
 }
 
 void XcdTiming::vector_access(Wave& wave, const Op& op, const VectorAccess& access) {
+  if (notes_) memory_.note_lines(access);
+  if (!observes_) return memory_.count_access(wave, op, access);
   catch_up(wave);
   memory_.vector_access(wave, op, access);
 }
 
 void XcdTiming::scalar_access(Wave& wave, uint64_t address, uint32_t bytes) {
+  if (notes_) memory_.note_scalar_lines(address, bytes);
+  if (!observes_) return memory_.count_scalar_access(address, bytes);
   memory_.scalar_access(catch_up(wave), address, bytes);
 }
 
 void XcdTiming::wait(Wave& wave, unsigned vector_left, unsigned scalar_left) {
-  memory_.wait(catch_up(wave), vector_left, scalar_left);
+  if (observes_) memory_.wait(catch_up(wave), vector_left, scalar_left);
 }
 
 uint64_t XcdTiming::clock(Wave& wave) { return catch_up(wave).clock; }
@@ -198,6 +226,7 @@ void XcdTiming::retire(CuWork& cu, const WaveTiming& wave, uint64_t executed) {
   cu.instructions += executed;
   cu.wave_cycles += wave.clock;
   cu.longest_wave = std::max(cu.longest_wave, wave.clock);
+  cu.longest_in_instructions = std::max(cu.longest_in_instructions, executed);
   cu.atomics += wave.atomics;
   cu.units.add(wave.units, wave.simd, executed);
 }
@@ -207,6 +236,7 @@ void XcdTiming::ended(const Wave& wave) {
   retire(work_[timing.cu], timing, wave.executed);
   SlotTiming& group = *timing.group;
   group.longest_wave = std::max(group.longest_wave, timing.clock);
+  group.most_instructions = std::max(group.most_instructions, wave.executed);
   if (group.part) {
     retire(group.part->done, timing, wave.executed);
     if (timing.trace)
@@ -214,6 +244,7 @@ void XcdTiming::ended(const Wave& wave) {
   }
   if (--group.running > 0) return;
   work_[timing.cu].group_cycles += group.longest_wave;
+  work_[timing.cu].groups_in_instructions += group.most_instructions;
   if (!group.part) return;
   group.part->done.group_cycles += group.longest_wave;
   group.part->recorded.group_cycles += group.longest_recorded;

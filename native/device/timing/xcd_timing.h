@@ -12,6 +12,7 @@
 #include "timing/duration.h"
 #include "timing/issue_costs.h"
 #include "timing/memory_system.h"
+#include "timing/options.h"
 #include "timing/wave_counts.h"
 #include "timing/wave_timing.h"
 #include "timing/wave_trace.h"
@@ -41,8 +42,9 @@ class LaterGroups {
 
 class XcdTiming final : public XcdObserver {
  public:
-  // `timed_cu`: the choice above, which also determines the CU that is recorded on the other XCDs. `mall`: of the device.
-  XcdTiming(uint32_t index, uint64_t timed_cu, const Mall& mall);
+  // `options` must outlive this object. Their timed CU also determines which one is recorded on the other XCDs. `mall`: of the
+  // device.
+  XcdTiming(uint32_t index, const TimingOptions& options, const Mall& mall);
 
   void begin(const Kernel& kernel, uint32_t resident_groups) override;
   void launched(Workgroup& group) override;
@@ -55,9 +57,20 @@ class XcdTiming final : public XcdObserver {
   void ended(const Wave& wave) override;
 
   // The dispatch has ended: with a release, dirty lines go to memory.
-  void end(bool releases) { memory_.end(releases); }
-  void forget_caches() { memory_.forget(); }
+  void end(bool releases) {
+    if (observes_) memory_.end(releases);
+    else memory_.end_noting();
+  }
+  // Whether the dispatch was observed to its end. Otherwise the counts that need the caches, and all cycles, are incomplete.
+  bool observed() const { return observes_; }
+  void forget_caches() {
+    memory_.forget();
+    samples_at_once_ = false;
+  }
+  // An XCD of the slot was not observed to the end of the dispatch: nor will it be later, because its L2 is not known.
+  void sample_at_once() { samples_at_once_ = true; }
   MemorySystem& memory_system() { return memory_; }
+  uint32_t index() const { return index_; }
 
   // Adds to each element the number of times that instruction was executed. [Op index]
   void add_executed(std::vector<uint64_t>& to) const;
@@ -65,7 +78,13 @@ class XcdTiming final : public XcdObserver {
   const WaveCounts& waves() const { return waves_; }
   const MemoryCounts& memory() const { return memory_.counts(); }
   XcdWork work() const {
-    return {&work_, &memory_.counts(), &memory_.lines_read(), &memory_.lines_written().lines(), &memory_.updates()};
+    return {&work_,
+            &memory_.counts(),
+            &memory_.lines_read(),
+            &memory_.lines_written().lines(),
+            &memory_.updates(),
+            &memory_.before_noting(),
+            notes_ ? &memory_.footprint() : nullptr};
   }
   // Of the XCD's recorded CU; has no workgroups if the XCD has none.
   Sample sample() {
@@ -84,6 +103,7 @@ class XcdTiming final : public XcdObserver {
   };
 
   bool is_timed(uint32_t cu) const { return cu == timed_cu_; }
+  void reach_limit();
   const CuTrace::Group* record(uint32_t cu, SlotTiming& clock, size_t waves);
   void follow_program();
   void pass(WaveTiming& wave, uint32_t first, uint32_t end);
@@ -94,12 +114,17 @@ class XcdTiming final : public XcdObserver {
   static uint64_t retire_recorded(CuWork& recorded, const WaveTiming& wave, uint64_t executed);
 
   uint32_t index_;
-  uint64_t choice_;                   // of the timed CUs
+  const TimingOptions& options_;
   const Mall& mall_;
   uint32_t timed_cu_ = 0;
   std::optional<uint32_t> traced_cu_;
   uint32_t resident_groups_ = 0;
   const Program* program_ = nullptr;
+  bool samples_at_once_ = false;
+  bool is_in_sample_ = true;
+  bool observes_ = true;              // caches and times, ...
+  bool notes_ = false;                // ... and which lines are touched
+  uint64_t instructions_left_ = 0;    // until the dispatch counts as large
   IssueCosts costs_;
   uint32_t known_end_ = 0;            // one past the last Op index that costs_ has
   const IssuedRun* passed_ = nullptr; // the run in the log that the clock has reached, ...

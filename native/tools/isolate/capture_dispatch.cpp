@@ -216,7 +216,7 @@ class Stand {
   // On the software device, its own record decides: kernels can write signals.
   bool ended() {
     if (device_ == nullptr) return completed(signal_);
-    if (device_->take_dispatch(signal_.handle, &times_, nullptr) == 0) return false;
+    if (device_->take_dispatch(signal_.handle, &times_, nullptr, nullptr) == 0) return false;
     device_->record_dispatches(0);
     // The signal changes right after the record, unless the kernel has overwritten it.
     for (const double began = seconds(); !completed(signal_) && seconds() - began < 1;) std::this_thread::yield();

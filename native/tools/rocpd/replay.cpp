@@ -26,6 +26,7 @@ class Player {
       case Kind::dispatch_end: return on_end(record, dispatches_, visitor_.dispatch);
       case Kind::copy_end: return on_end(record, copies_, visitor_.copy);
       case Kind::counters: return on_counters(record);
+      case Kind::errors: return on_errors(record);
       case Kind::region:
         if (visitor_.region) visitor_.region({record.fixed<spool::Region>(), record.string<spool::Region>(0)});
         return;
@@ -106,6 +107,16 @@ class Player {
     auto& counters = at->second.counters;
     counters.resize(fixed.count);
     record.array<spool::Counters>(counters.size(), counters.data());
+  }
+
+  void on_errors(const RecordView& record) {
+    const auto fixed = record.fixed<spool::Errors>();
+    const auto at = dispatches_.find(fixed.dispatch_id);
+    if (at == dispatches_.end() || fixed.count != at->second.counters.size())
+      throw SpoolError("has errors that fit no dispatch");
+    at->second.duration_error = fixed.duration;
+    at->second.errors.resize(fixed.count);
+    record.array<spool::Errors>(fixed.count, at->second.errors.data());
   }
 
   void on_observed(const spool::Observed& observed) {

@@ -18,6 +18,8 @@ struct Dispatch {
   uint64_t kernel_id = 0;  // 0: its kernel object belongs to no recorded code object
   uint64_t start_ns = 0, end_ns = 0;
   std::vector<double> counters;  // one value per counter, or empty
+  std::vector<double> errors;    // likewise of those that are estimates, NaN for the others; empty if there are none
+  double duration_error = 0;     // a fraction; 0 if the duration is no estimate
   std::vector<Edge> after;
 };
 

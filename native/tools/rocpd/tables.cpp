@@ -3,6 +3,8 @@
 #include <sys/utsname.h>
 
 #include <algorithm>
+#include <cmath>
+#include <cstdio>
 #include <map>
 #include <optional>
 #include <set>
@@ -22,6 +24,14 @@ constexpr const char* kHipApi = "HIP_RUNTIME_API_EXT";
 constexpr const char* kDispatchCategory = "KERNEL_DISPATCH";
 constexpr const char* kCopyCategory = "MEMORY_COPY";
 constexpr const char* kAllocationCategory = "MEMORY_ALLOCATION";
+constexpr const char* kNoData = "{}";
+
+// As JSON has no infinity, an error that nobody can tell is larger than any counter.
+std::string number_text(double number) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.9g", std::min(number, 1e300));
+  return text;
+}
 
 void replace_all(std::string& text, std::string_view what, std::string_view by) {
   for (size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + by.size()))
@@ -258,7 +268,8 @@ class Writer {
     replay(spool_, visitor);
   }
 
-  std::string dependencies(const std::vector<Edge>& after) const {
+  // `error`: of the duration, as a fraction, if it is an estimate.
+  std::string dependencies(const std::vector<Edge>& after, double error = 0) const {
     static constexpr const char* kKinds[] = {"queue", "signal", "host"};
     std::vector<std::pair<uint64_t, EdgeKind>> edges;
     for (const Edge& edge : after) {
@@ -271,7 +282,8 @@ class Writer {
       text += (text.size() > 1 ? ",[" : "[") + std::to_string(event) + ",\"";
       text += std::string(kKinds[static_cast<int>(kind)]) + "\"]";
     }
-    return JsonObject().raw("depends_on", text + "]").str();
+    JsonObject object = JsonObject().raw("depends_on", text + "]");
+    return (error > 0 ? object.raw("duration_error", number_text(error)) : object).str();
   }
 
   void write_dispatches() {
@@ -280,7 +292,7 @@ class Writer {
                   "id, nid, pid, tid, agent_id, kernel_id, dispatch_id, queue_id, stream_id, start, end, "
                   "private_segment_size, group_segment_size, workgroup_size_x, workgroup_size_y, workgroup_size_z, "
                   "grid_size_x, grid_size_y, grid_size_z, region_name_id, event_id");
-    Insert counters(database_, table("pmc_event"), "event_id, pmc_id, value");
+    Insert counters(database_, table("pmc_event"), "event_id, pmc_id, value, extdata");
     const uint64_t category = strings_.id(kDispatchCategory), no_name = strings_.id("");
     Visitor visitor;
     visitor.dispatch = [&](const Dispatch& dispatch) {
@@ -288,11 +300,15 @@ class Writer {
       const spool::Dispatch& d = dispatch.fixed;
       const uint64_t event = event_of_dispatch(d.dispatch_id);
       const uint64_t stack = d.origin.correlation;
-      events.row(event, category, stack, stack, 0, dependencies(dispatch.after));
+      events.row(event, category, stack, stack, 0, dependencies(dispatch.after, dispatch.duration_error));
       insert.row(d.dispatch_id, nid(), pid(), d.origin.thread, trace_.node_of_queue(d.queue_id), dispatch.kernel_id,
                  d.dispatch_id, d.queue_id, d.origin.stream, dispatch.start_ns, dispatch.end_ns, d.private_bytes, d.group_bytes,
                  d.workgroup[0], d.workgroup[1], d.workgroup[2], d.grid[0], d.grid[1], d.grid[2], no_name, event);
-      for (size_t i = 0; i < dispatch.counters.size(); ++i) counters.row(event, uint64_t{i + 1}, dispatch.counters[i]);
+      for (size_t i = 0; i < dispatch.counters.size(); ++i) {
+        const bool is_estimate = !dispatch.errors.empty() && !std::isnan(dispatch.errors[i]);
+        counters.row(event, uint64_t{i + 1}, dispatch.counters[i],
+                     is_estimate ? JsonObject().raw("error", number_text(dispatch.errors[i])).str() : kNoData);
+      }
     };
     Dependencies dependencies_so_far;
     replay(spool_, visitor, &dependencies_so_far);

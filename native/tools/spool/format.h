@@ -38,6 +38,7 @@ enum class Kind : uint32_t {
   observed,
   signal_destroyed,
   allocation,
+  errors,
 };
 
 // Every record begins with this. `bytes` is the size of the whole record, a multiple of 8. Strings and arrays follow
@@ -115,6 +116,12 @@ struct End : Record {  // of a dispatch or of a copy
 
 struct Counters : Record {  // followed by double values[count]
   uint64_t dispatch_id, count;
+};
+
+// Of a dispatch of which the device observed only a sample. Followed by double errors[count]: of its counters, NaN where exact.
+struct Errors : Record {
+  uint64_t dispatch_id, count;
+  double duration;  // a fraction
 };
 
 struct Region : Record {  // strings: function

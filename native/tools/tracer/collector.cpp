@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 
 #include "tracer/device.h"
 #include "tracer/recorder.h"
@@ -149,7 +150,7 @@ void Collector::finish(const InFlight& operation) {
     hsa_amd_profiling_dispatch_time_t times{};
     rpd_dispatch known{};
     // Taken in any case, because the device keeps it until then.
-    const bool has_record = take_dispatch(operation.signal, known, counters_);
+    const bool has_record = take_dispatch(operation.signal, known, counters_, errors_);
     if (!has_record) hsa.amd.hsa_amd_profiling_get_dispatch_time_fn(operation.agent, operation.signal, &times);
     start = has_record ? known.start_ns : times.start, end = has_record ? known.end_ns : times.end;
     if (has_record && operation.keeps_counters) {
@@ -157,6 +158,14 @@ void Collector::finish(const InFlight& operation) {
       counters.dispatch_id = operation.id;
       counters.count = counters_.size();
       record(spool::Kind::counters, counters, {}, std::as_bytes(std::span(counters_)));
+    }
+    const auto is_estimate = [](double error) { return !std::isnan(error); };
+    if (has_record && std::ranges::any_of(errors_, is_estimate)) {
+      spool::Errors errors{};
+      errors.dispatch_id = operation.id;
+      errors.count = operation.keeps_counters ? errors_.size() : 0;
+      errors.duration = known.duration_error;
+      record(spool::Kind::errors, errors, {}, std::as_bytes(std::span(errors_).first(errors.count)));
     }
   } else {
     hsa_amd_profiling_async_copy_time_t times{};

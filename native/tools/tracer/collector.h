@@ -85,7 +85,7 @@ class Collector {
   std::vector<std::unique_ptr<Lane>> lanes_;
   std::mutex collect_mutex_;
   std::vector<InFlight> batch_;
-  std::vector<double> counters_;
+  std::vector<double> counters_, errors_;
   std::mutex copies_mutex_;
   std::unordered_map<uint64_t, hsa_amd_profiling_async_copy_time_t> forwarded_copies_;  // by signal
   std::thread thread_;

@@ -25,11 +25,12 @@ bool dispatch_ended(hsa_signal_t signal) {
   return completed(signal) && (device == nullptr || device->has_dispatch(signal.handle) != 0);
 }
 
-bool take_dispatch(hsa_signal_t signal, rpd_dispatch& times, std::vector<double>& counters) {
+bool take_dispatch(hsa_signal_t signal, rpd_dispatch& times, std::vector<double>& counters, std::vector<double>& errors) {
   const rpd_api* device = find_device();
   if (device == nullptr) return false;
   counters.resize(device->counter_count);
-  return device->take_dispatch(signal.handle, &times, counters.data()) != 0;
+  errors.resize(device->counter_count);
+  return device->take_dispatch(signal.handle, &times, counters.data(), errors.data()) != 0;
 }
 
 }  // namespace rpd::tracer

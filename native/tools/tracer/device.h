@@ -17,7 +17,8 @@ void start_device_counters();
 // Whether the dispatch with this completion signal has ended. Asks the software device itself, since kernels can write signals.
 bool dispatch_ended(hsa_signal_t signal);
 
-// Takes the device's record of that dispatch: its times and counters. Returns false if there is none.
-bool take_dispatch(hsa_signal_t signal, rpd_dispatch& times, std::vector<double>& counters);
+// Takes the device's record of that dispatch: its times and counters, and the errors of those that are estimates. Returns false
+// if there is none.
+bool take_dispatch(hsa_signal_t signal, rpd_dispatch& times, std::vector<double>& counters, std::vector<double>& errors);
 
 }  // namespace rpd::tracer

@@ -15,6 +15,7 @@ from rocm_perf_lab.analysis.headroom import Headroom, headroom
 from rocm_perf_lab.analysis.indicators import LARGER
 from rocm_perf_lab.analysis.occupancy import DispatchOccupancy, dispatch_occupancy
 from rocm_perf_lab.analysis.roofline import Roofline, roofline
+from rocm_perf_lab.analysis.sampling import Sampling, sampling_of
 from rocm_perf_lab.analysis.symbols import Symbol
 from rocm_perf_lab.analysis.thread_trace.findings import TraceFindings
 from rocm_perf_lab.code_object import KernelMetadata
@@ -41,6 +42,7 @@ class KernelFindings:
     no_counters: str | None  # the reason why there are none
     counters: Mapping[str, float]
     notes: tuple[str, ...]
+    sampling: Sampling | None  # None: nothing of it is an estimate
 
 
 def study(
@@ -58,6 +60,7 @@ def study(
     ceilings: the device's measured ceilings. traced: what a thread trace says about the symbol. metadata: of its code object.
     """
     row = symbol.longest
+    sampling = sampling_of(trace, symbol)
     occupancy = dispatch_occupancy(trace, symbol, row, device, metadata)
     roof = roofline(counters, symbol.total_ns, device, ceilings)
     scratch = max(symbol.kernel.scratch_bytes, int(trace.dispatches.scratch_bytes[row]))
@@ -74,7 +77,10 @@ def study(
         on_path=on_path,
         no_counters=why_none(counters),
         counters=counters.values | counters.once,
-        notes=(counters.notes if roof is None else roof.notes) + _of_thread_trace(evidence, traced),
+        notes=(counters.notes if roof is None else roof.notes)
+        + _of_thread_trace(evidence, traced)
+        + ((sampling.note,) if sampling else ()),
+        sampling=sampling,
     )
 
 

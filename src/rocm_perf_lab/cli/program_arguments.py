@@ -148,7 +148,8 @@ device_options_option = click.option(
     multiple=True,
     metavar="NAME[=VALUE]",
     help="Option of the software device: deadlock-after=SECONDS, flush-l2, initial-values=SEED, kernel-limit=N (instructions "
-    "per wave), lds-check, memory-check, observe=all|none (none: only compute, without counters and times), "
+    "per wave), lds-check, memory-check, observe=all|auto|sampled|none (sampled: estimate counters and times from some XCDs; "
+    "auto: only of dispatches that take long, as `profile` does by itself; none: only compute, without counters and times), "
     "race-check[=SEED], sustained (at the clock that the power limit allows a load of seconds), timed-cu=N, timing.NAME=VALUE "
     "(a parameter of the timing model), unordered-atomics (with race-check: atomic accesses in no order, too). Repeatable.",
 )

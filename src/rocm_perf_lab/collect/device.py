@@ -71,9 +71,11 @@ UNORDERED_ATOMICS = "unordered-atomics"
 # Times at the clock that the product's power limit allows a load of seconds.
 SUSTAINED = "sustained"
 
-# What is counted and timed: all, or none, so that programs run faster and every kernel takes a fixed time.
+# What is counted and timed: all; a sample of the XCDs in dispatches that are not small, or in those that take long; or none, so
+# that programs run faster and every kernel takes a fixed time.
 OBSERVE = "observe"
 NO_OBSERVATION = f"{OBSERVE}=none"
+SAMPLE_IF_LARGE = f"{OBSERVE}=auto"
 UNOBSERVED_KERNEL = "1 us"
 
 TIMING = "timing."  # begins options that adjust a parameter of the timing model
@@ -87,7 +89,7 @@ OPTIONS = {
     "kernel-limit": re.compile(r"=[1-9][0-9]{0,18}"),
     "lds-check": re.compile(""),
     MEMORY_CHECK: re.compile(""),
-    OBSERVE: re.compile("=(all|none)"),
+    OBSERVE: re.compile("=(all|auto|sampled|none)"),
     "race-check": re.compile(r"(=[0-9]{1,19})?"),
     SUSTAINED: re.compile(""),
     "timed-cu": re.compile(r"=[0-9]{1,19}"),
@@ -123,16 +125,19 @@ class Device:
         return environment
 
 
-def select(choice: str, scratch: Path, options: Sequence[str] = ()) -> Device:
+def select(choice: str, scratch: Path, options: Sequence[str] = (), *, sample_if_large: bool = False) -> Device:
     """The device for `--device choice`; files that it needs are written to `scratch`, which must outlive the runs.
 
-    options: each is "NAME" or "NAME=VALUE" from OPTIONS; only the software device has any. Raises UnavailableError if there is
-    no such device, UsageError for an option that it does not have, SurroundingsError if programs could not run.
+    options: each is "NAME" or "NAME=VALUE" from OPTIONS; only the software device has any. sample_if_large: unless they say
+    what the software device observes, of a dispatch that takes long it is a sample. Raises UnavailableError if there is no
+    such device, UsageError for an option that it does not have, SurroundingsError if programs could not run.
     """
     found = gpu.find()
     software = choice in SOFTWARE_PRODUCTS or (choice == AUTO and not found.usable)
     surroundings.check(software)
     if software:
+        if sample_if_large and not _says_what_to_observe(options):
+            options = (*options, SAMPLE_IF_LARGE)
         return _software(scratch, options, SOFTWARE_PRODUCTS.get(choice, SOFTWARE_PRODUCTS[SOFTWARE_TARGET]))
     if options:
         raise UsageError(f"--device-option {options[0]}: a GPU has no such options", f"add `--device {SOFTWARE_TARGET}`")
@@ -169,16 +174,25 @@ def _checked(option: str) -> str:
 def _expected(name: str, takes: re.Pattern[str]) -> tuple[str, str]:
     """What is wrong with a value that an option does not take, and what to write."""
     if name == OBSERVE:
-        return "it is all or none", NO_OBSERVATION
+        return "it is all, auto, sampled or none", f"{OBSERVE}=sampled"
     if takes.fullmatch("=1"):
         return "not a whole number", f"{name}=NUMBER"
     return "it takes no value", name
 
 
+def _given(options: Sequence[str]) -> Sequence[str]:
+    return options or os.environ.get(OPTIONS_VARIABLE, "").split(",")
+
+
+def _says_what_to_observe(options: Sequence[str]) -> bool:
+    # Options here replace those of the environment, so none may be added to the latter.
+    given = [option for option in _given(options) if option]
+    return any(option.startswith(f"{OBSERVE}=") for option in given) or bool(given and not options)
+
+
 def require_observation(options: Sequence[str], who: str) -> None:
     """Raises UsageError if the software device is not to count and time anything, which `who` ("profile") needs."""
-    given = options or os.environ.get(OPTIONS_VARIABLE, "").split(",")
-    if NO_OBSERVATION in given:
+    if NO_OBSERVATION in _given(options):
         raise UsageError(f"--device-option {NO_OBSERVATION}: {who} needs counters and times", "leave the option out")
 
 

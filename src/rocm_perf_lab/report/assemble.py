@@ -14,6 +14,7 @@ from rocm_perf_lab.analysis.findings import Findings
 from rocm_perf_lab.analysis.kernel import KernelFindings
 from rocm_perf_lab.analysis.model_error import ModelError, model_error
 from rocm_perf_lab.analysis.roofline import NO_CEILINGS, NO_TIME
+from rocm_perf_lab.analysis.sampling import Sampling
 from rocm_perf_lab.analysis.stability import Stability
 from rocm_perf_lab.arch.metric import Value
 from rocm_perf_lab.report import schema, sections
@@ -159,6 +160,13 @@ def _model_error(kernel: KernelFindings, findings: Findings) -> ModelError | str
     )
 
 
+def _sampling(found: Sampling | None) -> schema.SamplingSection | None:
+    if found is None:
+        return None
+    errors = dict(sorted(found.counters.items()))
+    return schema.SamplingSection(dispatches=found.dispatches, time_error=found.time, counter_errors=errors)
+
+
 def _kernel(kernel: KernelFindings, findings: Findings) -> schema.KernelAnalysis:
     roof, on_path = kernel.roofline, kernel.on_path
     intensity = roof.intensity if roof else Value.missing("FLOP/byte", sections.no_position(None))
@@ -174,6 +182,8 @@ def _kernel(kernel: KernelFindings, findings: Findings) -> schema.KernelAnalysis
     error = _model_error(kernel, findings)
     if isinstance(error, str):
         fields["reasons"]["model_error"] = error
+    if kernel.sampling is None:
+        fields["reasons"]["sampling"] = "all of its dispatches were observed as a whole"
     traced = findings.traced.found.get(kernel.symbol.kernel.symbol)
     if traced is None:
         fields["reasons"]["thread_trace"] = findings.traced.reason
@@ -192,6 +202,7 @@ def _kernel(kernel: KernelFindings, findings: Findings) -> schema.KernelAnalysis
         occupancy=sections.occupancy(kernel.occupancy, findings.device.cu.reason),
         evidence=sections.evidence(kernel.evidence),
         counters={name: kernel.counters[name] for name in sorted(kernel.counters)},
+        sampling=_sampling(kernel.sampling),
         thread_trace=thread_trace_section(traced) if traced else None,
         notes=[*kernel.notes, *findings.traced.notes],
         **fields,

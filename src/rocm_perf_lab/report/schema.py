@@ -427,6 +427,14 @@ class ModelErrorSection(Section):
     programs: int = Field(description="number of programs that they are of")
 
 
+class SamplingSection(Section):
+    dispatches: int = Field(description="number of its dispatches that were observed on some XCDs only")
+    time_error: float = Field(description="by which fraction its total time may be off, with 95 % confidence")
+    counter_errors: dict[str, float] = Field(
+        description="counter that is an estimate -> by how much its sum may be off, with 95 % confidence; the others are exact"
+    )
+
+
 class KernelAnalysis(Section):
     kernel: str = Field(description="demangled name")
     symbol: str = Field(default="", description="mangled name")
@@ -447,6 +455,9 @@ class KernelAnalysis(Section):
     counters: dict[str, float] = Field(
         default_factory=dict,
         description="hardware counter -> sum over all dispatches of the base run; `rocm-perf counters NAME` explains it",
+    )
+    sampling: SamplingSection | None = Field(
+        default=None, description="errors of what was estimated from a sample; null if all was observed"
     )
     thread_trace: ThreadTraceSection | None = Field(
         description="what the waves of one dispatch did on one CU; null for kernels that were not traced"

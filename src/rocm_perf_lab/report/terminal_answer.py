@@ -8,7 +8,7 @@ from rich.console import Console
 
 from rocm_perf_lab.report.documents import Reports
 from rocm_perf_lab.report.layout import labelled
-from rocm_perf_lab.report.schema import DagDocument, HeadroomSection, KernelAnalysis, ModelErrorSection
+from rocm_perf_lab.report.schema import DagDocument, HeadroomSection, KernelAnalysis, ModelErrorSection, SamplingSection
 from rocm_perf_lab.report.terminal_graph import IDLE_CAUSES
 from rocm_perf_lab.report.terminal_next import first_advice
 from rocm_perf_lab.text import words
@@ -41,6 +41,8 @@ def answer(dag: DagDocument, kernel: KernelAnalysis, names: Names) -> Iterator[t
         yield "But", idle
     if kernel.model_error is not None:
         yield "Time", _model_error(kernel.model_error)
+    if kernel.sampling is not None:
+        yield "Sample", _sampling(kernel.sampling)
     yield "Gain", _to_win(kernel.headroom, dag)
     for advice in first_advice(kernel, _MOST_ADVICE):
         yield "Try", advice
@@ -79,6 +81,13 @@ def _mostly_idle(dag: DagDocument) -> str:
 
 def _model_error(found: ModelErrorSection) -> str:
     return f"modelled; recorded times of such kernels were within ±{words.percent(found.within)} (4 of 5)"
+
+
+def _sampling(found: SamplingSection) -> str:
+    return (
+        f"observed on some XCDs only: its time is within ±{words.percent(found.time_error)} of what all would give; "
+        f"{len(found.counter_errors)} counters are estimates, with errors in analysis.json"
+    )
 
 
 def _to_win(found: HeadroomSection, dag: DagDocument) -> str:

@@ -15,6 +15,7 @@ from rocm_perf_lab.rocpd import validate
 from rocm_perf_lab.rocpd.columns import integer_columns
 from rocm_perf_lab.rocpd.connect import Connection, MissingTable, connect, suffixes, table, was_interrupted
 from rocm_perf_lab.rocpd.edges import exact_edges, inferred_edges, joined, node_of
+from rocm_perf_lab.rocpd.estimates import read_estimates
 from rocm_perf_lab.rocpd.factorize import factorize
 from rocm_perf_lab.rocpd.hip_calls import read_hip_calls
 from rocm_perf_lab.rocpd.host_edges import host_graph, share_a_clock
@@ -56,6 +57,7 @@ def read_trace(path: Path, suffix: str | None = None, part: Part = WHOLE) -> Tra
                 copies=copies,
                 edges=edges,
                 counters=_counters(connection, dispatches),
+                estimates=read_estimates(connection, dispatches) if process.is_modelled else None,
                 calls=calls,
                 no_calls=why_none,
             )

@@ -12,6 +12,7 @@ from rocm_perf_lab.rocpd.columns import NO_ID
 
 if TYPE_CHECKING:
     from rocm_perf_lab.arrays import Floats, Integers, Mask
+    from rocm_perf_lab.rocpd.estimates import Estimates
 
 __all__ = ["NO_ID", "Agent", "Calls", "Copies", "Dispatches", "Edges", "Kernel", "Process", "Trace"]
 
@@ -193,6 +194,7 @@ class Trace:
     counters: dict[str, Floats]  # name -> (n,) float64 aligned with dispatches; NaN where not collected
     calls: Calls | None = None  # None: see no_calls
     no_calls: str = ""
+    estimates: Estimates | None = None  # None: all times and counters are exact for what they are
 
     @property
     def timing(self) -> str:

@@ -147,5 +147,6 @@ def test_an_unknown_device_option_is_refused(compiled, environment) -> None:
     assert done.returncode != 0
     assert (
         "device option kernel-limits is unknown (known: deadlock-after=SECONDS, flush-l2, initial-values=SEED, kernel-limit=N, "
-        "lds-check, memory-check, observe=all|none, race-check[=SEED], timed-cu=N, timing.NAME=VALUE)" in done.stderr
+        "lds-check, memory-check, observe=all|auto|sampled|none, race-check[=SEED], timed-cu=N, timing.NAME=VALUE, unordered-atomics)"
+        in done.stderr
     )

@@ -8,6 +8,7 @@
 #include "exec/alu.h"
 #include "exec/floating_point.h"
 #include "exec/semantics/two_over_pi.h"
+#include "exec/transcendental.h"
 
 namespace rpd {
 namespace {
@@ -46,6 +47,14 @@ double reciprocal_root(double x) { return 1.0 / std::sqrt(x); }
 double root(double x) { return std::sqrt(x); }
 double power_of_two(double x) { return std::exp2(x); }
 double log_of_two(double x) { return std::log2(x); }
+
+// With a plain form that estimates the results.
+template <auto Quick, double (*F)(double)>
+constexpr Semantics estimated(Semantics entry) {
+  entry.plain = execute_estimated<Quick, special<F>>;
+  return entry;
+}
+
 // V_SIN/V_COS take any number of revolutions (gfx8 and older: up to 256).
 constexpr double kTurn = 6.283185307179586476925286766559;
 double sine_of_turns(double x) { return std::isinf(x) ? NAN : std::sin(std::remainder(x, 1.0) * kTurn); }
@@ -281,8 +290,10 @@ const Semantics kTable[] = {
     vector<[](float v) { return settle_nan(std::floor(v), v); }>("v_floor_f32"),
     rounds_to_nearest(vector<[](float v) { return settle_nan(std::nearbyint(v), v); }>("v_rndne_f32")),
     vector<[](float v) { return fraction(v); }>("v_fract_f32"),
-    rounds_to_nearest(vector<[](float v) { return special<power_of_two>(v); }>("v_exp_f32").as(Transcendental)),
-    rounds_to_nearest(vector<[](float v) { return special<log_of_two>(v); }>("v_log_f32").as(Transcendental)),
+    estimated<quick_exponential, power_of_two>(
+        rounds_to_nearest(vector<[](float v) { return special<power_of_two>(v); }>("v_exp_f32").as(Transcendental))),
+    estimated<quick_logarithm, log_of_two>(
+        rounds_to_nearest(vector<[](float v) { return special<log_of_two>(v); }>("v_log_f32").as(Transcendental))),
     rounds_to_nearest(vector<[](float v) { return special<reciprocal>(v); }>("v_rcp_f32").as(Transcendental)),
     rounds_to_nearest(vector<[](float v) { return special<reciprocal>(v); }>("v_rcp_iflag_f32").as(Transcendental)),
     rounds_to_nearest(vector<[](float v) { return special<reciprocal_root>(v); }>("v_rsq_f32").as(Transcendental)),

@@ -159,7 +159,8 @@ void AqlQueue::process_dispatch(const AqlPacket& packet) {
 
   const uint64_t end = start + result.duration_ns;
   dispatch_records().add(packet.completion_signal(),
-                         {virtual_clock::to_timestamp(start), virtual_clock::to_timestamp(end), std::move(result.counters)});
+                         {virtual_clock::to_timestamp(start), virtual_clock::to_timestamp(end), std::move(result.counters),
+                          std::move(result.counter_errors), result.duration_error});
   complete_at(packet, start, end);
 }
 

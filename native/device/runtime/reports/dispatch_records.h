@@ -14,6 +14,9 @@ namespace rpd {
 struct DispatchRecord {
   uint64_t start = 0, end = 0;  // timestamps
   std::vector<double> counters;
+  // Of estimates, see DispatchResult.
+  std::vector<double> counter_errors;
+  double duration_error = 0;
 };
 
 class DispatchRecords {

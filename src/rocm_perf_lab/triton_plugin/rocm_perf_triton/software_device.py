@@ -7,7 +7,7 @@ import os
 from ctypes import CFUNCTYPE, c_char_p, c_int, c_uint32, c_uint64, c_void_p
 from functools import cache
 
-_VERSION = 4
+_VERSION = 5
 
 
 class _Api(ctypes.Structure):

@@ -51,14 +51,16 @@ def onto_sources(line: str) -> list[str]:
 def halves_of(mnemonic: str) -> list[str]:
     """Packed instructions with each choice of halves for each source."""
     count = 3 if "fma" in mnemonic else 2
-    operands = ["v[0:1]", "v[4:5]", "v[8:9]"][:count]
+    halves = mnemonic.endswith("f16")
+    operands = (["v0", "v4", "v8"] if halves else ["v[0:1]", "v[4:5]", "v[8:9]"])[:count]
+    result, scalar = ("v12", "s8") if halves else ("v[12:13]", "s[8:9]")
     lines = []
     for choice in range(4**count):
         low = [choice >> 2 * i & 1 for i in range(count)]
         high = [choice >> 2 * i + 1 & 1 for i in range(count)]
-        for result, first in (("v[12:13]", operands[0]), ("v[0:1]", operands[0]), ("v[12:13]", "s[8:9]")):
+        for to, first in ((result, operands[0]), (operands[0], operands[0]), (result, scalar), (result, "1.0")):
             sources = ", ".join([first, *operands[1:]])
-            lines.append(f"{mnemonic} {result}, {sources} op_sel:{low} op_sel_hi:{high}".replace(" ", "").replace(
+            lines.append(f"{mnemonic} {to}, {sources} op_sel:{low} op_sel_hi:{high}".replace(" ", "").replace(
                 mnemonic, mnemonic + " ").replace("op_sel", " op_sel"))  # fmt: skip
     return lines
 
@@ -100,7 +102,24 @@ def test_both_ways_give_the_same_in_every_form(probe, assembler, known, plain, r
     check_forms(assembler, probe, known, plain, random, most=10_000)
 
 
-@pytest.mark.parametrize("name", ["v_pk_fma_f32", "v_pk_mul_f32", "v_pk_add_f32"])
+@pytest.mark.parametrize("name", ["v_pk_fma_f32", "v_pk_mul_f32", "v_pk_add_f32", "v_pk_fma_f16"])
 def test_packed_instructions(probe, assembler, plain, random, name):
+    if name not in plain and name.endswith("f16"):
+        pytest.skip("this processor, or the one that the device was built for, does not convert halves")
     assert name in plain
     check(assembler, probe, random, halves_of(name))
+
+
+@pytest.mark.parametrize("name", ["v_exp_f32", "v_log_f32"])
+def test_estimated_results(probe, assembler, plain, random, name):
+    """Of numbers of all sizes whose results are neither 0 nor infinite, which random bits seldom are."""
+    assert name in plain
+    batch = Batch(assembler.assemble([f"{name} v12, v0"]), 400, vgprs=VGPRS)
+    shape = batch.input["vgpr"][:, 0].shape
+    numbers = random.uniform(-151, 129, shape) if name == "v_exp_f32" else np.exp2(random.uniform(-127, 128, shape))
+    close_to_one = 1 + random.normal(size=shape) * np.exp2(random.uniform(-24, 0, shape))
+    batch.input["vgpr"][:, 0] = np.where(random.random(shape) < 0.3, close_to_one, numbers).astype(np.float32).view(np.uint32)
+    set_scalar64(batch.input, EXEC, np.uint64(2**64 - 1))
+    fast, general = batch.run(probe), batch.run(probe, "run-general")
+    assert (fast == general).all()
+    assert len(np.unique(fast["vgpr"][:, 12])) > 0.8 * fast["vgpr"][:, 12].size

@@ -1,0 +1,159 @@
+"""How long large programs take to profile on the software device, and how far off what it estimates from a sample is.
+
+    python benchmarks/sampling.py [--only NAME...] [--threads N] [--json]
+
+Each program is profiled twice, with `observe=sampled` and with `observe=all`, which gives the true values. Printed are wall and
+processor time of both, the largest error among the times and counters that are estimates, and how many of the true values lie
+within the errors that are stated. Counters whose true value is too small to matter (less than a thousandth of what they count
+among) are compared with the latter.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import resource
+import sqlite3
+import subprocess
+import tempfile
+import time
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from rocm_perf_lab.collect import device as devices
+
+TESTBED = Path(__file__).parent.parent / "build" / "testbed"
+LARGE = {
+    "gemm 2048": ["gemm", "-n", "2048", "--kernel", "mfma"],
+    "softmax 16384x4096": ["softmax_testbed", "--rows", "16384", "--cols", "4096", "--kernel", "lds"],
+    "stencil 512": ["stencil", "-n", "512", "--steps", "1"],
+}
+SMALLER = {
+    "vcopy": ["vcopy", "-n", "4194304", "-i", "3"],
+    "gemm naive": ["gemm", "-n", "512", "--kernel", "naive"],
+    "gemm lds": ["gemm", "-n", "512", "--kernel", "lds"],
+    "gemm tiled": ["gemm", "-n", "512", "--kernel", "tiled"],
+    "gemm mfma": ["gemm", "-n", "1024", "--kernel", "mfma"],
+    "softmax naive": ["softmax_testbed", "--rows", "65536", "--cols", "128", "--kernel", "naive"],
+    "softmax lds": ["softmax_testbed", "--rows", "8192", "--cols", "512", "--kernel", "lds"],
+    "stencil": ["stencil", "-n", "128", "--steps", "2"],
+    "reduction": ["reduction", "-n", "4194304", "--kernel", "lds", "--type", "int"],
+    "histogram": ["histogram", "-n", "4194304"],
+}  # fmt: skip
+PROGRAMS = LARGE | SMALLER
+
+# A counter that is a part of another one: its error is relative to a thousandth of that at least.
+_WHOLE = {"TCC": "TCC_REQ_sum", "TCP": "TCP_TOTAL_CACHE_ACCESSES_sum", "SQC": "SQC_DCACHE_REQ", "SQ": "SQ_WAVE_CYCLES"}
+_WHOLE_OF = {"SQ_LDS": "SQ_LDS_IDX_ACTIVE"}
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """Of one dispatch. error: the stated one, like the values."""
+
+    name: str
+    value: float
+    error: float
+    true: float
+    whole: float
+
+    @property
+    def off(self) -> float:
+        return abs(self.value - self.true) / max(abs(self.true), self.whole / 1000, 1)
+
+    @property
+    def within(self) -> bool:
+        return abs(self.value - self.true) <= self.error
+
+
+@dataclass(frozen=True)
+class Found:
+    """seconds: wall, processor."""
+
+    sampled: tuple[float, float]
+    all: tuple[float, float]
+    estimates: list[Estimate]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", nargs="+", metavar="NAME", choices=PROGRAMS, default=[*PROGRAMS])
+    parser.add_argument("--threads", type=int, default=2, help="of the device")
+    parser.add_argument("--json", action="store_true")
+    given = parser.parse_args()
+    found = {name: compare(PROGRAMS[name], given.threads) for name in given.only}
+    print(json.dumps({name: asdict(one) for name, one in found.items()}, indent=1) if given.json else text(found))
+
+
+def compare(program: list[str], threads: int) -> Found:
+    with tempfile.TemporaryDirectory() as folder:
+        sampled = profile(program, "sampled", Path(folder), threads)
+        whole = profile(program, "all", Path(folder), threads)
+        return Found(sampled, whole, estimates(Path(folder) / "sampled", Path(folder) / "all"))
+
+
+def profile(program: list[str], observe: str, folder: Path, threads: int) -> tuple[float, float]:
+    command = ["rocm-perf", "profile", "--device", "gfx942", "--device-option", f"{devices.OBSERVE}={observe}", "--runs", "1",
+               "-o", str(folder / observe), str(TESTBED / program[0]), *program[1:]]  # fmt: skip
+    environment = os.environ | {"ROCM_PERF_DEVICE_THREADS": str(threads)}
+    began, before = time.monotonic(), resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run(command, env=environment, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return time.monotonic() - began, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def estimates(sampled: Path, whole: Path) -> list[Estimate]:
+    """Of all dispatches, which are the same in both runs."""
+    true = values(whole)
+    found = []
+    for dispatch, named in values(sampled).items():
+        for name, (value, error) in named.items():
+            if error is None:
+                assert value == true[dispatch][name][0] or name == "duration", (dispatch, name, value, true[dispatch][name])
+                continue
+            found.append(Estimate(f"{name} of {dispatch}", value, error, true[dispatch][name][0], of(name, true[dispatch])))
+    return found
+
+
+def of(name: str, true: dict[str, tuple[float, float | None]]) -> float:
+    part = next((whole for prefix, whole in _WHOLE_OF.items() if name.startswith(prefix)), _WHOLE.get(name.split("_")[0]))
+    return true[part][0] if part in true else 0.0
+
+
+def values(run: Path) -> dict[str, dict[str, tuple[float, float | None]]]:
+    """Dispatch -> counter, or "duration" in ns -> value, and its error if it is an estimate."""
+    (database,) = run.glob("**/*.db")
+    found: dict[str, dict[str, tuple[float, float | None]]] = {}
+    with sqlite3.connect(database) as connection:
+        tables = dict(connection.execute("SELECT replace(name, 'rocpd_', ''), name FROM sqlite_master WHERE type = 'view'"))
+        rows = connection.execute(
+            f"""SELECT d.dispatch_id, s.display_name, d."end" - d.start, json_extract(v.extdata, '$.duration_error'), p.name,
+                c.value, json_extract(c.extdata, '$.error') FROM {tables["kernel_dispatch"]} d
+                JOIN {tables["info_kernel_symbol"]} s ON s.id = d.kernel_id JOIN {tables["event"]} v ON v.id = d.event_id
+                LEFT JOIN {tables["pmc_event"]} c ON c.event_id = v.id LEFT JOIN {tables["info_pmc"]} p ON p.id = c.pmc_id"""
+        )
+        for number, kernel, duration, duration_error, counter, value, error in rows:
+            named = found.setdefault(f"{number} {kernel.split('(')[0]}", {})
+            named["duration"] = (duration, None if duration_error is None else duration_error * duration)
+            if counter is not None:
+                named[counter] = (value, error)
+    return found
+
+
+def text(found: dict[str, Found]) -> str:
+    lines = [f"{'':20} {'sampled, s':>15} {'all, s':>15} {'worst error':>12} {'stated':>7} {'within':>9}"]
+    for name, one in found.items():
+        worst = max(one.estimates, key=lambda estimate: estimate.off, default=None)
+        times = f"{name:20} {one.sampled[0]:7.1f} {one.sampled[1]:7.1f} {one.all[0]:7.1f} {one.all[1]:7.1f}"
+        if worst is None:
+            lines.append(f"{times} {'not sampled':>12}")
+            continue
+        stated = worst.error / max(abs(worst.true), 1)
+        within = sum(estimate.within for estimate in one.estimates)
+        lines.append(f"{times} {100 * worst.off:10.2f} % {100 * stated:5.1f} % {within:4}/{len(one.estimates):<4} {worst.name}")
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    main()

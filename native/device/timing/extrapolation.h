@@ -1,0 +1,25 @@
+// The work of XCDs that were not observed, estimated from that of those that were.
+#pragma once
+
+#include <vector>
+
+#include "timing/duration.h"
+
+namespace rpd {
+
+// Everything that is known of an XCD's work, or estimated.
+struct XcdEstimate {
+  std::vector<CuWork> cus;
+  MemoryCounts memory;
+};
+
+// `xcd`: of its counts since the dispatch is known to be large, only those are used that take no observation. `observed` must
+// not be empty. What an XCD does goes with what takes no observation: cache traffic with the lines that are touched, LDS cycles
+// with the lanes that access the LDS, cycles with instructions.
+XcdEstimate extrapolate(const XcdWork& xcd, const std::vector<XcdWork>& observed);
+
+// Half of the interval in which a total over `all` XCDs lies with a probability of 95 %. It was estimated from some of them,
+// and `others` are its estimates from all of these but one.
+double jackknife_error(const std::vector<double>& others, size_t all);
+
+}  // namespace rpd

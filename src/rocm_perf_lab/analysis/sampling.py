@@ -1,0 +1,54 @@
+"""How far off the times and counters of a kernel may be whose dispatches the software device observed in part."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from rocm_perf_lab.analysis.symbols import Symbol
+from rocm_perf_lab.rocpd.tables import Trace
+
+
+@dataclass(frozen=True)
+class Sampling:
+    """Half-widths of 95 % intervals, of the sums over all dispatches of a kernel.
+
+    dispatches: how many of them were observed in part. time: a fraction of the total time. counters: in the counter's unit, of
+    those that are estimates.
+    """
+
+    dispatches: int
+    time: float
+    counters: dict[str, float]
+
+    @property
+    def note(self) -> str:
+        return (
+            f"{self.dispatches} of its dispatches {'was' if self.dispatches == 1 else 'were'} observed on some XCDs only: "
+            f"its time (within {100 * self.time:.2g} %) and {len(self.counters)} of its counters are estimates, and so is what "
+            "follows from them"
+        )
+
+
+def sampling_of(trace: Trace, symbol: Symbol) -> Sampling | None:
+    """None if everything was observed. Errors of dispatches are added up, because all dispatches have the same sample."""
+    if trace.estimates is None:
+        return None
+    errors = trace.estimates.durations[symbol.rows]
+    sampled = int(np.count_nonzero(~np.isnan(errors)))
+    if not sampled:
+        return None
+    time = float(np.nansum(errors * trace.dispatches.duration[symbol.rows])) / max(1, symbol.total_ns)
+    return Sampling(sampled, time, _counters(trace, symbol))
+
+
+def _counters(trace: Trace, symbol: Symbol) -> dict[str, float]:
+    """The errors of the sums over all dispatches; the counters of those that have none are assumed to be like the others."""
+    assert trace.estimates is not None
+    found = {}
+    for name, column in trace.estimates.counters.items():
+        errors, values = column[symbol.rows], trace.counters[name][symbol.rows]
+        if not np.all(np.isnan(errors)):
+            found[name] = float(np.nansum(errors)) * len(values) / max(1, int(np.count_nonzero(~np.isnan(values))))
+    return found

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -56,8 +57,9 @@ def races(tmp_path_factory: pytest.TempPathFactory, hipcc: str) -> Path:
 
 @pytest.fixture
 def check(rocm_perf, native_dir):
-    def check(program: Path, *arguments: str, seed: int = 1) -> subprocess.CompletedProcess[str]:
-        return rocm_perf("run", "--device", "gfx942", "--device-option", f"race-check={seed}", program, *arguments)
+    def check(program: Path, *arguments: str, seed: int = 1, also: Sequence[str] = ()) -> subprocess.CompletedProcess[str]:
+        options = [word for option in (f"race-check={seed}", *also) for word in ("--device-option", option)]
+        return rocm_perf("run", "--device", "gfx942", *options, program, *arguments)
 
     return check
 
@@ -94,11 +96,11 @@ def test_a_store_that_an_atomic_may_overtake_is_found(check, races, name: str) -
 def test_atomic_accesses_that_nothing_orders_are_reported_on_request(check, races) -> None:
     """Those of publish<fence> follow a message; nothing but the counter, which all of them add to, is read without order."""
     for seed in (0, 7):
-        done = check(races, "relaxed_exchange", seed=f"{seed},unordered-atomics")
+        done = check(races, "relaxed_exchange", seed=seed, also=["unordered-atomics"])
         found = r"atomic accesses in no order, .* store .*global_store_dword.* and load .*global_load_dword.* sc1"
         assert done.returncode == RACES_FOUND and re.search(found, done.stderr), done.stderr
         for ordered in ("atomic_histogram", "last_block_sums<both>"):
-            done = check(races, ordered, seed=f"{seed},unordered-atomics")
+            done = check(races, ordered, seed=seed, also=["unordered-atomics"])
             assert done.returncode == 0 and "race-check" not in done.stderr, done.stderr
 
 

@@ -287,7 +287,7 @@ def _follow(capture: Capture, types: Types, pointers: deque[_Pointer], found: Ar
 
 def _buffer(capture: Capture, types: Types, pointer: _Pointer) -> Buffer | Unknown:
     layout = _WORDS if pointer.pointee is None else types.behind[pointer.pointee]
-    size = _bytes_behind(capture, pointer.address)
+    size = bytes_behind(capture, pointer.address)
 
     def unknown(why: str) -> Unknown:
         return Unknown(pointer.name, f"{layout.spelling}*", why, pointer.address, size)
@@ -333,7 +333,7 @@ def _pointers_in(capture: Capture, buffer: Buffer, depth: int, found: Arguments)
             values = buffer.view(content, leaf)
             for index in map(tuple, np.argwhere(values)):
                 address = int(values[index])
-                if address not in pointers and _bytes_behind(capture, address):
+                if address not in pointers and bytes_behind(capture, address):
                     name = buffer.element(leaf, index)
                     pointers[address] = _Pointer(name, buffer.parameter, address, leaf.pointee, depth + 1)
                 if len(pointers) > _MOST_POINTERS:
@@ -382,7 +382,7 @@ def _cut(buffer: Buffer, end: int | None) -> Buffer:
     return replace(buffer, count=whole) if whole else buffer
 
 
-def _bytes_behind(capture: Capture, address: int) -> int:
+def bytes_behind(capture: Capture, address: int) -> int:
     """Bytes from `address` to the end of its allocation; 0 if it does not point to captured memory."""
     for region in capture.regions:
         for start, size in region.allocations:

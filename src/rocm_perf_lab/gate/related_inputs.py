@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
-from rocm_perf_lab.gate.buffers import Arguments
+from rocm_perf_lab.gate.buffers import Arguments, bytes_behind
 from rocm_perf_lab.gate.contents import Contents
 from rocm_perf_lab.gate.numbers import is_float
 from rocm_perf_lab.gate.perturbation import Field, Perturbation
@@ -114,6 +114,7 @@ class RelatedInputs:
             (one, other)
             for one, other in itertools.permutations(self.arguments.pointers, 2)
             if one.pointee == other.pointee
+            and bytes_behind(self.capture, one.target) <= bytes_behind(self.capture, other.target)
             and one.target != other.target
             and (self._changes(one.target) or self._changes(other.target))
         ]

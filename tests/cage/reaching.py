@@ -119,6 +119,7 @@ ATTEMPTS = {
     "a message queue": lambda: called(68, 0, 0o600) >= 0,
     "a lease on a file": leased,
     "an attribute of a file": file_with_attribute,
+    "the kernel's keys": lambda: open("/proc/keys").read() != "",
 }
 
 found = {}

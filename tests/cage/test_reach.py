@@ -13,7 +13,7 @@ ATTEMPTS = Path(__file__).with_name("reaching.py").read_text()
 # Root may be refused these even without a cage (in a container, by a security module).
 NOT_EVERYWHERE = {
     "a namespace of its own", "io_uring", "secret memory", "the judge, by tracing", "the judge's memory, by a vector",
-    "an attribute of a file", "a lease on a file",
+    "an attribute of a file", "a lease on a file", "the kernel's keys",
 }  # fmt: skip
 
 

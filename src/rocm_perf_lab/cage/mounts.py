@@ -22,6 +22,7 @@ _ETC = (
     "localtime", "timezone", "locale.alias", "OpenCL", "debian_version", "os-release", "lsb-release", "python3", "hipcc",
 )  # fmt: skip
 _NOT_OF_SYS = ("/sys/kernel/debug", "/sys/kernel/tracing", "/sys/kernel/security", "/sys/firmware", "/sys/fs/bpf")
+_NOT_OF_PROC = ("/proc/keys", "/proc/key-users")  # of all users, and of no use to a program
 _DEVICES = ("null", "zero", "full", "random", "urandom")
 _COVERED = tuple(f"{path}/" for path in (*_SYSTEM, *_LINKED))
 
@@ -77,6 +78,8 @@ def _system(size: str, gpu: bool) -> list[str]:
     for path in (f"/etc/{name}" for name in _ETC):
         words += ["--ro-bind", os.path.realpath(path), path] if os.path.exists(path) else []
     words += ["--proc", "/proc", "--dir", "/run", "--symlink", "/tmp", "/var/tmp", "--tmpfs", "/dev"]
+    for path in filter(os.path.exists, _NOT_OF_PROC):
+        words += ["--ro-bind", "/dev/null", path]
     for path in _devices(gpu):
         words += ["--dev-bind", path, path]
     for name, target in (("fd", "fd"), ("stdin", "fd/0"), ("stdout", "fd/1"), ("stderr", "fd/2")):

@@ -368,15 +368,20 @@ uint64_t MemorySystem::store(const Op& op, const VectorAccess& access) {
   return parameter::l2_latency_cycles;  // which takes it, whether it has the line or not
 }
 
+// Which blocks atomics update, and how often, limits how fast a dispatch can be.
+void MemorySystem::count_atomic_request(const Op& op, const VectorAccess& access, uint64_t block, bool may_share_words) {
+  const uint64_t turns = may_share_words ? updates_of_one_word(access, block) : 1;
+  updates_[block] += parameter::atomic_request_cycles + (turns - 1) * parameter::atomic_word_cycles;
+  ++(op.returns ? counts_.l1_atomics_with_return : counts_.l1_atomics_without_return);
+  ++counts_.l2_atomics;
+}
+
 uint64_t MemorySystem::atomic(const Op& op, const VectorAccess& access) {
   (op.returns ? counts_.l1_lanes_atomic_with_return : counts_.l1_lanes_atomic_without_return) += std::popcount(access.mask);
   uint64_t latency = 0;
   const bool may_share_words = !access.consecutive();
   coalesce(access, [&](const WriteRequest& request) {
-    const uint64_t turns = may_share_words ? updates_of_one_word(access, request.block) : 1;
-    updates_[request.block] += parameter::atomic_request_cycles + (turns - 1) * parameter::atomic_word_cycles;
-    ++(op.returns ? counts_.l1_atomics_with_return : counts_.l1_atomics_without_return);
-    ++counts_.l2_atomics;
+    count_atomic_request(op, access, request.block, may_share_words);
     const uint64_t number = request.block / 2;
     if (in_host_memory(number)) {
       ++counts_.l2_misses;

@@ -100,6 +100,7 @@ class MemorySystem {
   uint64_t store(const Op& op, const VectorAccess& access);
   void store_consecutive(const Op& op, const VectorAccess& access);
   uint64_t atomic(const Op& op, const VectorAccess& access);
+  void count_atomic_request(const Op& op, const VectorAccess& access, uint64_t block, bool may_share_words);
   uint64_t global(uint32_t cu, const Op& op, const VectorAccess& access);
   uint64_t scratch(const Wave& wave, const Op& op, const VectorAccess& access);
   void lds(WaveTiming& wave, const Op& op, const VectorAccess& access);

@@ -48,15 +48,11 @@ void MemorySystem::note_lines(const VectorAccess& access) {
   }
 }
 
-// Which blocks atomics update, and how often, limits how fast a dispatch can be.
 void MemorySystem::count_atomic(WaveTiming& wave, const Op& op, const VectorAccess& access) {
   (op.returns ? counts_.l1_lanes_atomic_with_return : counts_.l1_lanes_atomic_without_return) += std::popcount(access.mask);
   const bool may_share_words = !access.consecutive();
   coalesce(access, [&](const WriteRequest& request) {
-    const uint64_t turns = may_share_words ? updates_of_one_word(access, request.block) : 1;
-    updates_[request.block] += parameter::atomic_request_cycles + (turns - 1) * parameter::atomic_word_cycles;
-    ++(op.returns ? counts_.l1_atomics_with_return : counts_.l1_atomics_without_return);
-    ++counts_.l2_atomics;
+    count_atomic_request(op, access, request.block, may_share_words);
     ++wave.atomics;
   });
 }

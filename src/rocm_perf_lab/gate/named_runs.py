@@ -42,6 +42,6 @@ def wrong_on_named_numbers(
 
 
 def _race(reference: Reference, known: Sequence[str], outcome: CaseOutcome) -> Complaint | None:
-    races = without_unwritten_reads(outcome.races)
+    races = without_unwritten_reads(reference.races_that_matter(outcome.races))
     race = new_race(known, races, reference.capture, reference.arguments.buffers)
     return Complaint(f"it races: {race}") if race else None

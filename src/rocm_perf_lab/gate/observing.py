@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from rocm_perf_lab.code_object.disassembly import instructions
-from rocm_perf_lab.code_object.pieces import Piece
+from rocm_perf_lab.code_object.pieces import Piece, pieces_of
 
 # Offset of kernel_code_properties in the kernel descriptor, bytes 56 and 57 (AMDGPUUsage.rst, "Kernel Descriptor").
 _PROPERTIES = 56
@@ -77,6 +77,11 @@ def lost_fence(before: Mapping[str, Piece], after: Mapping[str, Piece], kernel: 
         if fence and not any(re.match(f"{pattern}|{as_well}", text) for text in new):
             return f"it no longer {does}, as the baseline does by `{fence}`"
     return None
+
+
+def speaks_to_the_host(image: bytes, kernel: str, target: str) -> bool:
+    """Whether a code object's kernel has fences, volatile accesses or atomics of system scope. Errors: SourceError."""
+    return bool(_for_the_system(_instructions(pieces_of(image), kernel, target)))
 
 
 def _for_the_system(texts: Sequence[str]) -> list[str]:

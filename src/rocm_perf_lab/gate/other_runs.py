@@ -118,7 +118,8 @@ class OtherRuns:
         where = "" if run.on_captured_inputs else f"on {run.like.name}: "
         found[name] = "equal" if run.on_captured_inputs else "no race"
         alike = [self._baseline[other].races for other, one in self._runs.items() if one.like is run.like]
-        races = result.races if run.on_captured_inputs else without_unwritten_reads(result.races)
+        races = self._reference.races_that_matter(result.races)
+        races = races if run.on_captured_inputs else without_unwritten_reads(races)
         if race := new_race([line for lines in alike for line in lines], races, self._reference.capture, buffers):
             found[name] = "race"
             return Complaint(f"{where}it races: {race}")

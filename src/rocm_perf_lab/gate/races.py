@@ -55,6 +55,11 @@ def without_atomics(races: Sequence[str]) -> list[str]:
     return [line for line in races if not any(words in line for words in (_ATOMICS, *_FOR_THE_HOST))]
 
 
+def without_host(races: Sequence[str]) -> list[str]:
+    """Without those that matter only if the host looks while the kernel runs."""
+    return [line for line in races if not any(words in line for words in _FOR_THE_HOST)]
+
+
 def without_unwritten_reads(races: Sequence[str]) -> list[str]:
     """With sizes that do not fill its tiles, a kernel may read LDS that nothing has written, and not use what it reads."""
     return [line for line in races if _UNWRITTEN not in line]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import itertools
 import tempfile
 import threading
@@ -11,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from rocm_perf_lab.code_object import parse
 from rocm_perf_lab.collect import device as devices
 from rocm_perf_lab.errors import ReplayFailedError
 from rocm_perf_lab.gate import seeds
@@ -19,9 +21,10 @@ from rocm_perf_lab.gate.checked_replay import is_modelled, memory_check
 from rocm_perf_lab.gate.chosen_cases import is_too_little_work
 from rocm_perf_lab.gate.equivalence_options import EquivalenceOptions
 from rocm_perf_lab.gate.named_numbers import with_numbers
+from rocm_perf_lab.gate.observing import speaks_to_the_host
 from rocm_perf_lab.gate.outputs import Outputs, difference, same_but_for
 from rocm_perf_lab.gate.perturbation import FIRST, Perturbation, Perturber
-from rocm_perf_lab.gate.races import races_of
+from rocm_perf_lab.gate.races import races_of, without_host
 from rocm_perf_lab.gate.related_inputs import RelatedInputs
 from rocm_perf_lab.gate.unproven import TriedCase, same_memory_unproven, unproven_in
 from rocm_perf_lab.isolate import Capture
@@ -120,6 +123,15 @@ class Reference:
     def same_memory_unproven(self, found: dict[str, str]) -> Iterator[str]:
         """See unproven.same_memory_unproven()."""
         return same_memory_unproven(self.tried, found)
+
+    def races_that_matter(self, races: Sequence[str]) -> Sequence[str]:
+        """Without those about the host, if the baseline does not speak to the host while it runs."""
+        return races if self._speaks_to_the_host else without_host(races)
+
+    @functools.cached_property
+    def _speaks_to_the_host(self) -> bool:
+        code = self.capture.code_object.read_bytes()
+        return speaks_to_the_host(code, self.capture.symbol, parse(code).target)
 
     def in_orders(self, runs: int) -> list[tuple[str, tuple[str, ...]]]:
         """Names of other orders, which take turns, and options of the software device for so many runs.

@@ -52,6 +52,18 @@ debian_mirror() {
     END { uri = best ? best : other; sub(/\/$/, "", uri); if (uri) print uri }'
 }
 
+# The Debian archive as it was at a time (20261030T140000Z). Official images say in a comment of apt's sources where the state of
+# the archive is kept that they were made from; other times are kept beside it. $1: apt's folder, $2: the time.
+debian_snapshot() {
+  local beside
+  beside=$(sed -nE 's|^# (https?://.*/)[0-9]{8}T[0-9]{6}Z/*$|\1|p' "$1"/sources.list.d/debian.sources 2>/dev/null | head -n 1)
+  if [ -z "$beside" ]; then
+    echo "$1/sources.list.d/debian.sources names no state of the archive: name a mirror (for an image: --build-arg MIRROR=...)" >&2
+    return 1
+  fi
+  printf '%s%s\n' "$beside" "$2"
+}
+
 # Cloud images name their mirror in a file: mirror+file:/etc/apt/mirrors/debian.list
 resolve_mirror_lists() {
   local uri rest list

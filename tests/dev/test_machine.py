@@ -77,6 +77,20 @@ def test_debian_mirror(tmp_path: Path, files: dict[str, str], mirror: list[str])
     assert machine(f'debian_mirror "{apt_folder(tmp_path, files)}"') == mirror
 
 
+def test_another_state_of_the_archive_is_beside_the_image_s_own(tmp_path: Path) -> None:
+    """The form in which debuerreotype writes it, which makes Debian's images."""
+    sources = "".join(
+        f"Types: deb\n# http://kept.example/archive/{name}/20260918T000000Z\nURIs: http://a.example/{name}\nSuites: sid\n\n"
+        for name in ("debian", "debian-security")
+    )
+    kept = apt_folder(tmp_path, {"sources.list.d/debian.sources": sources})
+    assert machine(f"debian_snapshot {kept} 20261030T140000Z") == ["http://kept.example/archive/debian/20261030T140000Z"]
+    (kept / "sources.list.d/debian.sources").write_text(sources.replace("# ", "#"))
+    with pytest.raises(subprocess.CalledProcessError) as failure:
+        machine(f"debian_snapshot {kept} 20261030T140000Z")
+    assert "names no state of the archive" in failure.value.stderr and "--build-arg MIRROR" in failure.value.stderr
+
+
 def test_debian_mirror_from_a_mirror_list(tmp_path: Path) -> None:
     mirrors = tmp_path / "mirrors.list"
     mirrors.write_text("# chosen by the cloud\n\nhttps://cloud.example/debian\tpriority:1\n")

@@ -63,7 +63,7 @@ def test_all_have_one_version_and_valid_metadata(released):
     metadata = []
     for kind in ("any", "linux"):
         with zipfile.ZipFile(released[kind]) as archive:
-            (name,) = [name for name in archive.namelist() if name.endswith(".dist-info/METADATA")]
+            (name,) = [name for name in archive.namelist() if re.fullmatch(r"[^/]+\.dist-info/METADATA", name)]
             metadata.append(Metadata.from_email(archive.read(name), validate=True))
     with tarfile.open(released["sdist"]) as archive:
         (name,) = [name for name in archive.getnames() if re.fullmatch("[^/]+/PKG-INFO", name)]

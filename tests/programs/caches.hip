@@ -49,6 +49,17 @@ __global__ void half_active(int* out) {
   out[threadIdx.x] = x;
 }
 
+// Three rounds over so many pages of 2 MB, all zeros: a load after the other, each from another line.
+__global__ void pages(const int* in, int* out, int count) {
+  int value = threadIdx.x;  // 0, in a vector register: scalar loads have another path
+#pragma unroll 1
+  for (int round = 0; round < 3; ++round) {
+#pragma unroll 1
+    for (int page = 0; page < count; ++page) value = in[static_cast<size_t>(page) * (1 << 19) + page * 32 + value];
+  }
+  *out = value;
+}
+
 template <int Stride>
 void launch_lds(float* out) { lds_stride<Stride><<<1, kLanes>>>(out); }
 
@@ -71,6 +82,10 @@ int main() {
   launch_lds<33>(out);
   half_active<64><<<1, kLanes>>>(reinterpret_cast<int*>(out));
   half_active<32><<<1, kLanes>>>(reinterpret_cast<int*>(out));
+  constexpr int most_pages = 33;
+  int* zeros;
+  if (hipMalloc(&zeros, static_cast<size_t>(most_pages) << 21) != hipSuccess) return 1;
+  for (int count : {most_pages, 31, 32, 33}) pages<<<1, 1>>>(zeros, reinterpret_cast<int*>(out), count);
   std::printf("in %p out %p\n", static_cast<void*>(in), static_cast<void*>(out));
   return hipDeviceSynchronize() == hipSuccess ? 0 : 1;
 }

@@ -193,6 +193,8 @@ const Definition kDefinitions[] = {
     VALUE(TCP_TOTAL_ATOMIC_WITH_RET_sum, d.memory.l1_lanes_atomic_with_return),
     VALUE(TCP_TOTAL_ATOMIC_WITHOUT_RET_sum, d.memory.l1_lanes_atomic_without_return),
     OBSERVED(TCP_TOTAL_CACHE_ACCESSES_sum, d.memory.l1_accesses),
+    OBSERVED(TCP_UTCL1_REQUEST_sum, d.memory.l1_accesses),
+    VALUE(TCP_UTCL1_TRANSLATION_MISS_sum, d.memory.l1_tlb_misses),
     VALUE(TCP_TOTAL_WRITEBACK_INVALIDATES_sum, d.memory.l1_invalidations),
     OBSERVED(TCP_TCC_READ_REQ_sum, d.memory.l1_read_requests),
     OBSERVED(TCP_TCC_WRITE_REQ_sum, d.memory.l1_write_requests),

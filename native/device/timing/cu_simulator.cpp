@@ -324,6 +324,7 @@ class Replay {
           std::max(host_free_, static_cast<double>(address_free_)) + 64.0 * cost.host_reads / around_.host_bytes_per_cycle;
       done = std::max(done, host_free_ + static_cast<double>(host_latency_cycles()));
     }
+    if (cost.waits_for_page) done += parameter::l1_tlb_miss_cycles;  // meanwhile, other accesses go on
     return note_fetch(cost, std::max(static_cast<uint64_t>(std::ceil(done)), hit_ready(cost, address_free_)));
   }
 

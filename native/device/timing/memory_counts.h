@@ -14,6 +14,7 @@ struct MemoryCounts {
   uint64_t l1_lanes_atomic_without_return = 0;
   uint64_t l1_invalidations = 0;
   uint64_t l1_accesses = 0;         // tag look-ups
+  uint64_t l1_tlb_misses = 0;
   uint64_t l1_read_requests = 0;    // to the L2, 128 bytes
   uint64_t l1_write_requests = 0;   // to the L2, up to 64 bytes
   uint64_t l1_atomics_with_return = 0;

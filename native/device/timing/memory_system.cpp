@@ -86,7 +86,7 @@ class CostOf {
 
 }  // namespace
 
-MemorySystem::MemorySystem() : l2_(parameter::l2_bytes) {
+MemorySystem::MemorySystem() : tlb_(parameter::cus_per_xcd), l2_(parameter::l2_bytes) {
   l1_.reserve(parameter::cus_per_xcd);
   for (long i = 0; i < parameter::cus_per_xcd; ++i) l1_.emplace_back(parameter::l1_bytes / kLineBytes);
   for (uint32_t i = 0; i < kScalarCaches; ++i) scalar_.emplace_back(parameter::scalar_cache_bytes / kScalarLineBytes);
@@ -112,6 +112,7 @@ void MemorySystem::forget() {
   l2_.write_back([](uint64_t, const ByteMask&) {});
   l2_.invalidate();
   may_be_there_.clear();
+  for (L1Tlb& tlb : tlb_) tlb.forget();
 }
 
 // Goes through the lines or the cache, whichever has fewer.
@@ -249,6 +250,7 @@ void MemorySystem::begin_access(const WaveTiming& wave) {
   trace_ = wave.trace ? &wave.trace->owner() : nullptr;
   fetch_ = wave.trace ? wave.trace->fetch_of_last() : 0;
   awaited_ = {};
+  waits_for_page_ = false;
 }
 
 void MemorySystem::note_hit(Fetch fetch) {
@@ -260,6 +262,7 @@ void MemorySystem::record_access(AccessCost& cost) const {
   cost.fetch = fetch_;
   cost.awaited = awaited_.number;
   cost.awaited_from = awaited_.from;
+  cost.waits_for_page = waits_for_page_;
 }
 
 // Fetches into the host's cache what a miss of the line will read.
@@ -448,12 +451,24 @@ uint64_t MemorySystem::scratch(const Wave& wave, const Op& op, const VectorAcces
   return latency;
 }
 
+// Returns how long it takes. Missing pages are fetched side by side. Private memory is on few pages, which are taken to be there.
+uint64_t MemorySystem::translate(uint32_t cu, const VectorAccess& access) {
+  const uint32_t misses = tlb_[cu].misses(access);
+  if (misses == 0) [[likely]]
+    return 0;
+  counts_.l1_tlb_misses += misses;
+  waits_for_page_ = true;
+  return parameter::l1_tlb_miss_cycles;
+}
+
 void MemorySystem::vector_access(const Wave& wave, const Op& op, const VectorAccess& access) {
   WaveTiming& timing = *wave.timing;
   if (access.space == Space::Lds) return lds(timing, op, access);
   const CostOf cost(counts_, timing);
   begin_access(timing);
-  complete_vector(timing, access.space == Space::Scratch ? scratch(wave, op, access) : global(timing.cu, op, access));
+  const uint64_t latency = access.space == Space::Scratch ? scratch(wave, op, access)
+                                                          : translate(timing.cu, access) + global(timing.cu, op, access);
+  complete_vector(timing, latency);
   if (AccessCost* recorded = timing.cost()) record_access(*recorded);
 }
 

@@ -12,6 +12,7 @@
 #include "memory/mall.h"
 #include "memory/written_lines.h"
 #include "timing/footprint.h"
+#include "timing/l1_tlb.h"
 #include "timing/lds_banks.h"
 #include "timing/memory_counts.h"
 #include "timing/wave_timing.h"
@@ -88,6 +89,7 @@ class MemorySystem {
   void begin_access(const WaveTiming& wave);
   void note_hit(Fetch fetch);
   void record_access(AccessCost& cost) const;
+  uint64_t translate(uint32_t cu, const VectorAccess& access);
   uint64_t load(uint32_t cu, const VectorAccess& access);
   void prefetch_beyond_l1(uint64_t line) const;
   uint64_t load_lines(uint32_t cu, uint64_t first, uint64_t last, uint64_t look_ups);
@@ -116,6 +118,7 @@ class MemorySystem {
   void write_to_memory(uint64_t line, const ByteMask& dirty);
 
   std::vector<VectorL1> l1_;  // [cu]
+  std::vector<L1Tlb> tlb_;    // [cu]
   std::vector<ScalarCache> scalar_;  // [pair of CUs, or a single CU whose partner is disabled]
   L2 l2_;
   MemoryCounts counts_;
@@ -135,6 +138,7 @@ class MemorySystem {
   const CuTrace* trace_ = nullptr;
   uint32_t fetch_ = 0;
   Fetch awaited_;
+  bool waits_for_page_ = false;
 };
 
 }  // namespace rpd

@@ -31,7 +31,8 @@ struct AccessCost {
   uint8_t l2_writes = 0;     // 64-byte requests, atomics included
   uint8_t memory_reads = 0;  // reads and atomics that missed the L2
   uint8_t host_reads = 0;    // reads that went to the host's memory
-  FetchedFrom awaited_from = FetchedFrom::L2;
+  FetchedFrom awaited_from : 2 = FetchedFrom::L2;
+  bool waits_for_page : 1 = false;  // its address has to be translated by the level after the L1's TLB
   uint16_t lds_cycles = 0;
   uint32_t fetch = 0;    // the number of this access as a fetch; 0 if it fetched nothing
   uint32_t awaited = 0;  // the latest recorded fetch of the lines that it found in the cache; 0 if there was none

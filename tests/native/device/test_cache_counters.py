@@ -5,9 +5,15 @@ from __future__ import annotations
 import re
 import sqlite3
 import subprocess
+import sys
 from collections import Counter
 
 import pytest
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
 
 from disassembly import compile_kernels, instructions
 
@@ -39,15 +45,17 @@ def dispatches(native_dir, repository, tmp_path_factory, rocm_perf_in, hipcc) ->
 
 
 class Caches:
-    """The L1 of each CU and the L2 of each XCD, of unlimited size: the kernels' data fits, so only first accesses miss."""
+    """The L1 and the TLB of each CU and the L2 of each XCD, of unlimited size: the data fits, so only first accesses miss."""
 
     def __init__(self) -> None:
         self.l1: set[tuple[int, int, int]] = set()
+        self.pages: set[tuple[int, int, int]] = set()
         self.l2: set[tuple[int, int]] = set()
         self.written: dict[tuple[int, int], set[int]] = {}
         self.counts: Counter[str] = Counter()
 
     def load(self, xcd: int, cu: int, addresses: list[int]) -> None:
+        self.pages |= {(xcd, cu, address >> 21) for address in addresses}
         for first in range(0, WAVE, 16):  # 4 bytes per lane: 16 lanes per look-up
             for line in {address // 128 for address in addresses[first : first + 16]}:
                 self.counts["look-ups"] += 1
@@ -57,7 +65,8 @@ class Caches:
                 self.counts["L2 reads"] += 1
                 self._touch(xcd, line, "memory reads")
 
-    def store(self, xcd: int, addresses: list[int]) -> None:
+    def store(self, xcd: int, cu: int, addresses: list[int]) -> None:
+        self.pages |= {(xcd, cu, address >> 21) for address in addresses}
         for first in range(0, WAVE, 16):
             self.counts["look-ups"] += len({address // 128 for address in addresses[first : first + 16]})
         for block in {address // 64 for address in addresses}:
@@ -88,6 +97,8 @@ def check(counters: dict[str, float], caches: Caches) -> None:
     scalar_reads = counters["SQC_TC_DATA_READ_REQ"]
     scalar_misses = counters["TCC_EA0_RDREQ_sum"] - counters["TCC_BUBBLE_sum"]
     assert counters["TCP_TOTAL_CACHE_ACCESSES_sum"] == expected["look-ups"]
+    assert counters["TCP_UTCL1_REQUEST_sum"] == expected["look-ups"]
+    assert counters["TCP_UTCL1_TRANSLATION_MISS_sum"] == len(caches.pages)
     assert counters["TCP_TCC_READ_REQ_sum"] == expected["L2 reads"]
     assert counters["TCP_TCC_WRITE_REQ_sum"] == counters["TCC_WRITE_sum"] == expected["L2 writes"]
     assert counters["TCC_READ_sum"] == expected["L2 reads"] + scalar_reads
@@ -103,7 +114,7 @@ def check(counters: dict[str, float], caches: Caches) -> None:
 def test_strided_loads(place, stride, dispatches):
     def stream(caches, xcd, cu, _first, item):
         caches.load(xcd, cu, [dispatches["in"] + 4 * (item + lane) * stride for lane in range(WAVE)])
-        caches.store(xcd, [dispatches["out"] + 4 * (item + lane) for lane in range(WAVE)])
+        caches.store(xcd, cu, [dispatches["out"] + 4 * (item + lane) for lane in range(WAVE)])
 
     check(dispatches["strided"][place], simulate(stream))
 
@@ -113,9 +124,21 @@ def test_reuse(dispatches):
         for _ in range(4):
             for at in range(first, 4096, GROUP):
                 caches.load(xcd, cu, [dispatches["in"] + 4 * (at + lane) for lane in range(WAVE)])
-        caches.store(xcd, [dispatches["out"] + 4 * (item + lane) for lane in range(WAVE)])
+        caches.store(xcd, cu, [dispatches["out"] + 4 * (item + lane) for lane in range(WAVE)])
 
     check(dispatches["reuse"][0], simulate(stream))
+
+
+def test_the_tlb_keeps_32_pages(dispatches, repository):
+    """More of them, used in turn, always miss, and each load takes that much longer. The last miss is the store's."""
+    table = tomllib.loads((repository / "src" / "rocm_perf_lab" / "arch" / "timing_gfx942.toml").read_text())
+    cycles = {name: entry["value"] for name, entry in table.items()}
+    runs = dict(zip((31, 32, 33), dispatches["pages"][1:], strict=True))  # the first one's data comes from the HBM
+    misses = {pages: counters["TCP_UTCL1_TRANSLATION_MISS_sum"] - 1 for pages, counters in runs.items()}
+    assert misses == {31: 31, 32: 32, 33: 3 * 33}
+    fits, one_more, too_many = (4 * counters["SQ_WAVE_CYCLES"] for counters in runs.values())
+    later_misses = 2 * 33 * cycles["l1_tlb_miss_cycles"]
+    assert too_many - one_more == pytest.approx(one_more - fits + later_misses, rel=0.02)
 
 
 @pytest.mark.parametrize("stride", (1, 2, 4, 8, 16, 32, 33))

@@ -134,6 +134,8 @@ def test_vcopy_counts_like_the_recorded_mi300x(phase, vcopy_counters, shared_dat
             continue
         # Instructions, waves and L1 requests depend on the kernel alone: they are the same in every run on hardware.
         relative, absolute = (0.02, OTHER_CLIENTS) if name.startswith("TCC_") else (0, 0)
+        if name == "TCP_UTCL1_TRANSLATION_MISS_sum":  # a CU misses the pages of the workgroups that it happens to get
+            relative = 0.08
         if not min(hardware) * (1 - relative) - absolute <= modelled[name] <= max(hardware) * (1 + relative) + absolute:
             wrong.append(name)
     assert not wrong

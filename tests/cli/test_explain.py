@@ -11,6 +11,7 @@ from published_schemas import expect_published
 from rocm_perf_lab.analysis.bottleneck import CLASSES
 from rocm_perf_lab.analysis.explanation import terms
 from rocm_perf_lab.analysis.indicators import factors, signals
+from rocm_perf_lab.analysis.thread_trace.time_stack import meanings as costs
 from rocm_perf_lab.cli import cli
 from rocpd_database import Dispatch, write
 
@@ -44,7 +45,8 @@ def run_directory(tmp_path, rocm_perf):
 
 
 def test_every_word_of_a_verdict_is_explained(explain):
-    assert list(terms()) == [*CLASSES, *(factor.name for factor in factors()), *signals()]
+    judged = [*CLASSES, *(factor.name for factor in factors()), *signals()]
+    assert list(terms()) == [*judged, *(name for name in costs() if name not in judged)]
     listed = json.loads(explain("--json"))
     expect_published("explain", listed)
     assert [term["name"] for term in listed["terms"]] == list(terms())
@@ -76,7 +78,7 @@ def test_a_run_is_explained_by_its_numbers(explain, run_directory):
 @pytest.mark.parametrize(
     ("arguments", "code", "said"),
     [
-        (["latency"], 2, "did you mean latency-bound?"),
+        (["latency-bond"], 2, "did you mean latency-bound?"),
         (["--kernel", "x"], 2, "--kernel needs a run"),
         (["."], 66, "run directory"),
     ],

@@ -61,7 +61,9 @@ __global__ void pages(const int* in, int* out, int count) {
 }
 
 template <int Stride>
-void launch_lds(float* out) { lds_stride<Stride><<<1, kLanes>>>(out); }
+void launch_lds(float* out) {
+  lds_stride<Stride><<<1, kLanes>>>(out);
+}
 
 int main() {
   constexpr int groups = 256;

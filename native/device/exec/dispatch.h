@@ -17,6 +17,7 @@ namespace rpd {
 
 class DeviceObserver;
 class Timeline;
+struct CauseStack;
 
 // One kernel dispatch as the packet processor hands it to the engine. Addresses are device addresses.
 struct DispatchRequest {
@@ -84,6 +85,7 @@ struct DispatchResult {
   double duration_error = 0;  // likewise of the duration, as a fraction; 0 if it is no estimate
   // Present if a thread trace was requested. Its Ops live until forget_code().
   std::shared_ptr<const Timeline> timeline = nullptr;
+  std::shared_ptr<const CauseStack> causes = nullptr;  // likewise
 };
 
 class Execution;

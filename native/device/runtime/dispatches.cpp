@@ -150,7 +150,7 @@ void Device::note_release(Flight& flight, uint64_t ended_before) {
 DispatchResult Device::finish(const DispatchRequest& request, Flight& flight) {
   progress::end();
   DispatchResult result = engine_->end(*flight.execution);
-  if (result.timeline) write_thread_trace(request, *result.timeline, memory_);
+  if (result.timeline) write_thread_trace(request, result, memory_);
   if (result.fixed_order)
     log_line("%s: the XCDs take turns, for %s", kernel_name(request.kernel_object).c_str(), result.fixed_order);
   report_written(result.written);

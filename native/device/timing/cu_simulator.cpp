@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "isa/semantics.h"
+#include "timing/coalescing.h"
 #include "timing_parameters.inc.h"
 
 namespace rpd {
@@ -79,12 +80,13 @@ struct Simd {
 class Replay {
  public:
   Replay(const CuTrace& trace, const CuSurroundings& surroundings, const IssueCosts& costs, InstructionCache& instructions,
-         CuObserver* observer)
+         CuObserver* observer, const Idealisation& ideal)
       : trace_(trace),
         around_(surroundings),
         costs_(costs),
         instructions_(instructions),
         observer_(observer),
+        ideal_(ideal),
         fetches_done_(trace.entries()) {}
 
   CuOutcome run() {
@@ -110,7 +112,7 @@ class Replay {
   };
 
   void launch_next(uint64_t time) {
-    if (next_group_ >= trace_.groups().size()) return;
+    if (next_group_ >= std::min(trace_.groups().size(), around_.most_groups)) return;
     const auto& recorded = trace_.groups()[next_group_++];
     Group& group = groups_.emplace_back();
     uint64_t launched = group.started = std::max(time, dispatcher_free_);
@@ -143,7 +145,7 @@ class Replay {
       wave.ready = needed;
       return queue_.push({needed, &wave});
     }
-    const uint64_t possible = slot(std::max(time, unit_free(wave, entry)), wave.simd);
+    const uint64_t possible = issues_free(*entry.op) ? time : slot(std::max(time, unit_free(wave, entry)), wave.simd);
     if (possible > time) {
       outcome_.issue_wait_cycles += possible - time;
       return queue_.push({possible, &wave});
@@ -156,7 +158,7 @@ class Replay {
   // When the instruction is available. Straight-line code is prefetched; a wave's first line and jump targets may not be.
   uint64_t fetched(ReplayedWave& wave, const Op& op, uint64_t time) {
     const uint64_t line = op.address / kInstructionLineBytes;
-    if (line == wave.code_line) return 0;
+    if (line == wave.code_line || ideal_.removes(Cause::InstructionFetch)) return 0;
     const bool ahead = line == wave.code_line + 1;
     wave.code_line = line;
     if (instructions_.find(line) == kNowhere) {
@@ -200,40 +202,47 @@ class Replay {
     }
   }
 
+  bool issues_free(const Op& op) const { return ideal_.causes && ideal_.removes(issue_cause(op.semantics->unit)); }
+
   void issue(ReplayedWave& wave, const TraceEntry& entry, uint64_t time) {
     ++outcome_.instructions;
     ++wave.position;
     now_ = std::max(now_, time);
     Simd& simd = simds_[wave.simd];
     const Op& op = *entry.op;
-    uint64_t next = time + kSlot;
+    const bool free = issues_free(op);
+    uint64_t next = free ? time : time + kSlot;
     wave.issued = time;
     switch (op.semantics->unit) {
-      case Unit::Valu: simd.vector_free = next = time + costs_.of(op).busy_cycles; break;
+      case Unit::Valu: simd.vector_free = next = free ? time : time + costs_.of(op).busy_cycles; break;
       case Unit::Matrix:
-        simd.vector_free = time + kSlot;
-        simd.matrix_free = time + costs_.of(op).busy_cycles;
+        simd.vector_free = next;
+        simd.matrix_free = free ? time : time + costs_.of(op).busy_cycles;
         wave.results.push_back({op.destination.kind, op.destination.reg,
                                 static_cast<uint16_t>(op.destination.reg + op.destination.dwords - 1), simd.matrix_free});
         break;
-      case Unit::Salu: simd.scalar_free = time + kSlot; break;
+      case Unit::Salu: simd.scalar_free = next; break;
       case Unit::Smem:
-        simd.scalar_free = time + kSlot;
-        wave.scalar.issue(scalar_access(entry.cost, time));
+        simd.scalar_free = next;
+        wave.scalar.issue(scalar_access(entry, time));
         break;
       case Unit::Lds:
-        next = time + costs_.of(op).busy_cycles;
-        lds_free_ = time + std::max<uint64_t>(parameter::lds_issue_cycles, entry.cost.lds_cycles);
-        wave.scalar.issue(lds_free_ + parameter::lds_latency_cycles);
+        next = free ? time : time + costs_.of(op).busy_cycles;
+        lds_free_ = time;
+        if (!free) lds_free_ += std::max<uint64_t>(parameter::lds_issue_cycles, idealised(entry, ideal_).lds_cycles);
+        wave.scalar.issue(takes_no_time(op) ? time : lds_free_ + latency(parameter::lds_latency_cycles, Cause::LdsLatency));
         break;
       case Unit::VectorLoad:
       case Unit::VectorStore:
       case Unit::VectorAtomic:
         wave.vector.issue(access(entry, time));
-        if (entry.cost.lds_cycles) wave.scalar.issue(time + entry.cost.lds_cycles + parameter::lds_latency_cycles);
+        if (const uint64_t cycles = idealised(entry, ideal_).lds_cycles)
+          wave.scalar.issue(time + cycles + latency(parameter::lds_latency_cycles, Cause::LdsLatency));
         break;
-      case Unit::Nop: next = time + costs_.of(op).wave_cycles; break;
-      case Unit::Barrier: return wait_at_barrier(wave, next);
+      case Unit::Nop: next = free ? time : time + costs_.of(op).wave_cycles; break;
+      case Unit::Barrier:
+        if (!ideal_.removes(Cause::Barriers)) return wait_at_barrier(wave, next);
+        break;
       case Unit::End:
         next = time + parameter::wave_end_cycles;
         go_on(wave, next);
@@ -242,7 +251,7 @@ class Replay {
     }
     go_on(wave, next);
     // The branch itself is done, but the instruction buffer is empty.
-    if (jumps(wave, op)) wave.arrived = next = std::max<uint64_t>(next, time + parameter::taken_branch_cycles);
+    if (!free && jumps(wave, op)) wave.arrived = next = std::max<uint64_t>(next, time + parameter::taken_branch_cycles);
     wave.ready = next;
     queue_.push({next, &wave});
   }
@@ -258,7 +267,11 @@ class Replay {
     return wave.position < wave.entries->size() && (*wave.entries)[wave.position].op->address != op.address + op.size;
   }
 
+  uint64_t latency(uint64_t cycles, Cause cause) const { return ideal_.removes(cause) ? 0 : cycles; }
+  bool takes_no_time(const Op& op) const { return &op == ideal_.instruction; }
+
   uint64_t latency_of(FetchedFrom from) const {
+    if (ideal_.removes(Cause::MemoryLatency)) return 0;
     switch (from) {
       case FetchedFrom::L2: return parameter::l2_latency_cycles;
       case FetchedFrom::Memory: return static_cast<uint64_t>(around_.memory_latency_cycles);
@@ -282,28 +295,32 @@ class Replay {
   }
 
   // Returns when a scalar load is complete.
-  uint64_t scalar_access(const AccessCost& cost, uint64_t time) {
+  uint64_t scalar_access(const TraceEntry& entry, uint64_t time) {
+    const AccessCost cost = idealised(entry, ideal_);
+    if (takes_no_time(*entry.op)) return note_fetch(cost, time);
     const FetchedFrom from = cost.host_reads ? FetchedFrom::Host : cost.memory_reads ? FetchedFrom::Memory : FetchedFrom::L2;
-    const uint64_t latency = cost.l2_reads ? latency_of(from) : parameter::scalar_latency_cycles;
-    return note_fetch(cost, std::max(time + latency, hit_ready(cost, time)));
+    const uint64_t hit = latency(parameter::scalar_latency_cycles, Cause::MemoryLatency);
+    return note_fetch(cost, std::max(time + (cost.l2_reads ? latency_of(from) : hit), hit_ready(cost, time)));
   }
 
   // Returns when the access is complete.
   uint64_t access(const TraceEntry& entry, uint64_t time) {
-    const AccessCost& cost = entry.cost;
-    address_free_ = time + std::max<uint64_t>(kSlot, cost.look_ups);
-    double done = static_cast<double>(address_free_) + parameter::l1_latency_cycles;
+    const AccessCost cost = idealised(entry, ideal_);
+    if (takes_no_time(*entry.op)) return note_fetch(cost, time);
+    address_free_ = issues_free(*entry.op) ? time : time + std::max<uint64_t>(kSlot, cost.look_ups);
+    const auto l2_latency = static_cast<double>(latency_of(FetchedFrom::L2));
+    double done = static_cast<double>(address_free_ + latency(parameter::l1_latency_cycles, Cause::MemoryLatency));
     // Reads and writes have separate paths.
     const auto passed = [&](double& free, double bytes, double bytes_per_cycle) {
       if (bytes == 0) return;
       free = std::max(free, static_cast<double>(address_free_)) + bytes / bytes_per_cycle;
-      done = std::max(done, free + parameter::l2_latency_cycles);
+      done = std::max(done, free + l2_latency);
     };
     passed(l2_read_free_, 128.0 * cost.l2_reads, around_.l2_read_bytes_per_cycle);
     passed(l2_write_free_, 64.0 * cost.l2_writes, around_.l2_write_bytes_per_cycle);
     if (entry.op->semantics->unit == Unit::VectorAtomic) {
       atomic_free_ = std::max(atomic_free_, static_cast<double>(address_free_)) + cost.l2_writes * around_.atomic_cycles;
-      done = std::max(done, atomic_free_ + parameter::l2_latency_cycles);
+      done = std::max(done, atomic_free_ + l2_latency);
     }
     // Data that a store leaves dirty in the L2 goes to memory later but on the same channels, except for the share that stays
     // in the L2 until the end of the dispatch.
@@ -312,7 +329,7 @@ class Replay {
     if (memory_cycles > 0) {
       memory_free_ = std::max(memory_free_, static_cast<double>(address_free_)) + memory_cycles;
       if (cost.memory_reads) {
-        const double read = memory_free_ + around_.memory_latency_cycles;
+        const double read = memory_free_ + (ideal_.removes(Cause::MemoryLatency) ? 0 : around_.memory_latency_cycles);
         done = std::max(done, read);
         outcome_.memory_reads += cost.memory_reads;
         outcome_.memory_read_cycles +=
@@ -322,9 +339,10 @@ class Replay {
     if (cost.host_reads) {
       host_free_ =
           std::max(host_free_, static_cast<double>(address_free_)) + 64.0 * cost.host_reads / around_.host_bytes_per_cycle;
-      done = std::max(done, host_free_ + static_cast<double>(host_latency_cycles()));
+      done = std::max(done, host_free_ + static_cast<double>(latency_of(FetchedFrom::Host)));
     }
-    if (cost.waits_for_page) done += parameter::l1_tlb_miss_cycles;  // meanwhile, other accesses go on
+    if (cost.waits_for_page)  // meanwhile, other accesses go on
+      done += static_cast<double>(latency(parameter::l1_tlb_miss_cycles, Cause::MemoryLatency));
     return note_fetch(cost, std::max(static_cast<uint64_t>(std::ceil(done)), hit_ready(cost, address_free_)));
   }
 
@@ -361,6 +379,7 @@ class Replay {
   const IssueCosts& costs_;
   InstructionCache& instructions_;
   CuObserver* observer_;
+  const Idealisation& ideal_;
   std::unordered_map<uint64_t, uint64_t> code_there_;  // [line of code]: when it will be in the cache
   std::vector<uint64_t> fetches_done_;                 // [index of the fetch]: when its lines are there; 0 before it begins
   std::deque<Group> groups_;
@@ -382,9 +401,32 @@ class Replay {
 
 }  // namespace
 
+AccessCost idealised(const TraceEntry& entry, const Idealisation& ideal) {
+  AccessCost cost = entry.cost;
+  if (ideal.causes == 0) [[likely]]
+    return cost;
+  const Semantics& semantics = *entry.op->semantics;
+  const bool is_vector_memory = issue_cause(semantics.unit) == Cause::AddressIssue;
+  const uint32_t bytes = std::max<uint32_t>(1, semantics.bytes) * kLanes;
+  const auto at_most = [](uint8_t& count, uint32_t most) { count = static_cast<uint8_t>(std::min<uint32_t>(count, most)); };
+  if (ideal.removes(Cause::Scratch) && semantics.space == Space::Scratch) return AccessCost{};
+  if (ideal.removes(Cause::HostMemory)) cost.host_reads = 0;
+  if (ideal.removes(Cause::BeyondL2)) cost.memory_reads = 0;
+  if (ideal.removes(Cause::BankConflicts))
+    cost.lds_cycles = std::min<uint16_t>(cost.lds_cycles, static_cast<uint16_t>((bytes + kLineBytes - 1) / kLineBytes));
+  if (ideal.removes(Cause::Uncoalesced) && is_vector_memory) {
+    const uint32_t lines = (bytes + kLineBytes - 1) / kLineBytes;
+    at_most(cost.look_ups, kLanes / lanes_per_look_up(semantics.bytes));
+    at_most(cost.l2_reads, lines);
+    at_most(cost.memory_reads, lines);
+    at_most(cost.l2_writes, 2 * lines);
+  }
+  return cost;
+}
+
 CuOutcome simulate_cu(const CuTrace& trace, const CuSurroundings& surroundings, const IssueCosts& costs,
-                      InstructionCache& instructions, CuObserver* observer) {
-  return Replay(trace, surroundings, costs, instructions, observer).run();
+                      InstructionCache& instructions, CuObserver* observer, const Idealisation& ideal) {
+  return Replay(trace, surroundings, costs, instructions, observer, ideal).run();
 }
 
 }  // namespace rpd

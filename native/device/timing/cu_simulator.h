@@ -10,6 +10,7 @@
 
 #include "memory/tags.h"
 #include "timing/cu_observer.h"
+#include "timing/idealisation.h"
 #include "timing/issue_costs.h"
 #include "timing/wave_trace.h"
 #include "timing_parameters.inc.h"
@@ -28,6 +29,7 @@ struct CuSurroundings {
   double atomic_cycles;              // per request of an atomic, because others update the same memory
   double host_bytes_per_cycle;
   uint32_t sharers_of_dispatcher;    // active CUs that get their workgroups from the same shader engine
+  size_t most_groups = ~size_t{0};   // of the recording, from the first
 };
 
 constexpr uint64_t kInstructionLineBytes = 64;
@@ -56,8 +58,11 @@ struct CuOutcome {
   }
 };
 
-// `instructions` is the instruction cache, kept from dispatch to dispatch. `observer` may be null.
+// An access as it would be without some causes.
+AccessCost idealised(const TraceEntry& entry, const Idealisation& ideal);
+
+// `instructions` is the instruction cache, kept from dispatch to dispatch. `observer` may be null. `ideal`: what takes no time.
 CuOutcome simulate_cu(const CuTrace& trace, const CuSurroundings& surroundings, const IssueCosts& costs,
-                      InstructionCache& instructions, CuObserver* observer = nullptr);
+                      InstructionCache& instructions, CuObserver* observer = nullptr, const Idealisation& ideal = {});
 
 }  // namespace rpd

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "timing/beyond_l2.h"
+#include "timing/cause_experiment.h"
 #include "timing/counters.h"
 #include "timing/duration.h"
 #include "timing/extrapolation.h"
@@ -46,13 +47,15 @@ class DispatchTiming final : public DispatchObserver {
     const InstructionCache instructions = warm_.instructions;
     const Xcds observed = observed_xcds();
     std::shared_ptr<Timeline> timeline = kernel.request.traced_cu ? std::make_shared<Timeline>() : nullptr;
-    const Outcome outcome = timed(kernel, observed, answers, warm_.instructions, timeline.get());
+    DurationParts parts;
+    const Outcome outcome = timed(kernel, observed, answers, warm_.instructions, timeline.get(), timeline ? &parts : nullptr);
     result.duration_ns = outcome.work.duration_ns;
     result.use = outcome.work.use;
     result.use.shares[DeviceUse::kSlots] = used_slots(kernel);
     result.counters = outcome.counters;
     if (timeline) timeline->note_losses(xcds_[0]->thread_trace());
     result.timeline = timeline;
+    if (timeline) result.causes = std::make_shared<CauseStack>(experiment_with_causes(parts, used_slots(kernel)));
     if (observed.size() < xcds_.size()) {
       state_errors(kernel, observed, answers, instructions, result);
       for (const auto& xcd : xcds_) xcd->sample_at_once();
@@ -98,7 +101,7 @@ class DispatchTiming final : public DispatchObserver {
 
   // The work of all XCDs: that of those in `observed`, and what follows for the others.
   Outcome timed(const Kernel& kernel, const Xcds& observed, const MallAnswers& answers, InstructionCache& instructions,
-                Timeline* timeline) const {
+                Timeline* timeline, DurationParts* parts = nullptr) const {
     const std::vector<XcdWork> counted = done_by(observed);
     std::deque<XcdEstimate> estimates;
     std::vector<XcdWork> done;
@@ -111,7 +114,8 @@ class DispatchTiming final : public DispatchObserver {
     }
     std::optional<WatchedCu> watched;
     if (timeline) watched.emplace(xcds_[0]->thread_trace(), *timeline);
-    const WorkDone work = time_dispatch(done, recorded(kernel, observed), answers, instructions, watched ? &*watched : nullptr);
+    const WorkDone work =
+        time_dispatch(done, recorded(kernel, observed), answers, instructions, watched ? &*watched : nullptr, parts);
     return {work, counters(kernel, done, work)};
   }
 

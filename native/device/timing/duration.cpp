@@ -207,18 +207,38 @@ double difference(const CuWork& mine, const CuWork& other) {
   return most;
 }
 
-// The cycles of the CU that takes longest, each estimated from the replayed one whose work is most similar.
-uint64_t cycles_of_busiest(const std::vector<XcdWork>& xcds, const std::vector<Replayed>& replayed) {
-  double most = 0;
-  for (const Replayed& cu : replayed) most = std::max(most, cu.cycles);
+// Of the replayed CU's time, if this one has less to do: cycles_of_cu() is never less.
+double share_of(const CuWork& cu, const Replayed& replayed) {
+  const CuWork& other = *replayed.work;
+  const double share =
+      replayed.side_by_side ? over(cu.longest_wave, other.longest_wave) : over(cu.wave_cycles, other.wave_cycles);
+  return std::min(1.0, share);
+}
+
+// The cycles of the CU that takes longest, and of those that have work on average.
+struct CuCycles {
+  double most = 0, mean = 0;
+};
+
+// Each CU's are estimated from the replayed one whose work is most similar.
+CuCycles cycles_of_cus(const std::vector<XcdWork>& xcds, const std::vector<Replayed>& replayed) {
+  CuCycles cycles;
+  double sum = 0;
+  uint64_t active = 0;
+  for (const Replayed& cu : replayed) cycles.most = std::max(cycles.most, cu.cycles);
   for (const XcdWork& xcd : xcds) {
     for (const CuWork& cu : *xcd.cus) {
       const auto apart = [&](const Replayed& one) { return replayed.size() > 1 ? difference(cu, *one.work) : 0; };
       const auto nearest = std::ranges::min_element(replayed, {}, apart);
-      most = std::max(most, cycles_of_cu(cu, *nearest));
+      const double its = cycles_of_cu(cu, *nearest);
+      cycles.most = std::max(cycles.most, its);
+      if (cu.waves == 0) continue;
+      sum += its * share_of(cu, *nearest);
+      ++active;
     }
   }
-  return static_cast<uint64_t>(most);
+  cycles.mean = active ? std::min(cycles.most, sum / static_cast<double>(active)) : cycles.most;
+  return cycles;
 }
 
 // A sampled CU in its surroundings. `outcome` receives those of all replays. The rest of its workgroups are replayed on their
@@ -257,23 +277,61 @@ uint64_t memory_cycles(const MemoryCounts& device, const MallHits& hits) {
   return std::max(fabric, static_cast<uint64_t>(std::ceil(to_hbm / hbm)));
 }
 
-// The busy time of the busiest unit of any CU or L2.
-uint64_t core_cycles(const std::vector<XcdWork>& xcds) {
+uint64_t l2_cycles(const std::vector<XcdWork>& xcds) {
   uint64_t most = 0;
   for (const XcdWork& xcd : xcds) {
     most = std::max({most, xcd.memory->l2_read_bytes() / parameter::l2_read_bytes_per_cycle,
                      xcd.memory->l2_write_bytes() / parameter::l2_write_bytes_per_cycle});
-    for (const CuWork& cu : *xcd.cus) most = std::max(most, cu.units.longest());
   }
   return most;
 }
 
+// The busy time of the busiest unit of each kind.
+CuUnits::Cycles unit_cycles(const std::vector<XcdWork>& xcds) {
+  CuUnits::Cycles most{};
+  for (const XcdWork& xcd : xcds) {
+    for (const CuWork& cu : *xcd.cus) {
+      const CuUnits::Cycles its = cu.units.cycles();
+      for (size_t i = 0; i < most.size(); ++i) most[i] = std::max(most[i], its[i]);
+    }
+  }
+  most[CuUnits::kScalar] = 0;
+  return most;
+}
+
+std::array<double, CuUnits::kKinds> mean_unit_cycles(const std::vector<XcdWork>& xcds) {
+  std::array<double, CuUnits::kKinds> mean{};
+  uint64_t active = 0;
+  for (const XcdWork& xcd : xcds) {
+    active += active_cus(*xcd.cus);
+    for (const CuWork& cu : *xcd.cus) {
+      const CuUnits::Cycles its = cu.units.cycles();
+      for (size_t i = 0; i < mean.size(); ++i) mean[i] += static_cast<double>(its[i]);
+    }
+  }
+  for (double& kind : mean) kind /= static_cast<double>(std::max<uint64_t>(1, active));
+  return mean;
+}
+
+// The busy time of the busiest unit of any CU or L2.
+uint64_t core_cycles(const std::vector<XcdWork>& xcds) {
+  return std::max(l2_cycles(xcds), std::ranges::max(unit_cycles(xcds)));
+}
+
+DurationParts::Floors floors_of(const std::vector<XcdWork>& xcds, const MallHits& hits, uint64_t contended) {
+  const MemoryCounts device = counts_of(xcds);
+  return {.atomics = contended,
+          .host_link = cycles_for(device.host_bytes(), per_cycle(parameter::host_link_gbps)),
+          .memory = memory_cycles(device, hits),
+          .l2 = l2_cycles(xcds),
+          .units = unit_cycles(xcds),
+          .mean_units = mean_unit_cycles(xcds)};
+}
+
 // No dispatch is faster than its traffic at full bandwidth, its atomics on one block, or its busiest unit. The waves' own
 // clocks are no such limit: they know only in part what the Infinity Cache answers.
-uint64_t least_cycles(const std::vector<XcdWork>& xcds, const MallHits& hits, uint64_t contended) {
-  const MemoryCounts device = counts_of(xcds);
-  return std::max({contended, cycles_for(device.host_bytes(), per_cycle(parameter::host_link_gbps)), core_cycles(xcds),
-                   memory_cycles(device, hits)});
+uint64_t least_cycles(const DurationParts::Floors& floors) {
+  return std::max({floors.atomics, floors.host_link, floors.memory, floors.l2, std::ranges::max(floors.units)});
 }
 
 // Total cycles of all reads beyond the L2s: the replayed average for reads of the same kind, the bare latency for others.
@@ -363,7 +421,7 @@ WarmCaches::WarmCaches()
     : mall(parameter::mall_bytes), instructions(parameter::instruction_cache_bytes / kInstructionLineBytes) {}
 
 WorkDone time_dispatch(const std::vector<XcdWork>& xcds, const std::vector<Sample>& samples, const MallAnswers& answers,
-                       InstructionCache& instructions, const WatchedCu* watched) {
+                       InstructionCache& instructions, const WatchedCu* watched, DurationParts* parts) {
   const MallHits hits = mall_hits(answers, xcds);
   const uint64_t contended = contended_cycles(xcds);
   const Sample& first = samples.front();
@@ -380,7 +438,9 @@ WorkDone time_dispatch(const std::vector<XcdWork>& xcds, const std::vector<Sampl
     if (std::ranges::any_of(cus, similar)) continue;
     InstructionCache instructions_of_cu = instructions_before;
     InstructionCache& cache = cus.empty() ? instructions : instructions_of_cu;
-    cus.push_back(replayed_cu(sample, surroundings_of(xcds, sample, hits, contended), cache, outcome));
+    const CuSurroundings surroundings = surroundings_of(xcds, sample, hits, contended);
+    cus.push_back(replayed_cu(sample, surroundings, cache, outcome));
+    if (parts) parts->replayed.push_back({sample, surroundings});
   }
   WorkDone work;
   uint64_t executed = 0;
@@ -392,7 +452,9 @@ WorkDone time_dispatch(const std::vector<XcdWork>& xcds, const std::vector<Sampl
   }
   const auto replayed = static_cast<double>(std::max<uint64_t>(1, outcome.instructions));
   const double rest_of_device = static_cast<double>(executed) / replayed;
-  work.busy_cycles = std::max(cycles_of_busiest(xcds, cus), least_cycles(xcds, hits, contended));
+  const CuCycles of_cus = cycles_of_cus(xcds, cus);
+  const DurationParts::Floors floors = floors_of(xcds, hits, contended);
+  work.busy_cycles = std::max(static_cast<uint64_t>(of_cus.most), least_cycles(floors));
   work.wave_cycles = scaled(outcome.wave_cycles, rest_of_device);
   work.wait_cycles = scaled(outcome.wait_cycles, rest_of_device);
   work.issue_wait_cycles = scaled(outcome.issue_wait_cycles, rest_of_device);
@@ -401,6 +463,17 @@ WorkDone time_dispatch(const std::vector<XcdWork>& xcds, const std::vector<Sampl
       cycles_for(counts_of(xcds).release_bytes, memory_bytes_per_cycle(parameter::mall_write_gbps, hits.writes));
   work.duration_ns = parameter::launch_overhead_ns + (work.busy_cycles + work.release_cycles) * 1000 / parameter::clock_mhz;
   work.use = device_use(xcds, hits, work);
+  if (parts) {
+    uint64_t active = 0;
+    for (const XcdWork& xcd : xcds) active += active_cus(*xcd.cus);
+    parts->instructions.emplace(instructions_before);
+    parts->busiest_cu = of_cus.most;
+    parts->mean_cu = of_cus.mean;
+    parts->share_of_cus = static_cast<double>(active) / static_cast<double>(xcds.size() * target::kCusPerXcd);
+    parts->floors = floors;
+    parts->release_cycles = work.release_cycles;
+    parts->duration_ns = work.duration_ns;
+  }
   if (parameter::power_limit_w == 0) return work;
   const PowerUse use = power_use(xcds, hits, work);
   if (const double mhz = sustained_mhz(use); mhz < parameter::clock_mhz) lower_clock(work, use, mhz);

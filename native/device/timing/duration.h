@@ -1,7 +1,9 @@
 // The time of a dispatch, computed from the work of its CUs and replays of some of them.
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "exec/device_use.h"
@@ -93,10 +95,32 @@ struct Sample {
   uint32_t resident_groups;  // workgroups that fit on the CU at a time
 };
 
+// What the time of a dispatch was made of, for experiments. Cycles but for the overhead.
+struct DurationParts {
+  struct ReplayedCu {
+    Sample sample;
+    CuSurroundings surroundings;
+  };
+  // What no dispatch is faster than.
+  struct Floors {
+    uint64_t atomics = 0, host_link = 0, memory = 0, l2 = 0;
+    CuUnits::Cycles units{};  // the busiest of each kind; none of the scalar units, which are only estimated
+    std::array<double, CuUnits::kKinds> mean_units{};  // likewise, of an average CU that has work
+  };
+  std::vector<ReplayedCu> replayed;
+  std::optional<InstructionCache> instructions;  // before the dispatch
+  double busiest_cu = 0;    // by the replays, ...
+  double mean_cu = 0;       // ... and on average over those that have work
+  double share_of_cus = 1;  // that have work
+  Floors floors;
+  uint64_t release_cycles = 0;
+  uint64_t duration_ns = 0;
+};
+
 // `samples`: the first is replayed, and each of the others if its work differs from that of those replayed before. `answers`:
 // of ask_mall(). `instructions`: the instruction cache of the first one. `watched` does not influence the result; its replay is
-// at the peak clock, whatever the power limit.
+// at the peak clock, whatever the power limit. `parts`, at the peak clock as well, may be null.
 WorkDone time_dispatch(const std::vector<XcdWork>& xcds, const std::vector<Sample>& samples, const MallAnswers& answers,
-                       InstructionCache& instructions, const WatchedCu* watched = nullptr);
+                       InstructionCache& instructions, const WatchedCu* watched = nullptr, DurationParts* parts = nullptr);
 
 }  // namespace rpd

@@ -451,7 +451,8 @@ uint64_t MemorySystem::scratch(const Wave& wave, const Op& op, const VectorAcces
   return latency;
 }
 
-// Returns how long it takes. Missing pages are fetched side by side. Private memory is on few pages, which are taken to be there.
+// Returns how long it takes. Missing pages are fetched side by side. Private memory is on few pages, which are taken to be
+// there.
 uint64_t MemorySystem::translate(uint32_t cu, const VectorAccess& access) {
   const uint32_t misses = tlb_[cu].misses(access);
   if (misses == 0) [[likely]]
@@ -466,8 +467,8 @@ void MemorySystem::vector_access(const Wave& wave, const Op& op, const VectorAcc
   if (access.space == Space::Lds) return lds(timing, op, access);
   const CostOf cost(counts_, timing);
   begin_access(timing);
-  const uint64_t latency = access.space == Space::Scratch ? scratch(wave, op, access)
-                                                          : translate(timing.cu, access) + global(timing.cu, op, access);
+  const uint64_t latency =
+      access.space == Space::Scratch ? scratch(wave, op, access) : translate(timing.cu, access) + global(timing.cu, op, access);
   complete_vector(timing, latency);
   if (AccessCost* recorded = timing.cost()) record_access(*recorded);
 }

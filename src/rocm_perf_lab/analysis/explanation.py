@@ -7,11 +7,15 @@ from dataclasses import dataclass
 
 from rocm_perf_lab.analysis.bottleneck import CLASSES, SIGNALS_OF
 from rocm_perf_lab.analysis.indicators import Factor, Signal, factors, meanings, signals
+from rocm_perf_lab.analysis.thread_trace.time_stack import CauseMeaning
+from rocm_perf_lab.analysis.thread_trace.time_stack import meanings as costs
 
 
 @dataclass(frozen=True)
 class Term:
-    """kind: 'cause' (a class), 'factor' or 'number'. signals: what it is judged by. source: of its threshold, for a factor."""
+    """kind: 'cause' (a class), 'factor', 'number' or 'cost' (a part of a time stack). signals: what it is judged by. source: of
+    its threshold, for a factor.
+    """
 
     name: str
     kind: str
@@ -23,9 +27,10 @@ class Term:
 
 
 def terms() -> dict[str, Term]:
-    """All terms, by name: causes first, then factors, then numbers."""
+    """All terms, by name: causes first, then factors, numbers and costs. A factor may have the name of a cost."""
     found = [*map(_cause, CLASSES), *map(_factor, factors()), *map(_number, signals().values())]
-    return {term.name: term for term in found}
+    named = {term.name: term for term in found}
+    return named | {name: _cost(one) for name, one in costs().items() if name not in named}
 
 
 def _cause(name: str) -> Term:
@@ -44,6 +49,11 @@ def _number(signal: Signal) -> Term:
     causes = [name for name in CLASSES if signal.name in SIGNALS_OF[name]]
     applies = f"it is {signal.direction} {signal.threshold:g}, which speaks for {' and '.join(causes)}"
     return Term(signal.name, "number", signal.why, applies, signal.advice, (signal,))
+
+
+def _cost(one: CauseMeaning) -> Term:
+    applies = f"the kernel takes less time where {one.without}"
+    return Term(one.name, "cost", f"time that is spent on {one.costs}", applies, (one.change,))
 
 
 def _once(advice: Iterable[str]) -> tuple[str, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-_MOST_KERNELS, _MOST_ADVICE, _MOST_LINES = 5, 3, 8
+_MOST_KERNELS, _MOST_ADVICE, _MOST_LINES, _MOST_PARTS = 5, 3, 8, 5
 Json = Any
 
 
@@ -63,6 +63,10 @@ def _kernel(kernel: Json, pointer: str) -> Json:
     }
     if traced is not None and traced["waited_for"] is not None:
         found["waits_longest_for_line"] = traced["waited_for"]["source"]
+    if traced is not None and traced["time_stack"] is not None:
+        found["time_by_experiment"] = {
+            part["name"]: round(part["share"], 3) for part in traced["time_stack"]["parts"][:_MOST_PARTS]
+        }
     return found
 
 

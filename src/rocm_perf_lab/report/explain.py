@@ -10,6 +10,7 @@ from rocm_perf_lab.analysis.explanation import Term, terms
 from rocm_perf_lab.report.explain_document import JudgedBy, KernelExplanation, OtherCause, TermSection
 from rocm_perf_lab.report.layout import labelled, say
 from rocm_perf_lab.report.schema import KernelAnalysis, SignalSection
+from rocm_perf_lab.report.time_stack import render_stack
 from rocm_perf_lab.text import words
 
 _SURE = {"high": "certain", "medium": "likely", "low": "uncertain"}
@@ -47,6 +48,7 @@ def kernel_explanation(kernel: KernelAnalysis) -> KernelExplanation:
         factors=list(found.factors),
         others=others,
         advice=list(found.advice),
+        time_stack=kernel.thread_trace.time_stack if kernel.thread_trace is not None else None,
         waits_for_line=traced.source if traced is not None else None,
     )
 
@@ -56,7 +58,8 @@ def kernel_explanation(kernel: KernelAnalysis) -> KernelExplanation:
 
 def render_overview(all_terms: Iterable[Term], console: Console) -> None:
     """One line per term."""
-    titles = {"cause": "Causes", "factor": "Factors that explain a cause or add to it", "number": "Numbers"}
+    titles = {"cause": "Causes", "factor": "Factors that explain a cause or add to it", "number": "Numbers",
+              "cost": "Costs that the software device tells apart by experiment"}  # fmt: skip
     kind = None
     for term in all_terms:
         if term.kind != kind:
@@ -86,6 +89,8 @@ def render_kernel(one: KernelExplanation, name: str, console: Console) -> None:
         labelled(console, "", _compared(signal))
     if one.waits_for_line:
         labelled(console, "Line", f"{one.waits_for_line}: waves wait longest for its accesses")
+    if one.time_stack:
+        render_stack(one.time_stack, console)
     for factor in one.factors:
         numbers = ", ".join(words.evidence(item.name, item.value, item.unit) for item in factor.evidence)
         labelled(console, "Factor", f"{factor.name}: {factor.why} ({numbers})")

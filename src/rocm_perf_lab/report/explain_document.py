@@ -8,6 +8,7 @@ from pydantic import Field
 
 from rocm_perf_lab.json_model import JsonModel, Text
 from rocm_perf_lab.report.schema import FindingSection, SignalSection
+from rocm_perf_lab.report.thread_trace_schema import TimeStackSection
 
 
 class JudgedBy(JsonModel):
@@ -26,7 +27,7 @@ class TermSection(JsonModel):
     """A cause, a factor, or a number that verdicts are judged by."""
 
     name: str = Field(description="as reports write it")
-    kind: Literal["cause", "factor", "number"] = Field(description="what it is")
+    kind: Literal["cause", "factor", "number", "cost"] = Field(description="what it is")
     meaning: str = Field(description="what it means for a kernel")
     applies: str = Field(description="when it applies")
     judged_by: list[JudgedBy] = Field(description="the numbers that it is judged by; empty for a factor")
@@ -55,6 +56,7 @@ class KernelExplanation(JsonModel):
     factors: list[FindingSection] = Field(description="conditions that explain the cause or add detail")
     others: list[OtherCause] = Field(description="the other causes, and how close they come")
     advice: list[str] = Field(description="what to try, the most specific first")
+    time_stack: TimeStackSection | None = Field(description="as in analysis.json; null if no experiments were made with it")
     waits_for_line: Text | None = Field(description="source line whose accesses waves wait for longest; null if not traced")
 
 

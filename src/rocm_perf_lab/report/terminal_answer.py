@@ -11,6 +11,7 @@ from rocm_perf_lab.report.layout import labelled
 from rocm_perf_lab.report.schema import DagDocument, HeadroomSection, KernelAnalysis, ModelErrorSection, SamplingSection
 from rocm_perf_lab.report.terminal_graph import IDLE_CAUSES
 from rocm_perf_lab.report.terminal_next import first_advice
+from rocm_perf_lab.report.time_stack import in_short
 from rocm_perf_lab.text import words
 from rocm_perf_lab.text.names import Names
 
@@ -37,6 +38,12 @@ def answer(dag: DagDocument, kernel: KernelAnalysis, names: Names) -> Iterator[t
     yield "Cause", _cause(kernel)
     if kernel.thread_trace is not None and kernel.thread_trace.waited_for is not None:
         yield "Line", f"{kernel.thread_trace.waited_for.source}: waves wait longest for its accesses"
+    if (
+        kernel.thread_trace is not None
+        and kernel.thread_trace.time_stack
+        and (parts := in_short(kernel.thread_trace.time_stack))
+    ):
+        yield "Spent", f"{parts} (by experiment)"
     if idle := _mostly_idle(dag):
         yield "But", idle
     if kernel.model_error is not None:

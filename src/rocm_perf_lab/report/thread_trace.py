@@ -6,8 +6,10 @@ from collections.abc import Callable
 from typing import Any
 
 from rocm_perf_lab.analysis.thread_trace.findings import Cost, Instruction, SourceLine, TraceFindings, WaitChain
+from rocm_perf_lab.analysis.thread_trace.time_stack import TimeStack, meanings
 from rocm_perf_lab.report import thread_trace_schema as schema
 from rocm_perf_lab.report.sections import nullable
+from rocm_perf_lab.report.time_stack import lines
 from rocm_perf_lab.text import words
 
 _MOST = 10
@@ -44,6 +46,8 @@ def thread_trace_section(found: TraceFindings) -> schema.ThreadTraceSection:
         reasons["waited_for"] = found.no_lines or found.no_chains or "no wave waited for memory that a line accessed"
     if found.occupancy is None:
         reasons["occupancy"] = found.no_occupancy or "not known"
+    if found.stack is None:
+        reasons["time_stack"] = found.no_stack or "not known"
     return schema.ThreadTraceSection(
         dispatch=trace.dispatch,
         clock_mhz=trace.clock_mhz,
@@ -56,6 +60,7 @@ def thread_trace_section(found: TraceFindings) -> schema.ThreadTraceSection:
         hot_lines=[_line(line) for line in found.hot_lines[:_MOST]],
         wait_chains=[_chain(chain) for chain in found.chains[:_MOST]],
         occupancy=_occupancy(found),
+        time_stack=_stack(found.stack) if found.stack else None,
         notes=_notes(found),
         **fields,
     )
@@ -72,9 +77,13 @@ def _cost(cost: Cost) -> dict[str, int | float]:
 
 
 def _place(one: Instruction) -> dict[str, Any]:
-    if one.source:
-        return {"isa": one.text, "source": one.source}
-    return {"isa": one.text, "source": None, "reasons": {"source": NO_LINE}}
+    return _place_of(one.text, one.source)
+
+
+def _place_of(text: str, source: str) -> dict[str, Any]:
+    if source:
+        return {"isa": text, "source": source}
+    return {"isa": text, "source": None, "reasons": {"source": NO_LINE}}
 
 
 def _instruction(one: Instruction) -> schema.TracedInstruction:
@@ -102,6 +111,27 @@ def _occupancy(found: TraceFindings) -> schema.WavesOverTime | None:
         return None
     return schema.WavesOverTime(
         start_cycle=over.start, cycles_per_bin=over.width, waves=list(over.waves), mean=over.mean, peak=over.peak
+    )
+
+
+def _stack(stack: TimeStack) -> schema.TimeStackSection:
+    return schema.TimeStackSection(
+        duration_ns=stack.duration_ns,
+        parts=[
+            schema.StackPart(
+                name=part.cause,
+                spent_on=meanings()[part.cause].costs if part.cause in meanings() else part.cause,
+                ns=part.ns,
+                share=part.ns / stack.duration_ns,
+                first_ns=part.first_ns,
+                last_ns=part.last_ns,
+            )
+            for part in stack.parts
+        ],
+        rest_ns=stack.rest_ns,
+        instructions=[
+            schema.InstructionGain(gain_ns=one.gain_ns, **_place_of(one.text, one.source)) for one in stack.instructions[:_MOST]
+        ],
     )
 
 
@@ -139,6 +169,10 @@ def describe(section: schema.ThreadTraceSection, say: Callable[[str], None]) -> 
         )
     elif section.wait_chains and (first := section.wait_chains[0]).accesses:
         say(f"Waves wait longest at `{first.wait.isa}`, for `{first.accesses[0].isa}`; line numbers need -g.")
+    if section.time_stack is not None:
+        say("Its time, by experiments of the software device (rocm-perf explain says what comes near to each):")
+        for text in lines(section.time_stack):
+            say(f"- {text.split(';')[0]}")
     if section.hot_lines:
         line = section.hot_lines[0]
         say(f"Most cycles: {line.source} ({words.percent(line.share)}).")

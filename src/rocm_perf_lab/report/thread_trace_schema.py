@@ -57,6 +57,30 @@ class WavesOverTime(Section):
     peak: int = Field(description="largest number of waves")
 
 
+class StackPart(Section):
+    name: str = Field(description="of the cause; `rocm-perf explain NAME` says what it means")
+    spent_on: str = Field(description="what the time is spent on")
+    ns: float = Field(description="its part of the dispatch's time: the mean over all orders of taking causes away")
+    share: float = Field(description="the same as a share of that time")
+    first_ns: int = Field(description="by how much the dispatch is shorter if this cause alone is taken away")
+    last_ns: int = Field(description="by how much it gets shorter still if this cause is taken away after all other parts")
+
+
+class InstructionGain(Section):
+    isa: str = Field(description="assembly")
+    source: str | None = Field(description="file:line; null without line numbers")
+    gain_ns: int = Field(description="by how much the dispatch is shorter if the instruction's accesses take no time")
+
+
+class TimeStackSection(Section):
+    """The dispatch's time as a sum of what causes cost it: the software device timed it again without every set of them."""
+
+    duration_ns: int = Field(description="modelled time of the dispatch")
+    parts: list[StackPart] = Field(description="largest first; they and rest_ns sum to duration_ns")
+    rest_ns: int = Field(description="what is left without all of these causes")
+    instructions: list[InstructionGain] = Field(description="the ten memory instructions with the largest gains")
+
+
 class ThreadTraceSection(Section):
     """One dispatch's waves on one CU, instruction by instruction."""
 
@@ -93,4 +117,7 @@ class ThreadTraceSection(Section):
         description="the ten wait instructions with the longest stalls, and the accesses that each waited for"
     )
     occupancy: WavesOverTime | None = Field(description="waves on the CU over time")
+    time_stack: TimeStackSection | None = Field(
+        description="what the dispatch's time is spent on, by experiments of the software device"
+    )
     notes: list[str] = Field(description="what the trace lacks")

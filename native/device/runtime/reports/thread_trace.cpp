@@ -15,6 +15,7 @@
 #include "runtime/hooks/loaded_code.h"
 #include "runtime/reports/kernel_names.h"
 #include "runtime/reports/log.h"
+#include "timing/thread_trace/causes_file.h"
 #include "timing/thread_trace/files.h"
 
 namespace rpd {
@@ -144,7 +145,8 @@ std::optional<uint32_t> thread_trace_wanted(const DispatchRequest& request) {
   return (options().cu + kCus - kFirstCu) % kCus;
 }
 
-void write_thread_trace(const DispatchRequest& request, const Timeline& timeline, const AddressSpace& memory) {
+void write_thread_trace(const DispatchRequest& request, const DispatchResult& result, const AddressSpace& memory) {
+  const Timeline& timeline = *result.timeline;
   const std::lock_guard lock(mutex);
   try {
     Lister lister(memory);
@@ -153,7 +155,10 @@ void write_thread_trace(const DispatchRequest& request, const Timeline& timeline
     }
     const std::string name = "ui_output_agent_" + std::to_string(kAgent) + "_dispatch_" + std::to_string(dispatch_number);
     const ThreadTraceOf traced{kernel_symbol(request.kernel_object), options().cu, options().simds};
+    if (result.causes)
+      for (const CauseStack::OfInstruction& one : result.causes->instructions) lister.add(one.op->address);
     write_thread_trace(options().folder, name, traced, timeline, lister.listing());
+    if (result.causes) write_causes(options().folder / name, *result.causes, lister.listing());
     log_line("thread trace of dispatch %lu: %zu waves", dispatch_number, timeline.waves().size());
   } catch (const std::exception& failure) {
     report_error("thread trace of dispatch %lu: %s", dispatch_number, failure.what());

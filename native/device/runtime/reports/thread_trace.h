@@ -16,7 +16,7 @@ bool thread_traces_wanted();
 // The CU to trace for this dispatch, in Xcd's numbering; empty if the dispatch is not to be traced.
 std::optional<uint32_t> thread_trace_wanted(const DispatchRequest& request);
 
-// Writes the trace of a dispatch that has run. Errors are reported, but the program continues.
-void write_thread_trace(const DispatchRequest& request, const Timeline& timeline, const AddressSpace& memory);
+// Writes the trace of a dispatch that has run, and what each cause costs it. Errors are reported, but the program continues.
+void write_thread_trace(const DispatchRequest& request, const DispatchResult& result, const AddressSpace& memory);
 
 }  // namespace rpd

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rocm_perf_lab.analysis.thread_trace import matrix, waits
+from rocm_perf_lab.analysis.thread_trace import matrix, time_stack, waits
+from rocm_perf_lab.analysis.thread_trace.parse import Unreadable
 from rocm_perf_lab.analysis.thread_trace.tables import Category, ThreadTrace, TracedCode, Wave
 from rocm_perf_lab.arch.family import Family
 from rocm_perf_lab.arch.metric import Value
@@ -130,6 +131,8 @@ class TraceFindings:
     no_chains: str | None
     occupancy: OccupancyOverTime | None
     no_occupancy: str | None
+    stack: time_stack.TimeStack | None
+    no_stack: str | None
 
     @property
     def waited_for(self) -> SourceLine | None:
@@ -149,6 +152,7 @@ def findings(trace: ThreadTrace, family: Family | None = None) -> TraceFindings:
     activity = _Activity.of(trace, family, no_waves)
     lines, no_lines = _lines(costs, chains) if costs else ((), missing["code"])
     occupancy, no_occupancy = _occupancy(trace)
+    stack, no_stack = _stack(trace)
     count = (
         Value.missing("instructions", missing.get("code", ""))
         if code is None
@@ -164,7 +168,15 @@ def findings(trace: ThreadTrace, family: Family | None = None) -> TraceFindings:
         wait_fraction=activity.wait, ipc=activity.ipc, valu_fraction=activity.valu, mfma_fraction=activity.mfma,
         memory_latency=latency, hot_instructions=costs.hottest() if costs else (), hot_lines=lines, no_lines=no_lines,
         chains=chains, no_chains=no_chains, occupancy=occupancy, no_occupancy=no_occupancy,
+        stack=stack, no_stack=no_stack,
     )  # fmt: skip
+
+
+def _stack(trace: ThreadTrace) -> tuple[time_stack.TimeStack | None, str | None]:
+    try:
+        return time_stack.read(trace.folder), None
+    except Unreadable as reason:
+        return None, str(reason)
 
 
 class _Costs:

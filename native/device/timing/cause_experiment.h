@@ -1,0 +1,32 @@
+// What each cause costs a dispatch, by experiment: its recording is timed again without the cause, alone and together with
+// others. Nothing is executed again.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "timing/duration.h"
+#include "timing/idealisation.h"
+
+namespace rpd {
+
+struct CauseStack {
+  uint64_t duration_ns = 0;
+  std::array<uint64_t, kCauses> without_ns{};  // [cause]: without this one alone ...
+  std::array<uint64_t, kCauses> only_ns{};     // ... and with this one alone, without all others
+  uint64_t without_all_ns = 0;
+  // Those that matter, and the time without every set of them: bit i of the index stands for the i-th.
+  std::vector<Cause> chosen;
+  std::vector<uint64_t> subset_ns;
+  struct OfInstruction {
+    const Op* op;
+    uint64_t without_ns;  // if its accesses took no time
+  };
+  std::vector<OfInstruction> instructions;  // that access memory, those executed most
+};
+
+// `share_of_slots`: of the room for such workgroups on the device that the grid fills, at most 1.
+CauseStack experiment_with_causes(const DurationParts& parts, double share_of_slots);
+
+}  // namespace rpd

@@ -1,0 +1,45 @@
+#include "timing/thread_trace/causes_file.h"
+
+#include <fstream>
+#include <stdexcept>
+
+#include "timing/thread_trace/json_text.h"
+
+namespace rpd {
+namespace {
+
+void add_instruction(JsonText& json, const CauseStack::OfInstruction& one, const Listing& listing) {
+  const auto listed = listing.find(one.op->address);
+  const ListedInstruction& instruction = listed == listing.end() ? ListedInstruction{} : listed->second;
+  json.raw("{\"text\":").string(instruction.text).raw(",\"source\":").string(instruction.source);
+  json.raw(",\"code_object\":").number(instruction.code_object).raw(",\"vaddr\":").number(instruction.vaddr);
+  json.raw(",\"without_ns\":").number(one.without_ns).raw("}");
+}
+
+std::string text_of(const CauseStack& stack, const Listing& listing) {
+  JsonText json;
+  json.raw("{\"version\":1,\"duration_ns\":").number(stack.duration_ns);
+  json.raw(",\"without_all_ns\":").number(stack.without_all_ns).raw(",\"causes\":{");
+  for (size_t i = 0; i < kCauses; ++i) {
+    json.raw(i ? "," : "").string(kCauseNames[i]).raw(":{\"without_ns\":").number(stack.without_ns[i]);
+    json.raw(",\"only_ns\":").number(stack.only_ns[i]).raw("}");
+  }
+  json.raw("},\"chosen\":").list(stack.chosen, [&](Cause cause) { json.string(kCauseNames[static_cast<size_t>(cause)]); });
+  json.raw(",\"subset_ns\":").list(stack.subset_ns, [&](uint64_t ns) { json.number(ns); });
+  json.raw(",\"instructions\":").list(stack.instructions, [&](const auto& one) { add_instruction(json, one, listing); });
+  json.raw("}\n");
+  return json.text();
+}
+
+}  // namespace
+
+void write_causes(const std::filesystem::path& folder, const CauseStack& stack, const Listing& listing) {
+  std::filesystem::path part = folder / "causes.json.part";
+  std::ofstream file(part, std::ios::binary);
+  file << text_of(stack, listing);
+  file.close();
+  if (!file) throw std::runtime_error("cannot write " + part.string());
+  std::filesystem::rename(part, folder / "causes.json");
+}
+
+}  // namespace rpd

@@ -1,0 +1,14 @@
+// Writes what each cause costs a dispatch beside its thread trace.
+#pragma once
+
+#include <filesystem>
+
+#include "timing/cause_experiment.h"
+#include "timing/thread_trace/files.h"
+
+namespace rpd {
+
+// Writes causes.json into the trace's folder. Throws std::runtime_error.
+void write_causes(const std::filesystem::path& folder, const CauseStack& stack, const Listing& listing);
+
+}  // namespace rpd

@@ -1,0 +1,144 @@
+"""What each cause costs a dispatch, by experiments of the software device: the dispatch's time as a sum.
+
+The device times the recording of a dispatch again without every set of the causes that matter (causes.json, see
+native/device/timing/cause_experiment.h). How much of the time belongs to a cause depends on what has been taken away before, so
+each gets its Shapley value: the mean over all orders in which the causes can be taken away [Shapley, A Value for n-Person
+Games, 1953]. These sum to the time that all of them cost together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cache
+from importlib.resources import files
+from math import factorial
+from pathlib import Path
+from typing import Any
+
+from rocm_perf_lab.analysis.thread_trace.parse import Unreadable, load
+from rocm_perf_lab.toml import tomllib
+
+FILE = "causes.json"
+_VERSION = 1
+_MOST_CAUSES = 10
+
+
+@dataclass(frozen=True)
+class CauseMeaning:
+    """See causes.toml."""
+
+    name: str
+    costs: str
+    without: str
+    change: str
+    is_work: bool = False
+
+
+@dataclass(frozen=True)
+class Part:
+    """Nanoseconds of the dispatch that belong to a cause. first_ns, last_ns: the gain if it is taken away before all others,
+    and after them.
+    """
+
+    cause: str
+    ns: float
+    first_ns: int
+    last_ns: int
+
+
+@dataclass(frozen=True)
+class InstructionGain:
+    """gain_ns: by how much the dispatch would be shorter if this instruction's accesses took no time. source: "" if unknown."""
+
+    text: str
+    source: str
+    code_object: int
+    vaddr: int
+    gain_ns: int
+
+
+@dataclass(frozen=True)
+class TimeStack:
+    """parts, largest first, and rest_ns sum to duration_ns. rest_ns: what is left without all of the parts' causes.
+
+    without_ns: the time without each cause alone, also of those that are no part.
+    """
+
+    duration_ns: int
+    parts: tuple[Part, ...]
+    rest_ns: int
+    without_ns: dict[str, int]
+    instructions: tuple[InstructionGain, ...]
+
+
+@cache
+def meanings() -> dict[str, CauseMeaning]:
+    """By name, in the order of causes.toml."""
+    text = (files(__package__) / "causes.toml").read_text("utf-8")
+    return {name: CauseMeaning(name, **entry) for name, entry in tomllib.loads(text).items()}
+
+
+def read(folder: Path) -> TimeStack:
+    """The stack of the thread trace in `folder`. Raises Unreadable."""
+    path = folder / FILE
+    if not path.exists():
+        raise Unreadable("only the software device can try what a dispatch would take otherwise, and it did not write it")
+    document = load(path)
+    try:
+        return _stack(path, document)
+    except (KeyError, TypeError, AttributeError) as error:
+        raise Unreadable(f"{path.name} lacks what it should have ({error})") from error
+
+
+def _stack(path: Path, document: dict[str, Any]) -> TimeStack:
+    if document["version"] != _VERSION:
+        raise Unreadable(f"{path.name} has version {document['version']}; this program reads version {_VERSION}")
+    duration, chosen, times = _whole(path, document["duration_ns"]), document["chosen"], document["subset_ns"]
+    times = [_whole(path, time) for time in times]
+    if len(chosen) > _MOST_CAUSES or len(times) != 1 << len(chosen) or times[0] != duration:
+        raise Unreadable(f"{path.name} does not have a time for every set of its {len(chosen)} causes")
+    if not set(chosen) <= set(document["causes"]):
+        raise Unreadable(f"{path.name} names a cause that it does not describe")
+    whole = len(times) - 1
+    parts = [
+        Part(name, float(value), duration - times[1 << i], times[whole & ~(1 << i)] - times[whole])
+        for i, (name, value) in enumerate(zip(chosen, shapley(times), strict=True))
+    ]
+    instructions = [
+        InstructionGain(
+            str(one["text"]), str(one["source"]), _whole(path, one["code_object"]), _whole(path, one["vaddr"]),
+            duration - _whole(path, one["without_ns"]),
+        )
+        for one in document["instructions"]
+    ]  # fmt: skip
+    return TimeStack(
+        duration_ns=duration,
+        parts=tuple(sorted(parts, key=lambda part: (-part.ns, part.cause))),
+        rest_ns=times[-1],
+        without_ns={name: _whole(path, one["without_ns"]) for name, one in document["causes"].items()},
+        instructions=tuple(sorted(instructions, key=lambda one: (-one.gain_ns, one.code_object, one.vaddr))),
+    )
+
+
+def _whole(path: Path, number: object) -> int:
+    if not isinstance(number, int) or isinstance(number, bool) or number < 0:
+        raise Unreadable(f"{path.name} has {number!r} where a whole number belongs")
+    return number
+
+
+def shapley(times: Sequence[int]) -> list[Fraction]:
+    """The part of each cause. times: without every set of causes; bit i of the index stands for the i-th cause.
+
+    Exact: the parts sum to times[0] - times[-1].
+    """
+    n = len(times).bit_length() - 1
+    parts = [Fraction(0)] * n
+    for taken in range(len(times)):
+        size = taken.bit_count()
+        for i in range(n):
+            if not taken >> i & 1:
+                orders = Fraction(factorial(size) * factorial(n - size - 1), factorial(n))
+                parts[i] += orders * (times[taken] - times[taken | 1 << i])
+    return parts

@@ -1,0 +1,150 @@
+"""Experiments with recorded dispatches: what they say of a cause is what a kernel without that cause takes."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from rocm_perf_lab.analysis.thread_trace import time_stack
+from rocm_perf_lab.analysis.thread_trace.time_stack import TimeStack
+
+# Pairs of tests/programs/cause_pairs.hip -> the cause that their second kernels lack.
+CAUSES = {
+    "strided": "uncoalesced", "structures": "uncoalesced", "banks": "bank-conflicts", "counting": "atomics",
+    "chase": "memory-latency", "one_by_one": "memory-latency", "far": "beyond-l2", "host": "host-memory", "spilled": "scratch",
+    "crowded": "few-waves", "few_threads": "small-grid", "uneven": "imbalance", "meeting": "barriers",
+    "matrices": "matrix-issue",
+}  # fmt: skip
+INSTRUCTIONS = ("vector-issue", "vector-issue", "scalar-issue")  # of the three pairs of that name
+QUICK = ("counting", "meeting", "matrices")
+
+
+@dataclass(frozen=True)
+class Pair:
+    """name, cause: see CAUSES. stack: of the first kernel. after_ns: what the second one takes."""
+
+    name: str
+    cause: str
+    stack: TimeStack
+    after_ns: int
+
+    @property
+    def gain(self) -> float:
+        return 1 - self.after_ns / self.stack.duration_ns
+
+    @property
+    def predicted(self) -> float:
+        return 1 - self.stack.without_ns[self.cause] / self.stack.duration_ns
+
+    @property
+    def largest(self) -> str:
+        """Of the losses; of all parts, if the cause is work."""
+        meanings = time_stack.meanings()
+        losses = [part.cause for part in self.stack.parts if not meanings[part.cause].is_work]
+        return self.stack.parts[0].cause if meanings[self.cause].is_work else losses[0]
+
+    def __str__(self) -> str:
+        times = f"{self.stack.duration_ns:>8} -> {self.after_ns:>7} ns"
+        return f"{self.name:12} {self.cause:15} {times}  gain {self.gain:6.1%}  predicted {self.predicted:6.1%}  {self.largest}"
+
+
+@pytest.fixture(scope="module")
+def program(repository, tmp_path_factory, hipcc) -> Path:
+    path = tmp_path_factory.mktemp("pairs") / "pairs"
+    source = repository / "tests" / "programs" / "cause_pairs.hip"
+    subprocess.run(["hipcc", "--offload-arch=gfx942", "-O3", "-o", path, source], check=True, capture_output=True)
+    return path
+
+
+def experiments(rocm_perf, folder: Path, *command: object, environment: dict[str, str] | None = None) -> list[Path]:
+    """The folders of all traced dispatches, in order."""
+    rocm_perf("run", *command, environment={"ROCM_PERF_THREAD_TRACE": str(folder), **(environment or {})})
+    return sorted(folder.glob("ui_output_*"), key=lambda path: int(path.name.rsplit("_", 1)[1]))
+
+
+def pairs(rocm_perf, program: Path, folder: Path, *names: str) -> list[Pair]:
+    found, instructions = [], iter(INSTRUCTIONS)
+    traced = experiments(rocm_perf, folder, program, *names)
+    for before, after in zip(traced[::2], traced[1::2], strict=True):
+        (symbol,) = (row[0] for row in json.loads((before / "code.json").read_text())["code"] if row[0].startswith(";"))
+        name = re.search(r"\d([a-z_]+)_before", symbol)[1]
+        cause = CAUSES.get(name) or next(instructions)
+        found.append(Pair(name, cause, time_stack.read(before), time_stack.read(after).duration_ns))
+    return found
+
+
+def check_times(folder: Path) -> None:
+    document = json.loads((folder / time_stack.FILE).read_text())
+    times, chosen = document["subset_ns"], document["chosen"]
+    assert times[0] == document["duration_ns"] and len(times) == 1 << len(chosen)
+    for taken in range(len(times)):
+        for bit in range(len(chosen)):
+            assert times[taken | 1 << bit] <= times[taken]
+    for one in document["causes"].values():
+        assert document["without_all_ns"] <= one["only_ns"] and one["without_ns"] <= document["duration_ns"]
+    stack = time_stack.read(folder)
+    assert sum(part.ns for part in stack.parts) + stack.rest_ns == pytest.approx(stack.duration_ns, abs=1e-3)
+
+
+def test_a_change_gains_what_the_experiment_says(rocm_perf, program, tmp_path):
+    found = pairs(rocm_perf, program, tmp_path, *QUICK)
+    assert [pair.name for pair in found] == ["counting"] * 3 + ["meeting", "matrices"]
+    for pair in found:
+        assert pair.predicted == pytest.approx(pair.gain, rel=0.15), pair
+        assert pair.largest == pair.cause, pair
+    for folder in tmp_path.glob("ui_output_*"):
+        check_times(folder)
+
+
+@pytest.mark.slow
+def test_many_changes_gain_what_experiments_say(rocm_perf, program, tmp_path):
+    found = pairs(rocm_perf, program, tmp_path)
+    for pair in found:
+        print(pair)
+    assert len(found) >= 24
+    assert [str(pair) for pair in found if pair.largest != pair.cause] == []
+    exact = [pair for pair in found if pair.predicted == pytest.approx(pair.gain, rel=0.15)]
+    assert len(exact) >= 0.8 * len(found)
+    for folder in tmp_path.glob("ui_output_*"):
+        check_times(folder)
+
+
+def test_experiments_are_repeatable(rocm_perf, testbed, tmp_path):
+    """On one host thread and on three."""
+    command = (testbed("softmax_testbed"), "--rows", 256, "--cols", 128)
+    texts = []
+    for threads in (1, 3):
+        folder = tmp_path / str(threads)
+        traced = experiments(rocm_perf, folder, *command, environment={"ROCM_PERF_DEVICE_THREADS": str(threads)})
+        texts.append([(one / time_stack.FILE).read_text() for one in traced])
+        for one in traced:
+            check_times(one)
+    assert texts[0] == texts[1] and len(texts[0]) == 2
+
+
+def test_every_cause_is_described(repository):
+    header = (repository / "native" / "device" / "timing" / "idealisation.h").read_text()
+    names = re.findall(r'"([a-z0-9-]+)"', header[header.index("kCauseNames") :])
+    assert sorted(names) == sorted(time_stack.meanings())
+
+
+def test_explain_says_what_the_experiments_say(rocm_perf_in, testbed, tmp_path):
+    command = (testbed("softmax_testbed"), "--rows", 256, "--cols", 128)
+    rocm_perf_in(tmp_path, "profile", "--runs", 1, "-o", "run", *command)
+    (folder,) = (tmp_path / "run" / ".rocpd_profile" / "att").glob("ui_output_*")
+    stack = time_stack.read(folder)
+    text = " ".join(rocm_perf_in(tmp_path, "explain", "run").stdout.split())
+    shown = [part for part in stack.parts if part.ns >= 0.01 * stack.duration_ns]
+    assert len(shown) >= 3
+    for part in shown:
+        meaning = time_stack.meanings()[part.cause]
+        first, last = (f"{100 * ns / stack.duration_ns:.1f} %" for ns in (part.first_ns, part.last_ns))
+        start = f"{100 * part.ns / stack.duration_ns:.1f} % on {meaning.costs} ({part.cause}): "
+        assert f"{start}without it {first} less time, after all others {last}; {meaning.change}" in text
+    access = stack.instructions[0]
+    assert f"`{access.text}`: without it {100 * access.gain_ns / stack.duration_ns:.1f} % less time" in text

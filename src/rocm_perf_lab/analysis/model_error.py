@@ -11,6 +11,7 @@ from functools import lru_cache
 from importlib.resources import files
 from typing import Any
 
+from rocm_perf_lab.analysis.thread_trace.time_stack import TimeStack, meanings
 from rocm_perf_lab.arch.timing_parameters import table_hash, timing_parameters
 from rocm_perf_lab.toml import tomllib
 
@@ -19,6 +20,7 @@ LAUNCH, LATENCY, BANDWIDTH, EXECUTION = "launch", "latency", "bandwidth", "execu
 _OTHER_PARAMETERS = "it was modelled with other timing parameters than those whose error is known"
 _LEAST_TIMES = 10  # from which an error is worth stating
 _LAUNCH_SHARE = 0.4  # of a dispatch's time, from which its fixed overhead determines it
+_BY_CAUSE = {"memory-bandwidth": BANDWIDTH, "l2-bandwidth": BANDWIDTH, "matrix-issue": EXECUTION, "vector-issue": EXECUTION}
 _BY_BOTTLENECK = {"latency-bound": LATENCY, "under-occupied": LATENCY, "memory-bandwidth-bound": BANDWIDTH}
 
 
@@ -43,14 +45,32 @@ def model_error(mean_ns: float, bottleneck: str, parameters: str | None) -> Mode
     """The error for kernels with the same dominant limit, or the reason why it is not known. mean_ns: of a dispatch.
     parameters: what the trace names as its timing parameters.
     """
-    if parameters != table_hash():
-        return _OTHER_PARAMETERS
-    limit = dominant_limit(mean_ns, bottleneck)
+    return model_error_of(dominant_limit(mean_ns, bottleneck)) if parameters == table_hash() else _OTHER_PARAMETERS
+
+
+def model_error_of(limit: str) -> ModelError | str:
+    """The error for kernels with this dominant limit, with the table's parameters, or the reason why it is not known."""
     found = _table()["limit"].get(limit)
     if found is None or found["times"] < _LEAST_TIMES:
         few = "none" if found is None else f"only {found['times']}"
         return f"{few} of the recorded times are limited by {limit}: too few to say"
     return ModelError(limit, found["within"], found["times"], found["programs"])
+
+
+def limit_of_stack(stack: TimeStack) -> str:
+    """What mostly determines the time of a dispatch whose time stack is known."""
+    if not stack.parts:
+        return EXECUTION
+    parts = {part.cause: part.ns for part in stack.parts}
+    if parts.get("launch", 0) >= _LAUNCH_SHARE * stack.duration_ns:
+        return LAUNCH
+    return _BY_CAUSE.get(max(parts, key=lambda cause: parts[cause]), EXECUTION if _mostly_work(stack) else LATENCY)
+
+
+def _mostly_work(stack: TimeStack) -> bool:
+    known = meanings()
+    work = sum(part.ns for part in stack.parts if part.cause in known and known[part.cause].is_work)
+    return 2 * work >= stack.duration_ns
 
 
 def error_for_differences(parameters: str | None) -> float | str:

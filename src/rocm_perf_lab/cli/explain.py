@@ -1,4 +1,4 @@
-"""`rocm-perf explain`: what a cause means, or why the kernels of a run are slow."""
+"""`rocm-perf explain`: what a term means, why the kernels of a run are slow, what a captured dispatch spends its time on."""
 
 from __future__ import annotations
 
@@ -12,23 +12,30 @@ from rocm_perf_lab.cli.kernel_option import kernel_option
 from rocm_perf_lab.errors import UsageError
 
 _MOST_KERNELS = 1
+_OF_A_CAPTURE = "dispatch.json"
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
-@click.argument("what", required=False, metavar="[RUN|TERM]")
+@click.argument("what", required=False, metavar="[RUN|CAPTURE|TERM]")
 @kernel_option("Kernels of RUN to explain")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
 @debug_option
 def command(what: str | None, kernel: str | None, as_json: bool) -> None:
-    """Explain why the kernels of a run are slow, or what a term of the reports means.
+    """Explain why the kernels of a run or a captured dispatch are slow, or what a term of the reports means.
 
     RUN is a run directory of `profile` or `analyze`: for the kernel that matters most, the cause with its numbers and their
-    thresholds, why it is no other cause, and what to try. TERM is a cause, a factor or a number, such as latency-bound: its
-    meaning, when it applies, where its thresholds come from, and remedies. Without either, all terms are listed.
+    thresholds, what the software device found by experiment, why it is no other cause, and what to try. CAPTURE is a capture of
+    `isolate`, also from a GPU: the software device replays it, and says by experiments what its time is spent on. TERM is
+    a cause, a factor, a number or a cost, such as latency-bound: its meaning, when it applies, where its thresholds come from,
+    and remedies. Without any of these, all terms are listed.
     """
     from rocm_perf_lab.analysis.explanation import terms
 
-    if what is not None and what not in terms():
+    if what is not None and what not in terms() and Path(what, _OF_A_CAPTURE).is_file():
+        if kernel is not None:
+            raise UsageError("--kernel needs a run, and this is a capture of one kernel", "leave it out")
+        _explain_capture(Path(what), as_json)
+    elif what is not None and what not in terms():
         _explain_run(Path(what), kernel, as_json)
     elif kernel is not None:
         raise UsageError("--kernel needs a run", "name a run directory")
@@ -63,7 +70,7 @@ def _explain_run(run: Path, kernel: str | None, as_json: bool) -> None:
 
     if not run.exists():
         raise UsageError(
-            f"{run} is neither a run directory nor a term", f"{_meant(str(run))}`rocm-perf explain` lists the terms"
+            f"{run} is neither a run directory, a capture nor a term", f"{_meant(str(run))}`rocm-perf explain` lists the terms"
         )
     _, ranks = read_run_directory(run)
     found = [one for reports in ranks for one in reports.analysis.kernels if kernel is None or fits(kernel, one.kernel)]
@@ -84,6 +91,30 @@ def _explain_run(run: Path, kernel: str | None, as_json: bool) -> None:
         render_kernel(one, names.prose(one.kernel), console)
     if left := len(found) - len(explained):
         console.print(f"\n{left} more: --kernel REGEX")
+
+
+def _explain_capture(folder: Path, as_json: bool) -> None:
+    from rocm_perf_lab.isolate.capture import Capture
+    from rocm_perf_lab.replaying.experiment import experiment_with
+    from rocm_perf_lab.report.explain_document import CaptureExplanation, ExplainDocument
+    from rocm_perf_lab.report.thread_trace import time_stack_section
+    from rocm_perf_lab.report.time_stack import render_capture
+
+    found = experiment_with(Capture.open(folder))
+    explained = CaptureExplanation(
+        kernel=found.capture.kernel,
+        recorded_ns=found.recorded_ns,
+        recorded_timing="measured" if found.measured else "modelled",
+        time_stack=time_stack_section(found.stack),
+        model_within=None if isinstance(found.error, str) else found.error.within,
+        beyond_error=found.beyond_error,
+    )
+    if as_json:
+        from rocm_perf_lab.json_model import json_text
+
+        click.echo(json_text(ExplainDocument(terms=[], kernels=[], capture=explained)))
+    else:
+        render_capture(explained, stdout_console())
 
 
 def _meant(word: str) -> str:

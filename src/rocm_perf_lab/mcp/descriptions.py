@@ -20,8 +20,9 @@ DESCRIPTIONS = {
     ),
     "explain": (
         "Says why the kernels of a run are slow: the cause with its numbers and thresholds, why it is no other cause, and what "
-        "to try. what is the run directory of profile or analyze, or a word of its report, such as latency-bound or "
-        "lds-bank-conflicts. Use it if a verdict surprises you or is uncertain."
+        "to try, and by experiments of the software device what its time is spent on. what is the run directory of profile or "
+        "analyze, a capture of isolate, or a word of a report, such as latency-bound or bank-conflicts. Use it if a verdict "
+        "surprises you or is uncertain."
     ),
     "source": (
         "Shows the source lines and instructions of the kernels in a run directory (run) with the cycles that they took, and "

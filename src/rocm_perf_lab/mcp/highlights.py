@@ -95,6 +95,8 @@ def _comparison(one: Json, pointer: str) -> Json:
 
 def _explain(document: Json) -> Json:
     """The kernel that matters most, and the names of the others."""
+    if document["capture"] is not None:
+        return {"capture": document["capture"]}
     if not document["kernels"]:
         return {"terms": document["terms"]}
     first, *rest = document["kernels"]

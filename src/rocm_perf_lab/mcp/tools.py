@@ -44,7 +44,7 @@ _TEXT = {"type": "string"}
 _RARE = {"clock_mhz", "memory_bandwidth_gbps", "ceilings", "scheduler", "no_rocprof", "att_target_cu", "att_simd_select",
          "focus_critical"}  # fmt: skip
 _ONLY_READ = {"doctor", "compare", "explain", "source"}
-_RUN_NOTHING = {"doctor", "compare", "explain", "source", "analyze"}
+_RUN_NOTHING = {"doctor", "compare", "source", "analyze"}
 
 
 @dataclass(frozen=True)

@@ -60,8 +60,22 @@ class KernelExplanation(JsonModel):
     waits_for_line: Text | None = Field(description="source line whose accesses waves wait for longest; null if not traced")
 
 
-class ExplainDocument(JsonModel):
-    """Terms of the reports, or the verdicts of a run."""
+class CaptureExplanation(JsonModel):
+    """What the time of a captured dispatch is spent on, by experiments with its replay on the software device."""
 
-    terms: list[TermSection] = Field(description="what was asked for; empty for a run")
+    kernel: Text = Field(description="demangled name")
+    recorded_ns: int = Field(description="time of the captured dispatch itself")
+    recorded_timing: Literal["measured", "modelled"] = Field(description="where that time is from")
+    time_stack: TimeStackSection = Field(description="of the replay, from cold caches; its times are modelled")
+    model_within: float | None = Field(description="error of the model for such kernels, four times of five; null if not known")
+    beyond_error: bool | None = Field(
+        description="whether a measured time differs from the model by more than that; null if it cannot be said"
+    )
+
+
+class ExplainDocument(JsonModel):
+    """Terms of the reports, the verdicts of a run, or experiments with a capture."""
+
+    terms: list[TermSection] = Field(description="what was asked for; empty for a run or a capture")
     kernels: list[KernelExplanation] = Field(description="the run's kernels; empty unless a run was given")
+    capture: CaptureExplanation | None = Field(default=None, description="null unless a capture was given")

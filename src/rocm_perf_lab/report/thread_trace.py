@@ -60,7 +60,7 @@ def thread_trace_section(found: TraceFindings) -> schema.ThreadTraceSection:
         hot_lines=[_line(line) for line in found.hot_lines[:_MOST]],
         wait_chains=[_chain(chain) for chain in found.chains[:_MOST]],
         occupancy=_occupancy(found),
-        time_stack=_stack(found.stack) if found.stack else None,
+        time_stack=time_stack_section(found.stack) if found.stack else None,
         notes=_notes(found),
         **fields,
     )
@@ -114,7 +114,8 @@ def _occupancy(found: TraceFindings) -> schema.WavesOverTime | None:
     )
 
 
-def _stack(stack: TimeStack) -> schema.TimeStackSection:
+def time_stack_section(stack: TimeStack) -> schema.TimeStackSection:
+    """The section for a time stack."""
     return schema.TimeStackSection(
         duration_ns=stack.duration_ns,
         parts=[

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from rich.console import Console
 
 from rocm_perf_lab.analysis.thread_trace.time_stack import meanings
-from rocm_perf_lab.report.layout import labelled
+from rocm_perf_lab.report.explain_document import CaptureExplanation
+from rocm_perf_lab.report.layout import labelled, say
 from rocm_perf_lab.report.thread_trace_schema import StackPart, TimeStackSection
 from rocm_perf_lab.text import words
 
@@ -30,6 +31,26 @@ def render_stack(stack: TimeStackSection, console: Console) -> None:
         place = f"{one.source}, `{one.isa}`" if one.source else f"`{one.isa}`"
         labelled(console, label, f"{place}: without it {_shorter(stack.duration_ns, one.gain_ns)}")
         label = ""
+
+
+def render_capture(one: CaptureExplanation, console: Console) -> None:
+    """The stack of a captured dispatch, beside the time that was recorded."""
+    stack = one.time_stack
+    say(console, one.kernel, "bold", indent=0)
+    labelled(console, "Took", f"{words.duration(one.recorded_ns)} when it was captured, {one.recorded_timing}")
+    labelled(console, "Replay", f"{words.duration(stack.duration_ns)} from cold caches, modelled{_compared(one)}")
+    render_stack(stack, console)
+
+
+def _compared(one: CaptureExplanation) -> str:
+    if one.recorded_timing == "modelled":
+        return ""
+    if one.model_within is None:
+        return "; how wrong the model is for such kernels is not known"
+    error = f"±{words.percent(one.model_within)} (four of five recorded times)"
+    if one.beyond_error:
+        return f": more apart than the model's error for such kernels, {error}; do not rely on what follows"
+    return f"; the model's error for such kernels is {error}"
 
 
 def lines(stack: TimeStackSection) -> Iterator[str]:

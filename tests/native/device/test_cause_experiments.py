@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
+from published_schemas import expect_published
 from rocm_perf_lab.analysis.thread_trace import time_stack
 from rocm_perf_lab.analysis.thread_trace.time_stack import TimeStack
 
@@ -148,3 +150,22 @@ def test_explain_says_what_the_experiments_say(rocm_perf_in, testbed, tmp_path):
         assert f"{start}without it {first} less time, after all others {last}; {meaning.change}" in text
     access = stack.instructions[0]
     assert f"`{access.text}`: without it {100 * access.gain_ns / stack.duration_ns:.1f} % less time" in text
+
+
+def test_a_capture_is_explained_without_its_program(rocm_perf, testbed, tmp_path):
+    program = shutil.copy(testbed("softmax_testbed"), tmp_path / "program")
+    arguments = ("--rows", 256, "--cols", 128, "--kernel", "naive")
+    assert rocm_perf("isolate", "--kernel", "softmax_naive", program, *arguments).returncode == 0
+    (traced,) = experiments(rocm_perf, tmp_path / "traced", program, *arguments)
+    Path(program).unlink()
+    document = json.loads(rocm_perf("explain", "--json", "isolate_capture").stdout)
+    expect_published("explain", document)
+    found, here = document["capture"], time_stack.read(traced)
+    assert found["kernel"].startswith("softmax_naive(")
+    assert (found["recorded_timing"], found["beyond_error"]) == ("modelled", None)
+    stack = found["time_stack"]
+    assert sum(part["ns"] for part in stack["parts"]) + stack["rest_ns"] == pytest.approx(stack["duration_ns"], abs=1e-3)
+    assert stack["duration_ns"] == pytest.approx(here.duration_ns, rel=0.1)  # the caches were not as cold there
+    assert {part["name"] for part in stack["parts"][:3]} == {part.cause for part in here.parts[:3]}
+    refused = rocm_perf("explain", "--kernel", "x", "isolate_capture")
+    assert refused.returncode == 2 and "--kernel needs a run" in refused.stderr

@@ -1,0 +1,60 @@
+"""Experiments with a captured dispatch: what its time is spent on, without the program that it was captured from."""
+
+from __future__ import annotations
+
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from rocm_perf_lab.analysis.model_error import ModelError, limit_of_stack, model_error_of
+from rocm_perf_lab.analysis.thread_trace import time_stack
+from rocm_perf_lab.analysis.thread_trace.parse import Unreadable
+from rocm_perf_lab.analysis.thread_trace.time_stack import TimeStack
+from rocm_perf_lab.collect import device as devices
+from rocm_perf_lab.errors import ReplayFailedError
+from rocm_perf_lab.isolate.capture import Capture
+from rocm_perf_lab.replaying.run import error_of, run_json
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """recorded_ns: time of the captured dispatch. measured: whether a GPU took it. stack: of its replay on the software device,
+    from cold caches. error: of the model for such kernels, or why it is not known.
+    """
+
+    capture: Capture
+    recorded_ns: int
+    measured: bool
+    stack: TimeStack
+    error: ModelError | str
+
+    @property
+    def beyond_error(self) -> bool | None:
+        """Whether a measured time differs from the modelled one by more than the model's error; None if that cannot be said."""
+        if not self.measured or isinstance(self.error, str) or not self.recorded_ns:
+            return None
+        ratio = self.stack.duration_ns / self.recorded_ns
+        return max(ratio, 1 / ratio) > 1 + self.error.within
+
+
+def experiment_with(capture: Capture) -> Experiment:
+    """Replay a capture on the software device, with experiments. Raises what replaying.run.replay() does."""
+    with tempfile.TemporaryDirectory(prefix="rocm-perf-") as folder:
+        variables = {devices.THREAD_TRACE_VARIABLE: folder}
+        options = ["--iterations", "1", "--warmup", "0", "--flush-cache"]
+        completed = run_json("full-vm", capture, options, devices.SOFTWARE_TARGET, more=variables)
+        if completed.returncode != 0:
+            raise error_of(completed)
+        stack = _stack(Path(folder))
+    measured = capture.dispatch["origin"]["timing"] == "measured"
+    return Experiment(capture, capture.gpu_time_ns, measured, stack, model_error_of(limit_of_stack(stack)))
+
+
+def _stack(folder: Path) -> TimeStack:
+    traced = sorted(folder.glob("ui_output_*"))
+    if not traced:
+        raise ReplayFailedError("the software device wrote no trace of the replay", "see docs/REPLAY.md")
+    try:
+        return time_stack.read(traced[0])
+    except Unreadable as error:
+        raise ReplayFailedError(f"the experiments cannot be read: {error}", "see docs/REPLAY.md") from error

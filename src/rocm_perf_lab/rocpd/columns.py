@@ -10,7 +10,6 @@ from __future__ import annotations
 import sqlite3
 import threading
 from collections.abc import Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -107,6 +106,8 @@ def _through_adbc(connection: sqlite3.Connection, query: str, key: str, bounds: 
         from adbc_driver_sqlite import dbapi
     except ImportError:
         return False
+    from concurrent.futures import ThreadPoolExecutor
+
     uri = _uri(connection)
 
     def read(begin: int, end: int) -> None:

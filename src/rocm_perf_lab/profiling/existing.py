@@ -58,8 +58,10 @@ def analyse_existing(
                 "times of the ranks are measured and modelled, or have different timing parameters: do not compare them"
             )
             note(notes[-1])
+        unwritten = {folder for folder, result in zip(folders, results, strict=True) if not result.has_table}
         for one in together:
-            write_json(directory / one.folder, one.reports.by_name())
+            if one.folder in unwritten:
+                write_json(directory / one.folder, one.reports.by_name())
         if lacking := sum(not result.has_table and result.empty is None for result in results):
             notes.append(f"{lacking} ranks have no dispatches.parquet: their workers cannot reach {destination}")
             note(notes[-1])
@@ -87,8 +89,8 @@ def _with_content(
             notes.append(f"{_name(rank, place)} is left out: {result.empty.what}")
             note(notes[-1])
             empty = empty or result.empty
-        elif result.documents is not None:
-            kept.append(RankReports(rank, folder, Reports.of_json(result.documents)))
+        elif result.reports is not None:
+            kept.append(RankReports(rank, folder, result.reports))
     if empty is not None and not kept:
         raise empty
     return kept

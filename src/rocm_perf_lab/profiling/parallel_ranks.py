@@ -1,20 +1,16 @@
 """Analyses many ranks, each in its own process, on this machine or on the workers of a Dask cluster.
 
-Only the JSON documents are sent back, some 100 KB per rank, however long the trace is. The table of dispatches is written by
-the process that made it, if that process sees the run directory (this machine does, and so do the workers if it is on a shared
-file system).
+Only the small documents are sent back, some 100 KB per rank, however long the trace is. The files are written by the process
+that made them, if it sees the run directory (this machine does, and so do the workers if it is on a shared file system).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Executor, ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from dataclasses import dataclass
-from multiprocessing import get_context
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from rocm_perf_lab.analysis.ranks import Rank
 from rocm_perf_lab.analysis.what_if import Speedup
@@ -22,9 +18,13 @@ from rocm_perf_lab.dask_cluster import client_of
 from rocm_perf_lab.errors import UnavailableError
 from rocm_perf_lab.process.cores import available_cores
 from rocm_perf_lab.profiling.pipeline import analyse
+from rocm_perf_lab.report.documents import Reports
 from rocm_perf_lab.report.exporters import export_all
 from rocm_perf_lab.rocpd.trace_part import EmptyPartError, Part
 from rocm_perf_lab.run_directory import TRACE_FOLDER
+
+if TYPE_CHECKING:
+    from concurrent.futures import Executor
 
 SHORT_BYTES = 32 << 20
 
@@ -44,12 +44,12 @@ class AnalysisRequest:
 
 @dataclass(frozen=True)
 class RankResult:
-    """documents: file stem -> JSON object; None if the requested part is empty, as `empty` says.
+    """reports: None if the requested part is empty, as `empty` says.
 
-    has_table: whether the table of dispatches was written.
+    has_table: whether the files were written, of which only the table of dispatches cannot be made of the reports.
     """
 
-    documents: dict[str, Any] | None
+    reports: Reports | None
     has_table: bool = False
     empty: EmptyPartError | None = None
 
@@ -75,7 +75,7 @@ def analyse_rank(rank: Rank, request: AnalysisRequest, directory: Path, folder: 
     sees = (directory / TRACE_FOLDER).is_dir()
     if sees:
         export_all(documents, directory / folder)
-    return RankResult({name: document.model_dump(mode="json") for name, document in documents.by_name().items()}, sees)
+    return RankResult(Reports(documents.profile, documents.roofline, documents.dag, documents.analysis), sees)
 
 
 def analyse_ranks(
@@ -99,6 +99,8 @@ def analyse_ranks(
             results.append(analyse_rank(rank, request, directory, folder))
             done(len(results))
         return results
+    from concurrent.futures.process import BrokenProcessPool  # which a single rank need not wait for
+
     with _executor(len(ranks), scheduler) as pool:
         work = zip(ranks, folders, strict=True)
         futures = [pool.submit(analyse_rank, rank, request, directory, folder) for rank, folder in work]
@@ -124,6 +126,9 @@ def _are_short(ranks: Sequence[Rank]) -> bool:
 @contextmanager
 def _executor(tasks: int, scheduler: str | None) -> Iterator[Executor]:
     if scheduler is None:
+        from concurrent.futures import ProcessPoolExecutor
+        from multiprocessing import get_context
+
         # Not forked: reading uses threads, and a fork would copy their locks in whatever state they are in.
         with ProcessPoolExecutor(min(tasks, available_cores()), mp_context=get_context("spawn")) as pool:
             yield pool

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from rocm_perf_lab.extras import missing
 from rocm_perf_lab.report.dispatch_table import TYPES, Column, DispatchTable, Piece
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+    from rocm_perf_lab.arrays import Integers, Mask
 
 _DICTIONARIES = ("kind", "name", "agent", "queue", "stream", "workgroup", "grid")  # columns with few different values
 _DELTAS = ("id", "start_ns", "end_ns")
@@ -65,7 +69,27 @@ def _array(column: Column | None, kind: pa.DataType, rows: int) -> pa.Array:
 
     if column is None:
         return pa.nulls(rows, kind)
-    array = pa.array(column.values, mask=column.unknown)
     if column.texts is not None:
-        array = pa.DictionaryArray.from_arrays(array, pa.array(column.texts, pa.string()))
-    return array if array.type == kind else array.cast(kind)
+        numbers = _plain(column, kind.index_type, rows)
+        return pa.DictionaryArray.from_arrays(numbers, pa.array(column.texts, pa.string()))
+    return _plain(column, kind, rows)
+
+
+def _plain(column: Column, kind: pa.DataType, rows: int) -> pa.Array:
+    """Of the column's own memory, without pyarrow's conversions: loading these takes longer than a small table."""
+    import pyarrow as pa
+
+    values = _bits(column.values) if pa.types.is_boolean(kind) else _converted(column.values, kind.to_pandas_dtype())
+    known = None if column.unknown is None else pa.py_buffer(_bits(~column.unknown))
+    return pa.Array.from_buffers(kind, rows, [known, pa.py_buffer(values)])
+
+
+def _converted(values: Integers | Mask, kind: type[np.integer[Any]]) -> Integers:
+    converted = np.ascontiguousarray(values, kind)
+    if not np.can_cast(values.dtype, kind) and np.any(converted != values):
+        raise OverflowError(f"a value does not fit into {np.dtype(kind)}")
+    return converted
+
+
+def _bits(values: Integers | Mask) -> Integers:
+    return np.packbits(values, bitorder="little")

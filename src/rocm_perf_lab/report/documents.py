@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 from rocm_perf_lab.report.dispatch_table import DispatchTable
 from rocm_perf_lab.report.schema import AnalysisDocument, DagDocument, Document, ProfileDocument, RooflineDocument
@@ -22,16 +20,6 @@ class Reports:
     roofline: RooflineDocument
     dag: DagDocument
     analysis: AnalysisDocument
-
-    @classmethod
-    def of_json(cls, documents: Mapping[str, Any]) -> Reports:
-        """documents: file stem -> JSON object."""
-        return Reports(
-            ProfileDocument.model_validate(documents["profile"]),
-            RooflineDocument.model_validate(documents["roofline"]),
-            DagDocument.model_validate(documents["dag"]),
-            AnalysisDocument.model_validate(documents["analysis"]),
-        )
 
     def by_name(self) -> dict[str, Document]:
         """File stem -> document."""

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-from rich.console import Console
-from rich.text import Text
+if TYPE_CHECKING:
+    from rich.console import Console
 
 _LABEL_WIDTH = 8
 
@@ -21,6 +22,8 @@ def heading(console: Console, text: str) -> None:
 
 def say(console: Console, text: str, style: str = "", indent: int = 2) -> None:
     """Print a paragraph, wrapped with a hanging indent if it is a list item."""
+    from rich.text import Text
+
     # Text, not markup, because kernel names can contain square brackets.
     hanging = indent + 2 if text.startswith("- ") else indent
     for number, line in enumerate(_wrapped(text, console, console.width - hanging)):
@@ -30,6 +33,8 @@ def say(console: Console, text: str, style: str = "", indent: int = 2) -> None:
 
 def labelled(console: Console, label: str, text: str) -> None:
     """Print '  Label    text', with the text wrapped beside the label."""
+    from rich.text import Text
+
     before = f"  {label:<{_LABEL_WIDTH}}"
     for number, line in enumerate(_wrapped(text, console, console.width - len(before))):
         start = Text(before if number == 0 else " " * len(before), style="dim")
@@ -38,5 +43,7 @@ def labelled(console: Console, label: str, text: str) -> None:
 
 def _wrapped(text: str, console: Console, width: int) -> Iterator[str]:
     """The lines of the text; a number and its unit stay on the same line."""
+    from rich.text import Text
+
     for line in Text(_UNIT.sub(_GLUE, text)).wrap(console, width):
         yield line.plain.rstrip().replace(_GLUE, " ")

@@ -5,11 +5,12 @@ from __future__ import annotations
 import bisect
 import textwrap
 from collections.abc import Sequence
-
-from rich.console import Console
-from rich.text import Text
+from typing import TYPE_CHECKING
 
 from rocm_perf_lab.text.names import Name, fitted
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 _GAP = 2  # blanks before each column
 _EASY, _LEAST = 32, 16  # characters that names keep before headings are folded, and before the table is split
@@ -97,4 +98,6 @@ def _line(cells: Sequence[str], widths: Sequence[int]) -> str:
 
 
 def _print(console: Console, line: str, style: str = "") -> None:
+    from rich.text import Text
+
     console.print(Text(line, style=style), no_wrap=True, crop=False, overflow="ignore")

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-
-from rich.console import Console
+from typing import TYPE_CHECKING
 
 from rocm_perf_lab.report.documents import Reports
 from rocm_perf_lab.report.layout import heading as _heading
@@ -28,6 +27,9 @@ from rocm_perf_lab.report.terminal_roofs import render_all_roofs, render_roof
 from rocm_perf_lab.report.thread_trace import describe
 from rocm_perf_lab.text import words
 from rocm_perf_lab.text.names import Name, Names
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 _MOST_SYMBOLS = 8
 

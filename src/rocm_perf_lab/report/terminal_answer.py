@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-
-from rich.console import Console
+from typing import TYPE_CHECKING
 
 from rocm_perf_lab.report.documents import Reports
 from rocm_perf_lab.report.layout import labelled
@@ -14,6 +13,9 @@ from rocm_perf_lab.report.terminal_next import first_advice
 from rocm_perf_lab.report.time_stack import in_short
 from rocm_perf_lab.text import words
 from rocm_perf_lab.text.names import Names
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 _MOST_ADVICE = 2
 _SURE = {"high": "certain", "medium": "likely", "low": "uncertain"}

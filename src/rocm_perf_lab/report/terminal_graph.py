@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from rich.console import Console
+from typing import TYPE_CHECKING
 
 from rocm_perf_lab.report.layout import say
 from rocm_perf_lab.report.schema import DagDocument, IdleSection, WhatIfSection
 from rocm_perf_lab.report.table import Table
 from rocm_perf_lab.text import words
 from rocm_perf_lab.text.names import Name, Names
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 IDLE_CAUSES = {
     "host": "for the host to launch",

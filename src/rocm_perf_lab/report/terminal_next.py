@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from rich.console import Console
-from rich.text import Text
+from typing import TYPE_CHECKING
 
 from rocm_perf_lab.arch.counter_passes import counter_passes
 from rocm_perf_lab.report.layout import heading, say
 from rocm_perf_lab.report.schema import KernelAnalysis, ProfileDocument
 from rocm_perf_lab.rocpd.tables import UNNAMED
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 _NOTHING_SPEAKS = "no number stands out: make a thread trace to see where its waves spend their time"
 
@@ -31,6 +33,8 @@ def render_next(profile: ProfileDocument, kernel: KernelAnalysis, console: Conso
         say(console, f"- collect the missing counters: without them no cause can be named ({how})")
         return
     say(console, "- collect the missing counters, then give all databases to `rocm-perf analyze` together:")
+    from rich.text import Text
+
     program = "PROGRAM" if profile.run.command == UNNAMED else profile.run.command
     for counters in passes:
         # On one line, however long, because it is meant to be copied.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rich.console import Console
+from typing import TYPE_CHECKING
 
 from rocm_perf_lab.report.documents import Reports
 from rocm_perf_lab.report.layout import heading, say
@@ -10,6 +10,9 @@ from rocm_perf_lab.report.schema import ArithmeticSection, LevelSection, Rooflin
 from rocm_perf_lab.report.table import Table
 from rocm_perf_lab.text import words
 from rocm_perf_lab.text.names import Name, Names
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 _MOST_KERNELS = 8
 

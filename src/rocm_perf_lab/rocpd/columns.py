@@ -10,7 +10,6 @@ from __future__ import annotations
 import sqlite3
 import threading
 from collections.abc import Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -42,7 +41,9 @@ def integer_columns(connection: sqlite3.Connection, columns: Sequence[str], sour
     key: an integer column of `source` that is its table's primary key. NULL becomes NO_ID.
     Raises sqlite3.DatabaseError for a damaged file, NotAnInteger for a value that is neither an integer nor NULL.
     """
-    count, low, high = connection.execute(f"SELECT COUNT({key}), MIN({key}), MAX({key}) FROM {source}").fetchone()
+    # Asked one by one, none of these reads the rows themselves.
+    wanted = ("COUNT(*)", f"MIN({key})", f"MAX({key})")
+    count, low, high = (connection.execute(f"SELECT {one} FROM {source}").fetchone()[0] for one in wanted)
     result = [_Growing(count) for _ in columns]
     if count and not (isinstance(low, int) and isinstance(high, int)):
         raise NotAnInteger(f"{key} contains something other than integers")
@@ -107,6 +108,8 @@ def _through_adbc(connection: sqlite3.Connection, query: str, key: str, bounds: 
         from adbc_driver_sqlite import dbapi
     except ImportError:
         return False
+    from concurrent.futures import ThreadPoolExecutor
+
     uri = _uri(connection)
 
     def read(begin: int, end: int) -> None:

@@ -9,24 +9,25 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from rocm_perf_lab.lazy_jit import lazy_jit
 from rocm_perf_lab.rocpd.columns import NO_ID
 
 if TYPE_CHECKING:
     from rocm_perf_lab.arrays import Integers, Mask
 
+_LONGEST = 2**62  # ns
 QUEUE_JITTER = 1_000  # ns; a queue alone does not guarantee order, so a longer overlap is taken at face value
 
 
-def is_slight(start: Integers, end: Integers, first: Integers, then: Integers, most: int | None = None) -> Mask:
+def is_slight(start: Integers, end: Integers, first: Integers, then: Integers) -> Mask:
     """Whether nodes `then` can have waited for nodes `first`, which started before them, despite overlapping times.
 
-    They can if the two overlap by no more than half of the shorter node (and `most` ns); nodes that ran at once for longer than
-    that were not in order.
+    They can if the two overlap by no more than half of the shorter node; nodes that ran at once for longer than that were not
+    in order.
     """
     overlap = end[first] - start[then]
     shorter = np.minimum(end[first] - start[first], end[then] - start[then])
-    slight = 2 * overlap <= shorter
-    possible: Mask = (overlap <= 0) | (slight if most is None else slight & (overlap <= most))
+    possible: Mask = (overlap <= 0) | (2 * overlap <= shorter)
     return possible
 
 
@@ -44,20 +45,38 @@ def done_times(
     queue, stream: codes or NO_ID, as produced by edges.inferred_edges. order: nodes by time.
     """
     done = end.copy()
-    pairs = [(*_neighbours(order, queue), QUEUE_JITTER), (*_neighbours(order, stream), None)]
-    pairs += [(*pair, None) for pair in _beside_null_streams(order, stream, gpu_of_stream, null_of_gpu)]
-    for first, then, most in pairs:
-        slight = is_slight(start, end, first, then, most)
+    _before_successors(start, end, order, queue, _any_last(queue), QUEUE_JITTER, done)
+    _before_successors(start, end, order, stream, _any_last(stream), _LONGEST, done)
+    for first, then in _beside_null_streams(order, stream, gpu_of_stream, null_of_gpu):
+        slight = is_slight(start, end, first, then)
         first, then = first[slight], then[slight]  # no node occurs twice in `first`
         done[first] = np.minimum(done[first], start[then])
     return done
 
 
-def _neighbours(order: Integers, lane: Integers) -> tuple[Integers, Integers]:
-    """The nodes that have a successor in their lane, and those successors."""
-    by_lane = order[np.argsort(lane[order], kind="stable")]
-    together = (lane[by_lane[1:]] == lane[by_lane[:-1]]) & (lane[by_lane[1:]] != NO_ID)
-    return by_lane[:-1][together], by_lane[1:][together]
+def _any_last(lane: Integers) -> Integers:
+    """No node for each lane."""
+    return np.full(int(lane.max()) + 1, NO_ID, np.int64)
+
+
+@lazy_jit
+def _before_successors(
+    start: Integers, end: Integers, order: Integers, lane: Integers, last_of_lane: Integers, most: int, done: Integers
+) -> None:
+    """A node that overlaps the next of its lane slightly (see is_slight, and by at most `most` ns) was done when that began."""
+    for place in range(len(order)):
+        then = order[place]
+        own = lane[then]
+        if own < 0:
+            continue
+        first = last_of_lane[own]
+        last_of_lane[own] = then
+        if first < 0:
+            continue
+        overlap = end[first] - start[then]
+        slight = overlap <= most and 2 * overlap <= min(end[first] - start[first], end[then] - start[then])
+        if overlap <= 0 or slight:
+            done[first] = min(done[first], start[then])
 
 
 def _beside_null_streams(

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import groupby
-from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,7 +12,8 @@ from rocm_perf_lab.errors import TraceError
 from rocm_perf_lab.rocpd import validate
 from rocm_perf_lab.rocpd.columns import integer_columns
 from rocm_perf_lab.rocpd.connect import Connection, MissingTable, connect, suffixes, table, was_interrupted
-from rocm_perf_lab.rocpd.edges import exact_edges, inferred_edges, joined, node_of
+from rocm_perf_lab.rocpd.counter_values import read_counters
+from rocm_perf_lab.rocpd.edges import exact_edges, inferred_edges, joined
 from rocm_perf_lab.rocpd.estimates import read_estimates
 from rocm_perf_lab.rocpd.factorize import factorize
 from rocm_perf_lab.rocpd.hip_calls import read_hip_calls
@@ -24,7 +23,7 @@ from rocm_perf_lab.rocpd.tables import NO_ID, Agent, Calls, Copies, Dispatches, 
 from rocm_perf_lab.rocpd.trace_part import WHOLE, Part, restrict
 
 if TYPE_CHECKING:
-    from rocm_perf_lab.arrays import Floats, Integers
+    from rocm_perf_lab.arrays import Integers
 
 _ROWS_AT_ONCE = 100_000  # bounds the number of live Python objects; the arrays themselves are compact
 
@@ -56,7 +55,7 @@ def read_trace(path: Path, suffix: str | None = None, part: Part = WHOLE) -> Tra
                 dispatches=dispatches,
                 copies=copies,
                 edges=edges,
-                counters=_counters(connection, dispatches),
+                counters=read_counters(connection, dispatches),
                 estimates=read_estimates(connection, dispatches) if process.is_modelled else None,
                 calls=calls,
                 no_calls=why_none,
@@ -228,27 +227,3 @@ def _edges(connection: Connection, process: Process, dispatches: Dispatches, cop
     while some := rows.fetchmany(_ROWS_AT_ONCE):
         chunks.append(np.array([row for row in some if isinstance(row[1], int)], np.int64).reshape(-1, 3))
     return exact_edges(np.concatenate(chunks), dispatches, copies)
-
-
-def _counters(connection: Connection, dispatches: Dispatches) -> dict[str, Floats]:
-    """Counter values per dispatch, summed over the hardware instances (rocprofv3 stores one row per instance)."""
-    rows = connection.execute(
-        f"""SELECT p.name, e.event_id, SUM(e.value), MIN(typeof(e.value) IN ('real', 'integer'))
-            FROM "{table(connection, "pmc_event")}" e
-            JOIN "{table(connection, "info_pmc")}" p ON p.id = e.pmc_id GROUP BY p.name, e.event_id ORDER BY p.name"""
-    ).fetchall()
-    # A sum that lacks an instance would look like a smaller count.
-    rows = [row for row in rows if isinstance(row[1], int) and row[3] and validate.finite(row[2])]
-    if rows:
-        validate.unique_events(dispatches.event_id)
-    counters: dict[str, Floats] = {}
-    nodes = node_of(dispatches.event_id, np.array([row[1] for row in rows], np.int64))
-    values = np.array([row[2] for row in rows], np.float64)
-    begin = 0
-    for name, of in groupby(rows, key=itemgetter(0)):
-        part = slice(begin, begin := begin + sum(1 for _ in of))
-        known = nodes[part] >= 0
-        if known.any():
-            column = counters.setdefault(validate.text(name), np.full(len(dispatches), np.nan))
-            column[nodes[part][known]] = values[part][known]
-    return counters

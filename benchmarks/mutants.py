@@ -5,7 +5,8 @@
 CLONE: a clone of the repository in which `./dev run true` has run and that nothing else uses: its files are changed in place,
 one line at a time, and restored. Mutations are cosmic-ray's (pip install cosmic-ray): another operator or comparison, another
 number, `not` and `break` added or removed, a decorator removed. Lines are drawn from all lines that have any, whatever their
-file; what changes only an annotation or leaves the syntax tree equal is no mutant.
+file; what changes only an annotation, or whether imports for annotations alone are made (`if TYPE_CHECKING`), or leaves the
+syntax tree equal is no mutant.
 
 For each mutant the tests run that mirror its package (those named after its file first), then those of the command line and
 of the report. A mutant that passes all of them may still be caught by the rest of the suite, so the share printed is a lower
@@ -113,7 +114,9 @@ def _one_of(clone: Path, path: Path, line: int, mutations: list[tuple[str, int]]
 
 
 def _meaning(text: str) -> str | None:
-    """The syntax tree without annotations, which are never evaluated; None for no valid syntax."""
+    """The syntax tree without annotations, which are never evaluated, and without the condition of their imports; None for no
+    valid syntax.
+    """
     try:
         tree = ast.parse(text)
     except SyntaxError:
@@ -125,7 +128,16 @@ def _meaning(text: str) -> str | None:
             node.returns = None
         elif isinstance(node, ast.AnnAssign):
             node.annotation = ast.Constant(None)
+        elif isinstance(node, ast.If) and _is_for_annotations(node):
+            node.test = ast.Constant(None)
     return ast.dump(tree)
+
+
+def _is_for_annotations(node: ast.If) -> bool:
+    """Whether it holds imports alone, for type checkers; also with `not` put before the condition."""
+    test = node.test.operand if isinstance(node.test, ast.UnaryOp) else node.test
+    imports = all(isinstance(one, (ast.Import, ast.ImportFrom)) for one in node.body)
+    return isinstance(test, ast.Name) and test.id == "TYPE_CHECKING" and imports and not node.orelse
 
 
 def _caught_by(clone: Path, mutant: Mutant, jobs: int) -> str | None:

@@ -24,20 +24,24 @@ def judge_of(baseline: HipSource, kernel: str, captures: Sequence[Capture], opti
 
 @contextlib.contextmanager
 def judging_kernels(source: Path, command: Sequence[str], folder: Path) -> Iterator[Callable[[str, str], Verdict]]:
-    """judge(kernel, source text) -> Verdict; the program is built once, each kernel's first dispatch captured once."""
+    """judge(kernel, source text) -> Verdict; the program is built once, each kernel's first dispatch captured once.
+
+    As in the optimizer, all kernels share the builder, which remembers the baseline's images, and the process that reads.
+    """
     subprocess.run([*command, source, "-o", folder / "program"], check=True)
     baseline = read(source, command)
     equivalence = EquivalenceOptions(device="gfx942", instruction_limit=1_000_000, seed=1, race_seeds=(2,))
     options = GateOptions(equivalence=equivalence, measured=False)
     judges: dict[str, Judge] = {}
+    builder = SourceBuilder("gfx942")
 
     def judged(kernel: str, text: str) -> Verdict:
         if kernel not in judges:
             place = folder / kernel
             place.mkdir()
             one = capture([str(folder / "program")], rf"\b{kernel}\b", 0, place, device="gfx942")
-            judges[kernel] = stack.enter_context(judge_of(baseline, kernel, [one], options))
+            judges[kernel] = stack.enter_context(Judge(baseline, kernel, [one], builder, reader, options))
         return judges[kernel].judge(text.encode())
 
-    with contextlib.ExitStack() as stack:
+    with Reader(baseline) as reader, contextlib.ExitStack() as stack:
         yield judged

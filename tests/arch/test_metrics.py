@@ -78,6 +78,69 @@ def test_a_missing_counter_is_named_and_never_taken_for_zero(target, data):
     assert formula(present).value is not None or "zero" in formula(present).reason
 
 
+# Of a kernel of 10 waves with 600 work-items.
+COUNTERS = {
+    "SQ_WAVES": 10, "SQ_ITEMS": 600, "GRBM_GUI_ACTIVE": 12345,
+    "SQ_WAVE_CYCLES": 1000, "SQ_WAIT_ANY": 600, "SQ_WAIT_INST_ANY": 250,
+    "SQ_INSTS_VMEM": 40, "SQ_INSTS_SMEM": 20, "SQ_INSTS_VALU": 90,
+    "SQ_ACTIVE_INST_VALU": 100, "SQ_THREAD_CYCLES_VALU": 3000, "SQ_VALU_MFMA_BUSY_CYCLES": 777,
+    "SQ_LDS_IDX_ACTIVE": 500, "SQ_LDS_BANK_CONFLICT": 125, "TCC_HIT_sum": 30, "TCC_MISS_sum": 10,
+    "TCP_TOTAL_CACHE_ACCESSES_sum": 640, "TCP_TCC_READ_REQ_sum": 100, "TCP_TCC_WRITE_REQ_sum": 50,
+    "TCP_TCC_ATOMIC_WITH_RET_REQ_sum": 7, "TCP_TCC_ATOMIC_WITHOUT_RET_REQ_sum": 3, "TCC_BUBBLE_sum": 30,
+    **{f"TCC_{port}_{name}_sum": count
+       for port in ("EA", "EA0")
+       for name, count in {"RDREQ": 100, "RDREQ_32B": 20, "WRREQ": 50, "WRREQ_64B": 40}.items()},
+    **{f"SQ_INSTS_VALU_{kind}_F{bits}": count
+       for bits, counts in {16: (1, 2, 3, 5), 32: (2, 3, 4, 6), 64: (3, 4, 5, 7)}.items()
+       for kind, count in zip(("ADD", "MUL", "TRANS", "FMA"), counts, strict=True)},
+    **{f"SQ_INSTS_VALU_MFMA_MOPS_{kind}": count
+       for kind, count in {"F8": 2, "F16": 3, "BF16": 4, "F32": 5, "F64": 6, "I8": 7}.items()},
+}  # fmt: skip
+# By hand. An FMA is two operations; 640 lanes were launched, in vector instructions 64 x 100 could have worked.
+OPERATIONS = {
+    ("f16", "valu"): 64 * 16, ("f32", "valu"): 64 * 21, ("f64", "valu"): 64 * 26, ("f16", "mfma"): 1536,
+    ("bf16", "mfma"): 2048, ("f32", "mfma"): 2560, ("f64", "mfma"): 3072, ("i8", "mfma"): 3584,
+}  # fmt: skip
+EVIDENCE = {
+    "wait_fraction": 0.6, "issue_wait_fraction": 0.25, "l1_accesses_per_vmem_instruction": 16, "l2_hit_rate": 0.75,
+    "lds_conflict_fraction": 0.25, "vmem_instructions": 40, "valu_instructions": 90, "lds_busy_cycles": 500,
+    "wave_cycles": 4000, "waves": 10, "partial_wave_fraction": 1 / 16, "divergent_lane_fraction": 0.5,
+    "memory_instructions_per_wave": 6, "wait_cycles_per_memory_instruction": 40, "mfma_busy_cycles": 777,
+    "active_cycles": 12345, "vector_memory_instructions_per_wave": 4, "atomic_request_fraction": 1 / 16,
+}  # fmt: skip
+WORKED = {
+    "gfx942": (
+        OPERATIONS | {("f8", "mfma"): 1024},
+        (30 * 128 + 50 * 64 + 20 * 32, 40 * 64 + 10 * 32),
+        {"L2": 100 * 128 + 60 * 64, "L1": 640 * 128, "LDS": 375 * 128},
+        EVIDENCE | {"l2_read_bytes_per_lane": 5},
+    ),
+    "gfx90a": (
+        OPERATIONS,
+        (80 * 64 + 20 * 32, 40 * 64 + 10 * 32),
+        {"L2": 160 * 64, "L1": 640 * 64, "LDS": 375 * 128},
+        EVIDENCE | {"l2_read_bytes_per_lane": 2.5},
+    ),
+}
+
+
+@pytest.mark.parametrize("target", WORKED)
+def test_every_formula_by_hand(target):
+    family = family_of(target)
+    operations, memory, caches, evidence = WORKED[target]
+    assert set(family.counters()) <= set(COUNTERS)
+    assert {name: formula(COUNTERS).value for name, formula in family.operations.items()} == operations
+    assert tuple(formula(COUNTERS).value for formula in family.hbm_bytes) == memory
+    assert {name: formula(COUNTERS).value for name, formula in family.cache_bytes.items()} == caches
+    assert {name: formula(COUNTERS).value for name, formula in family.evidence.items()} == pytest.approx(evidence)
+
+
+def test_more_lanes_at_work_than_launched_is_no_divergence():
+    """By a rounding error or a counter that ran on: a share is not negative."""
+    more = COUNTERS | {"SQ_THREAD_CYCLES_VALU": 6400}
+    assert cdna3.FAMILY.evidence["divergent_lane_fraction"](more).value == 0
+
+
 def test_dividing_by_nothing_gives_a_reason():
     @metric("fraction")
     def ratio(A, B):

@@ -7,9 +7,10 @@ import json
 
 import pytest
 
+from rocm_perf_lab.autotune.autotune_document import BestProfile
 from rocm_perf_lab.autotune.evaluation_outcome import FAILED, OK, EvaluationOutcome
 from rocm_perf_lab.autotune.findings import best_so_far, confidence_of, importance_of
-from rocm_perf_lab.autotune.page import page
+from rocm_perf_lab.autotune.page import _effects, _evaluation, _head, page
 from rocm_perf_lab.autotune.results import TuningResult, document
 from rocm_perf_lab.autotune.search_loop import Evaluated
 from rocm_perf_lab.autotune.t4 import t4
@@ -95,6 +96,51 @@ def test_the_table_sorts_and_searches_and_effects_are_those_of_the_parameters(tu
     medians = tab.locator("#effects table >> nth=0").locator("td:nth-child(4)").all_inner_texts()
     assert medians == ["2.5 ms", "6.5 ms", "10.5 ms", "14.5 ms"]
     expect_accessible(tab)
+
+
+FEW = [ran([6.0, 6.0], a=1, b=1), failed(a=1, b=2), ran([2.0, 2.0], a=2, b=1), ran([3.0, 3.0], a=2, b="x")]
+
+
+def test_the_head_of_the_page_by_hand():
+    """The defaults take 6 ms and the best 2 ms, in both of its runs; the next takes 3 ms."""
+    profile = BestProfile(
+        run_directory="best.rocm-perf", runtime_ms=2.0, cv=0.0, timing="measured", kernel="rows", bottleneck="memory-bound"
+    )
+    model = {"r2": 0.876, "residual": 0.1, "warning": "few results"}
+    told = TuningResult("random", 7, 1200, "a device", 2500, FEW, model, {"c": 5, "d": "x"}, FEW[0].values, profile=profile)
+    found = document(told)
+    assert list(_head(found, "measured, gpu time")) == [
+        ("Evaluated", "4 of 2,500 configurations: 0 reused, 1 failed, 0 unstable"),
+        ("Times", "measured, gpu time"),
+        ("Search", "random, seed 7, at most 1,200 evaluations"),
+        ("Gain", "3.00x faster than the defaults"),
+        ("Certain", "mean of its runs 2 to 2 ms with 95 % confidence; ahead of the next"),
+        ("Profile", "rows is memory-bound; see best.rocm-perf"),
+        ("Fixed", "c=5 d=x"),
+        ("Model", "R2 0.88 for configurations that it had not seen"),
+        ("Model", "few results"),
+    ]
+    bare = document(TuningResult("random", 0, 9, "a device", None, [ran([2.0], a=1)], {}, {}))
+    assert list(_head(bare, "modelled")) == [
+        ("Evaluated", "1 configurations: 0 reused, 0 failed, 0 unstable"),
+        ("Times", "modelled"),
+        ("Search", "random, seed 0, at most 9 evaluations"),
+    ]
+
+
+def test_effects_by_hand():
+    """Of a parameter's values the best and the median; numbers before words, and what failed counts for nothing."""
+    found = document(result(FEW))
+    a, b = _effects(found, ["a", "b"])
+    assert (a["title"], a["share"], a["most"]) == ("a", 0.0, 6.0)
+    assert [tuple(one.values()) for one in a["values"]] == [("1", 1, 6.0, 6.0), ("2", 2, 2.0, 2.5)]
+    assert [tuple(one.values()) for one in b["values"]] == [("1", 2, 2.0, 4.0), ("2", 0, None, None), ("x", 1, 3.0, 3.0)]
+    assert _effects(document(result(FEW[:1])), ["a", "b"]) == []  # one value has no effect
+    (share, _) = _effects(found.model_copy(update={"importance": {"a": 0.25, "b": 0.75}}), ["a", "b"])
+    assert (share["title"], share["share"]) == ("b: 75% of what parameters explain", 0.75)
+    assert _evaluation(2, found.evaluations[1]) == {
+        "number": 2, "values": {"a": 1, "b": 2}, "ms": None, "cv": None, "status": FAILED, "unstable": False, "reason": "<b>&",
+    }  # fmt: skip
 
 
 def test_what_is_modelled_says_so():

@@ -52,6 +52,13 @@ def test_constraints_mean_what_python_means(text, values):
     assert Expression(text, named)(named) == bool(eval(text, {}, named))
 
 
+def test_an_expression_has_at_most_2000_characters():
+    assert Expression("0 +".ljust(1999) + "1", {})({}) == 1
+    for length in (2001, 4000):
+        with pytest.raises(SpaceError, match="is longer than 2000 characters"):
+            Expression("0 +".ljust(length - 1) + "1", {})
+
+
 @settings(max_examples=50)
 @given(st.tuples(choices, choices, choices), st.lists(conditions, max_size=2))
 def test_enumeration_sampling_and_neighbours(tmp_path_factory, values, constraints):

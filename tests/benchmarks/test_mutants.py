@@ -8,7 +8,8 @@ import mutants
 import pytest
 
 REPOSITORY = Path(__file__).parents[2]
-TEXT = "def least(a: int | None, b: int) -> int:\n    limit: int | None = 0\n    return min(a, b) if a else limit\n"
+IMPORTS = "if TYPE_CHECKING:\n    from pathlib import Path\n"
+TEXT = IMPORTS + "def least(a: int | None, b: int) -> int:\n    limit: int | None = 0\n    return min(a, b) if a else limit\n"
 
 
 @pytest.mark.parametrize(
@@ -16,11 +17,13 @@ TEXT = "def least(a: int | None, b: int) -> int:\n    limit: int | None = 0\n   
     [
         ("int | None, b", "int & None, b", False),
         ("limit: int | None", "limit: int - None", False),
+        ("if TYPE_CHECKING", "if not TYPE_CHECKING", False),
+        ("if TYPE_CHECKING", "if DEBUGGING", True),
         ("if a", "if not a", True),
         ("= 0", "= 1", True),
     ],
 )
-def test_annotations_are_no_mutants(before: str, after: str, is_mutant: bool) -> None:
+def test_annotations_and_their_imports_are_no_mutants(before: str, after: str, is_mutant: bool) -> None:
     assert TEXT.count(before) == 1
     assert (mutants._meaning(TEXT) != mutants._meaning(TEXT.replace(before, after))) == is_mutant
 
@@ -43,5 +46,5 @@ def test_own_tests_come_first(file: str, expected: list[list[str]]) -> None:
 
 
 def test_a_mutant_shows_the_lines_that_it_changes() -> None:
-    one = mutants.Mutant(Path("a.py"), 3, TEXT, TEXT.replace("if a", "if not a"))
-    assert str(one) == "a.py:3\n    -    return min(a, b) if a else limit\n    +    return min(a, b) if not a else limit"
+    one = mutants.Mutant(Path("a.py"), 5, TEXT, TEXT.replace("if a", "if not a"))
+    assert str(one) == "a.py:5\n    -    return min(a, b) if a else limit\n    +    return min(a, b) if not a else limit"

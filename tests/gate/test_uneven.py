@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -38,18 +40,27 @@ def program(tmp_path_factory, hipcc, native_dir):
     return read(PROGRAM, COMMAND), capture([str(folder / "uneven")], "rows", 0, folder, device="gfx942")
 
 
-def image_of(text: str, folder: Path) -> Path:
-    (folder / "k.hsaco").write_bytes(SourceBuilder("gfx942").device(read(PROGRAM, COMMAND, text=text.encode())))
-    return folder / "k.hsaco"
+@pytest.fixture(scope="module")
+def image_of(tmp_path_factory) -> Callable[[str], Path]:
+    """image_of(text) is the source's code object, compiled once for all seeds."""
+    folder, builder = tmp_path_factory.mktemp("images"), SourceBuilder("gfx942")
+
+    @functools.cache
+    def compiled(text: str) -> Path:
+        path = folder / f"{len(list(folder.iterdir()))}.hsaco"
+        path.write_bytes(builder.device(read(PROGRAM, COMMAND, text=text.encode())))
+        return path
+
+    return compiled
 
 
 @pytest.mark.parametrize("seed", [1, 2])
-def test_more_work_in_one_workgroup_counts_whichever_compute_unit_is_replayed(program, tmp_path, seed):
+def test_more_work_in_one_workgroup_counts_whichever_compute_unit_is_replayed(program, image_of, seed):
     _, captured = program
     options, changed = MeasurementOptions(device="gfx942", seed=seed), [64 * 512 * 4]
-    honest = check_measurement([captured], image_of(HONEST, tmp_path), changed, options)
+    honest = check_measurement([captured], image_of(HONEST), changed, options)
     assert honest.outcome is StepOutcome.PASSED, honest.reason
-    uneven = check_measurement([captured], image_of(HONEST.replace(LAST, LOADS + LAST), tmp_path), changed, options)
+    uneven = check_measurement([captured], image_of(HONEST.replace(LAST, LOADS + LAST)), changed, options)
     assert uneven.outcome is StepOutcome.REJECTED and "slower" in uneven.reason, uneven.reason
 
 
@@ -63,21 +74,21 @@ def equivalence(request, program):
         yield equivalence
 
 
-def test_an_honest_change_is_equal(equivalence, tmp_path):
-    verdict = equivalence.check(image_of(HONEST, tmp_path))
+def test_an_honest_change_is_equal(equivalence, image_of):
+    verdict = equivalence.check(image_of(HONEST))
     assert verdict.outcome is StepOutcome.PASSED, verdict.reason
     assert verdict.evidence.captures[0].cases["other values in registers and LDS"] == "equal"
 
 
 @pytest.mark.parametrize("held", [LOCAL, REGISTER], ids=["private memory", "register"])
 @pytest.mark.parametrize("when", ["holds", "!holds"])
-def test_a_barrier_is_missed_whatever_registers_hold_when_it_is_left_out(equivalence, tmp_path, held, when):
+def test_a_barrier_is_missed_whatever_registers_hold_when_it_is_left_out(equivalence, image_of, held, when):
     text = HONEST.replace(BARRIER, f"  {held}\n  if ({when}) barrier();\n  const int row")
-    verdict = equivalence.check(image_of(text, tmp_path))
+    verdict = equivalence.check(image_of(text))
     assert verdict.outcome is StepOutcome.REJECTED and "race" in verdict.reason, verdict.reason
 
 
-def test_a_result_that_depends_on_what_registers_hold_is_rejected(equivalence, tmp_path):
+def test_a_result_that_depends_on_what_registers_hold_is_rejected(equivalence, image_of):
     text = HONEST.replace(LAST, f"  {REGISTER}\n  out[row] = holds ? 0 : sum;\n}}")
-    verdict = equivalence.check(image_of(text, tmp_path))
+    verdict = equivalence.check(image_of(text))
     assert verdict.outcome is StepOutcome.REJECTED and "registers and LDS held before" in verdict.reason, verdict.reason

@@ -22,11 +22,13 @@ class Options:
     """budget: the maximum number of evaluations. own: the strategy's own options by name; missing ones take their defaults.
 
     occupancy: maps values by name to the theoretical occupancy within 0..1, if that is known before anything runs.
+    features: maps them to numbers that describe the compiled code, always as many, if all configurations are compiled already.
     """
 
     budget: int
     own: Mapping[str, float] = field(default_factory=dict)
     occupancy: Callable[[dict[str, object]], float] | None = None
+    features: Callable[[dict[str, object]], tuple[float, ...]] | None = None
 
 
 class ModelQuality(TypedDict, total=False):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -18,7 +18,7 @@ from rocm_perf_lab.autotune.program import Program
 from rocm_perf_lab.autotune.recorded import read_recording
 from rocm_perf_lab.autotune.results import TuningResult
 from rocm_perf_lab.autotune.search_loop import Evaluated, SearchLoop, best_of
-from rocm_perf_lab.autotune.space import MOST_LISTED, Space
+from rocm_perf_lab.autotune.space import MOST_LISTED, Configuration, Space
 from rocm_perf_lab.autotune.space_file import SpaceFile
 from rocm_perf_lab.autotune.strategies import Options, create
 from rocm_perf_lab.autotune.winner import best_profile
@@ -142,7 +142,7 @@ class Known:
     """What is known of a space before anything runs.
 
     fixed, defaults: as in SpaceFile. unlaunchable: how many configurations fulfil the constraints but cannot be launched; None
-    if they were not counted. occupancy, features: as in strategies.Options.
+    if they were not counted. occupancy, features, first: as in strategies.Options.
     """
 
     fixed: Mapping[str, object] = field(default_factory=dict)
@@ -150,6 +150,7 @@ class Known:
     unlaunchable: int | None = None
     occupancy: Callable[[Mapping[str, object]], float] | None = None
     features: Callable[[Mapping[str, object]], tuple[float, ...]] | None = None
+    first: Sequence[Configuration] = ()
 
 
 def search(
@@ -159,7 +160,7 @@ def search(
     evaluations, seconds = parse_budget(request.budget) if request.budget else (None, None)
     total = _count(space)
     most = min(evaluations or MOST_LISTED, space.product if total is None else total)
-    options = Options(most, request.strategy_options, known.occupancy, known.features)
+    options = Options(most, request.strategy_options, known.occupancy, known.features, known.first)
     strategy = create(request.strategy, space, request.seed, options)
     heard = _Listener(evaluator, most, note, only_better=request.simulate is not None)
     loop = SearchLoop(

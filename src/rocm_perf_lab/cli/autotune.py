@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 import click
 
@@ -15,9 +15,6 @@ from rocm_perf_lab.cli.number import FiniteNumber
 from rocm_perf_lab.cli.program_arguments import device_option
 from rocm_perf_lab.cli.progress import note
 from rocm_perf_lab.errors import UsageError
-
-if TYPE_CHECKING:
-    from rocm_perf_lab.autotune.triton_kernel.plan import TritonPlan
 
 _FILE = click.Path(path_type=Path, dir_okay=False)
 _POSITIVE = FiniteNumber(min=0, min_open=True)
@@ -49,12 +46,13 @@ def _own(strategy: str, given: Mapping[str, float]) -> dict[str, float]:
 @click.option("--simulate", type=_FILE, metavar="FILE", help="Kernel Tuner cache or T4 file to search; nothing runs.")
 @click.option("--triton", "triton_kernel", metavar="SCRIPT::KERNEL",
               help="Triton function to tune, in all sizes that the script (run with ARGS) launches it with.")  # fmt: skip
-@click.option("--python", default="python3", show_default=True, metavar="PYTHON", help="--triton: the Python that has Triton.")
+@click.option("--python", default="python3", show_default=True, metavar="PYTHON",
+              help="--triton: the Python that has Triton.")  # fmt: skip
 @click.option("--key", metavar="NAME,...",
               help="--triton: arguments that tell sizes apart.  [default: the function's key, or its whole numbers]")  # fmt: skip
 @click.option("--tolerance", type=_POSITIVE, metavar="REL",
-              help="--triton: largest difference between results of configurations, relative to the largest number of an "
-                  "array.  [default: 32 times the type's epsilon]")  # fmt: skip
+              help="--triton: largest difference between results of configurations, relative to an array's largest "
+                  "number.  [default: 32 times the type's epsilon]")  # fmt: skip
 @click.option(
     "--strategy", type=click.Choice(tuple(STRATEGIES)), default="sequential", show_default=True,
     help="Search strategy.",
@@ -98,18 +96,19 @@ def command(
     No configuration runs twice: results are cached, so that an interrupted search resumes and later searches reuse them.
     """
     if triton_kernel is not None:
-        _expect_none_of({
-            "--cmd-template": cmd, "--build-template": build, "--check": check, "--simulate": simulate, "--scheduler": scheduler,
-            "--profile": profile, "--write-t4": write_t4, "--write-report": write_report, "--runs": runs,
-        })  # fmt: skip
+        _expect_none_of(
+            {"--cmd-template": cmd, "--build-template": build, "--check": check, "--simulate": simulate, "--runs": runs,
+             "--scheduler": scheduler, "--profile": profile, "--write-t4": write_t4, "--write-report": write_report}
+        )  # fmt: skip
         from rocm_perf_lab.autotune.triton_kernel.plan import TritonPlan
+        from rocm_perf_lab.cli.triton_tuning import TuningOutput, tune_and_print
         from rocm_perf_lab.triton_launches import ScriptKernel
 
         names = tuple(key.split(",")) if key else ()
         kernel = ScriptKernel.of(triton_kernel, arguments, python)
         plan_of_kernel = TritonPlan(kernel, space, names, device, workers, timeout, tolerance)
-        own = _own(strategy, strategy_options)
-        _tune(plan_of_kernel, strategy, seed, budget, own, None if no_cache else cache, write_config, write_triton, as_json)
+        own, kept = _own(strategy, strategy_options), None if no_cache else cache
+        tune_and_print(plan_of_kernel, strategy, seed, budget, own, kept, TuningOutput(write_config, write_triton, as_json))
         return
     if arguments or key or tolerance or write_triton:
         raise UsageError("arguments, --key, --tolerance and --write-triton are for --triton", "add it, or omit them")
@@ -159,26 +158,3 @@ def _expect_none_of(given: Mapping[str, object]) -> None:
     """Check that options that --triton does not take were not given."""
     if named := [name for name, value in given.items() if value is not None]:
         raise UsageError(f"{named[0]} is not for --triton, which runs the script itself", "omit it")
-
-
-def _tune(
-    plan: TritonPlan, strategy: str, seed: int, budget: str | None, own: Mapping[str, float], cache: Path | None,
-    write_config: Path | None, write_triton: Path | None, as_json: bool,
-) -> None:  # fmt: skip
-    from rocm_perf_lab.autotune.destinations import expect_writable, write_text
-    from rocm_perf_lab.autotune.entry import AutotuneRequest
-    from rocm_perf_lab.autotune.triton_kernel.configuration_list import configuration_list
-    from rocm_perf_lab.autotune.triton_kernel.document import tuning_document
-    from rocm_perf_lab.autotune.triton_kernel.size_table import size_table
-    from rocm_perf_lab.autotune.triton_kernel.tune import tune
-    from rocm_perf_lab.json_model import json_text
-
-    expect_writable(filter(None, (write_config, write_triton)), filter(None, (plan.space, plan.kernel.script, cache)))
-    request = AutotuneRequest(strategy, seed, budget, own, cache=cache)
-    tuned = tune(request, plan, note)
-    found = tuning_document(tuned)
-    if write_config:
-        write_text(write_config, _as_json([one.as_json() for one in found.configurations]) + "\n")
-    if write_triton:
-        write_text(write_triton, configuration_list(tuned))
-    click.echo(json_text(found) if as_json else "\n".join(size_table(tuned)))

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from rocm_perf_lab.autotune.bench import Note
@@ -53,10 +53,19 @@ class TunedSize:
 
 
 class SizeSearch:
-    """launch: what the workers say of the launch at which they wait."""
+    """launch: what the workers say of the launch at which they wait. earlier: the best of sizes that were tuned before."""
 
-    def __init__(self, request: AutotuneRequest, plan: TritonPlan, bench: Bench, launch: dict[str, Any], note: Note):
+    def __init__(
+        self,
+        request: AutotuneRequest,
+        plan: TritonPlan,
+        bench: Bench,
+        launch: dict[str, Any],
+        earlier: Sequence[Values],
+        note: Note,
+    ):
         self._request, self._plan, self._bench, self._launch, self._note = request, plan, bench, launch, note
+        self._earlier = earlier
         self._types = {name: one["dtype"] for name, one in launch["arguments"].items() if one["kind"] == "array"}
         self._whole = self._space()
         self._compiled = Compiled(bench.workers, bench.stopped, bench.device.target)
@@ -72,6 +81,7 @@ class SizeSearch:
         with cache_of(self._request, self._experiment()) as cache:
             place = self._bench.device.description
             evaluator = Evaluator(self._evaluate, place, self._bench.workers.count, stop=self._bench.stopped.set)
+            known = replace(known, first=space.those_of(self._earlier))
             result = search(self._request, space.space, evaluator, cache, self._note, known)
         expect_best(self._request, result)
         searched = time.perf_counter() - compiled

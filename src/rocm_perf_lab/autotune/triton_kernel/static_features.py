@@ -11,9 +11,8 @@ from typing import Any
 from rocm_perf_lab import code_object
 from rocm_perf_lab.arch.families import family_of
 from rocm_perf_lab.arch.occupancy import KernelResources
+from rocm_perf_lab.autotune.launch import MOST_LDS_BYTES, MOST_THREADS
 from rocm_perf_lab.errors import SourceError
-
-MOST_LDS_BYTES = 65536  # of a workgroup, on every supported family
 
 
 @dataclass(frozen=True)
@@ -67,6 +66,8 @@ def unlaunchable(features: StaticFeatures) -> str | None:
     """Why no compute unit can run the configuration; None if one can."""
     if features.lds_bytes > MOST_LDS_BYTES:
         return f"{features.lds_bytes} bytes of LDS, of at most {MOST_LDS_BYTES}"
+    if features.workgroup_size > MOST_THREADS:
+        return f"{features.workgroup_size} threads of a workgroup, of at most {MOST_THREADS}"
     if features.occupancy == 0:
         return "no workgroup of it fits on a compute unit"
     return None

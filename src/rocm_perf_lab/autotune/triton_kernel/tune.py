@@ -10,6 +10,7 @@ from rocm_perf_lab.autotune.search_loop import best_of
 from rocm_perf_lab.autotune.triton_kernel.bench import bench_of
 from rocm_perf_lab.autotune.triton_kernel.plan import TritonPlan
 from rocm_perf_lab.autotune.triton_kernel.size_search import SizeSearch, TunedSize
+from rocm_perf_lab.autotune.triton_kernel.workers import Values
 from rocm_perf_lab.errors import NoKernelsError, NothingRanError
 from rocm_perf_lab.triton_launches import Died
 
@@ -30,10 +31,8 @@ def tune(request: AutotuneRequest, plan: TritonPlan, note: Note) -> TunedFunctio
     with bench_of(plan) as bench:
         try:
             while (launch := bench.workers.launch())[0] is not None:
-                sizes.append(SizeSearch(request, plan, bench, launch[0], note).run())
-                result = sizes[-1].result
-                best = best_of(result.evaluated)
-                bench.workers.choose({**result.fixed, **(best.values if best else {})})
+                sizes.append(SizeSearch(request, plan, bench, launch[0], [_best(size) for size in sizes], note).run())
+                bench.workers.choose({**sizes[-1].result.fixed, **_best(sizes[-1])})
         except Died as error:
             raise NothingRanError(f"{plan.kernel.script} {error}", "make it run to its end with `rocm-perf run` first") from error
         if not sizes:
@@ -42,3 +41,8 @@ def tune(request: AutotuneRequest, plan: TritonPlan, note: Note) -> TunedFunctio
         if launch[1] != 0:
             note(f"with the best configurations the script ended with status {launch[1]}: {bench.workers.said()}")
     return TunedFunction(plan.kernel.kernel, bench.device.description, sizes, launch[1])
+
+
+def _best(size: TunedSize) -> Values:
+    best = best_of(size.result.evaluated)
+    return dict(best.values) if best else {}

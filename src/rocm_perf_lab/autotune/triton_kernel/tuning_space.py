@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -31,6 +32,14 @@ class TuningSpace:
         members = [row for row in self.space if canonical(self.space.named(row)) in valid]
         values = dict(zip(self.space.names, self.space.values, strict=True))
         return TuningSpace(Space(values, members=members), self.fixed)
+
+    def those_of(self, values: Iterable[Mapping[str, object]]) -> list[Configuration]:
+        """The configurations with these values, each once; values that are not in the space are left out."""
+        found = []
+        for one in values:
+            with contextlib.suppress(KeyError, ValueError):
+                found.append(self.space.position(one))
+        return [row for row in dict.fromkeys(found) if row in self.space]
 
 
 def from_file(path: Path, launch: Mapping[str, Any]) -> TuningSpace:

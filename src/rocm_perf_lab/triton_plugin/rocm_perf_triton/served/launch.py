@@ -31,15 +31,16 @@ class Launch:
         self._is_tuned = hasattr(function, "configs")
         self._configurations = self._pruned() if self._is_tuned else []
 
-    def run(self, values: Values | None, warmup: bool = False) -> Any:
+    def run(self, values: Values | None, warmup: bool = False, numbers: Values | None = None) -> Any:
         """Launch, or only compile with `warmup`. values: None for those that the script chose, or its first configuration.
 
-        Returns Triton's compiled kernel; raises whatever compiling and launching raise.
+        numbers: in the place of arguments of the script. Returns Triton's compiled kernel; raises whatever compiling and
+        launching raise.
         """
         configuration = self._configuration(values)
         if values is None:
             values = configuration.all_kwargs() if configuration is not None else {}
-        named = {**self.arguments, **values}
+        named = {**self.arguments, **(numbers or {}), **values}
         if not warmup and configuration is not None and configuration.pre_hook is not None:
             configuration.pre_hook(named)
         return (self.function.fn if self._is_tuned else self.function).run(grid=self.grid, warmup=warmup, **named)
@@ -60,6 +61,7 @@ class Launch:
             "kernel": self.jit.fn.__name__,
             "file": self.jit.fn.__code__.co_filename,
             "source": self.jit.cache_key,
+            "parameters": list(self.jit.arg_names),
             "constants": [parameter.name for parameter in self.jit.params if parameter.is_constexpr],
             "configurations": [_plain(one.all_kwargs()) for one in self._configurations] if tuned else None,
             "key": list(self.function.keys) if tuned else None,

@@ -25,14 +25,14 @@ class _HostPiece:
     """On the software device every array lies in host memory between launches."""
 
     def __init__(self, value: Any):
-        self._span = span(value)
+        self.span = span(value)
 
     def contents(self) -> bytes:
-        return ctypes.string_at(self._span.begin, self._span.end - self._span.begin)
+        return ctypes.string_at(self.span.begin, self.span.end - self.span.begin)
 
     def load(self, contents: bytes) -> None:
-        if self._span.writable:
-            ctypes.memmove(self._span.begin, contents, len(contents))
+        if self.span.writable:
+            ctypes.memmove(self.span.begin, contents, len(contents))
 
 
 class _StoragePiece:

@@ -10,6 +10,7 @@ from rocm_perf_triton.served import timing
 from rocm_perf_triton.served.channel import Channel, Message
 from rocm_perf_triton.served.launch import Launch
 from rocm_perf_triton.served.memory import ArgumentMemory
+from rocm_perf_triton.served.recording import recorded_launch
 
 _LONGEST_REASON = 500
 
@@ -46,7 +47,7 @@ class Server:
                 memory.restore()
                 return request["values"]
             try:
-                answer = {"compile": _compile, "evaluate": _evaluate}[request["do"]](launch, memory, request)
+                answer = _ANSWERS[request["do"]](launch, memory, request)
             except Exception as error:
                 answer = {"error": _reason(error), "is_dead": not _is_of_compiler(error)}
             self._channel.send(event="answer", **answer)
@@ -79,6 +80,14 @@ def _evaluate(launch: Launch, memory: ArgumentMemory, request: Message) -> Messa
         return {"runs": timing.measured(lambda: launch.run(values)), "outputs": outputs}
     finally:
         memory.restore()
+
+
+def _record(launch: Launch, memory: ArgumentMemory, request: Message) -> Message:
+    """The launch with some numbers replaced, as recorded_launch() describes it. Nothing runs."""
+    return recorded_launch(launch, memory, request["numbers"], Path(request["folder"]))
+
+
+_ANSWERS = {"compile": _compile, "evaluate": _evaluate, "record": _record}
 
 
 def _reason(error: Exception) -> str:

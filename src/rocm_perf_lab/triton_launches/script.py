@@ -44,6 +44,11 @@ class ScriptKernel:
         """Of its Triton; None if that is not in the interpreter's own environment."""
         return triton.installed_version(self.python)
 
+    def of_environment(self) -> list[Path]:
+        """What the interpreter must see besides its folder and libraries to know its virtual environment."""
+        marker = self.python.parent.parent / "pyvenv.cfg"
+        return [marker] if marker.exists() else []
+
     def command(self) -> list[str]:
         """The command line of the process that serves the kernel's launches."""
         return [str(self.python), "-m", _MODULE, self.kernel, str(self.script), *self.arguments]

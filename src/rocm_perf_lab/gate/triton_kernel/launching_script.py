@@ -14,7 +14,7 @@ from rocm_perf_lab.cage import Limits, View
 from rocm_perf_lab.collect.device import Device
 from rocm_perf_lab.errors import SourceError
 from rocm_perf_lab.gate.triton_kernel.recorded_launch import RecordedLaunch, read_launch
-from rocm_perf_lab.triton_launches import Died, ScriptKernel, ServedScript, TookTooLong, environment_of
+from rocm_perf_lab.triton_launches import ScriptKernel, ServedScript, environment_of
 
 _SECONDS = 600.0  # for the whole script, in the cage
 _OTHER_HOMES = ("TRITON_CACHE_DIR", "TRITON_HOME")
@@ -97,7 +97,7 @@ def launching(
     if view is not None:
         kept = [name for name in environment if name.startswith("TRITON_") and name not in _OTHER_HOMES]
         view = View(
-            (*view.readable, kernel.script.parent, scratch),
+            (*view.readable, kernel.script.absolute().parent, scratch, *kernel.of_environment()),
             (*view.writable, folder),
             keep_env=(*view.keep_env, *kept, "PYTHONPATH", "ROCM_PERF_TRITON_KEY"),
             trusted=view.trusted,
@@ -106,5 +106,3 @@ def launching(
     with ServedScript(command, environment, scratch / f"{name}.stderr") as script:
         yield LaunchingScript(script, folder, files, view is not None, timeout)
 
-
-__all__ = ["Died", "Launched", "LaunchingScript", "TookTooLong", "launching"]

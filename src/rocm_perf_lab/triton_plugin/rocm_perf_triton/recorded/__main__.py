@@ -12,6 +12,7 @@ from rocm_perf_triton import hip, kernel_arguments, software_device
 from rocm_perf_triton.clock import CLOCK
 
 Message = dict[str, Any]
+_GAP = 64 << 20
 
 
 def main() -> None:
@@ -29,12 +30,9 @@ def main() -> None:
 def run(launch: Message, files: Path, results: Path, number: int) -> float:
     """One launch from empty caches; what it leaves in memory `m` is then the file "<number>-<m>"."""
     with ExitStack() as stack:
-        addresses = []
-        for memory in launch["memories"]:
-            allocation = hip.allocate(memory["size"] + memory["shift"])
-            stack.callback(hip.free, allocation)
-            addresses.append(allocation + memory["shift"])
-            software_device.fill(addresses[-1], (files / memory["contents"]).read_bytes())
+        addresses = _apart(launch["memories"], stack)
+        for address, memory in zip(addresses, launch["memories"]):  # noqa: B905 - one for each
+            software_device.fill(address, (files / memory["contents"]).read_bytes())
         scratch = []
         for size in launch["scratch_bytes"]:
             programs = launch["grid"][0] * launch["grid"][1] * launch["grid"][2]
@@ -45,6 +43,19 @@ def run(launch: Message, files: Path, results: Path, number: int) -> float:
         for index, (address, memory) in enumerate(zip(addresses, launch["memories"])):  # noqa: B905 - made one by one above
             (results / f"{number}-{index}").write_bytes(software_device.contents(address, memory["size"]))
     return milliseconds
+
+
+def _apart(memories: list[Message], stack: ExitStack) -> list[int]:
+    """Addresses of new memories with nothing between them, so that an access beyond one of them is not one of the next."""
+    addresses, gaps = [], [hip.allocate(_GAP)]
+    for memory in memories:
+        allocation = hip.allocate(memory["size"] + memory["shift"])
+        stack.callback(hip.free, allocation)
+        addresses.append(allocation + memory["shift"])
+        gaps.append(hip.allocate(_GAP))
+    for gap in gaps:
+        hip.free(gap)
+    return addresses
 
 
 def _launch(launch: Message, words: list[int], image: bytes) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import shutil
 import signal
@@ -170,3 +171,32 @@ def expect_accessible() -> Callable[[object], None]:
         assert [(one["id"], [node["html"] for node in one["nodes"][:3]]) for one in found] == []
 
     return expect
+
+
+@pytest.fixture(scope="session")
+def triton_pythons(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    """triton_pythons("3.9.0") is the Python of an environment with this Triton, from the package index, and NumPy."""
+
+    @functools.cache
+    def python(version: str) -> Path:
+        environment = tmp_path_factory.mktemp("triton")
+        subprocess.run([sys.executable, "-m", "venv", environment], check=True)
+        wanted = ("numpy", f"triton=={version}")
+        installed = subprocess.run([environment / "bin" / "pip", "install", "-q", *wanted], capture_output=True, text=True)
+        assert installed.returncode == 0, installed.stderr
+        return environment / "bin" / "python"
+
+    return python
+
+
+@pytest.fixture(params=["3.5.1", "3.9.0"])
+def python(request: pytest.FixtureRequest, triton_pythons: Callable[[str], Path]) -> Path:
+    """A Python with each Triton that is tested."""
+    return triton_pythons(request.param)
+
+
+@pytest.fixture
+def triton_python(triton_pythons: Callable[[str], Path]) -> Path:
+    """A Python with a Triton: RPL_TRITON_PYTHON, else the newest that was tried."""
+    named = os.environ.get("RPL_TRITON_PYTHON")
+    return Path(named) if named else triton_pythons("3.9.0")

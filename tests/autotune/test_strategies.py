@@ -6,6 +6,7 @@ import math
 import threading
 import zlib
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -170,3 +171,40 @@ def test_the_square_of_a_tile_is_a_feature_of_the_model():
     strategy = create("three-phase", space, 0, Options(1000))
     SearchLoop(space, strategy, timed, None, 1000).run()
     assert strategy.model()["r2"] > 0.99
+
+
+@pytest.mark.parametrize("name", ["sequential", "three-phase"])
+def test_what_is_known_of_the_code_guides_the_search(name):
+    """Times that follow from the code alone, which no parameter shows."""
+    space = Space({"x": list(range(20)), "y": list(range(20))})
+    cost = {row: zlib.crc32(bytes(row)) % 1000 for row in map(tuple, space.listed.tolist())}
+
+    def best(features, seed):
+        options = Options(40, {"seed_fraction": 0.5} if name == "three-phase" else {}, None, features)
+        search = SearchLoop(space, create(name, space, seed, options), timed, None, 40)
+        return best_of(search.run()).outcome.ms
+
+    def timed(values, _worker):
+        return EvaluationOutcome(OK, None, [1.0 + cost[space.position(values)]], "wall")
+
+    def features(values):
+        return 7.0, float(cost[space.position(values)])
+
+    least = 1.0 + min(cost.values())
+    assert [best(features, seed) for seed in range(3)] == [least] * 3
+    assert sum(best(None, seed) == least for seed in range(3)) < 3
+
+
+@every_strategy
+def test_what_was_good_before_comes_first(name):
+    space = space_of(96)
+    first = space.sample(np.random.default_rng(1), 2)
+    strategy = create(name, space, 0, Options(12, first=first))
+    proposed = [row for _ in range(3) for row in _told(strategy, strategy.propose())]
+    assert proposed[:2] == first and len(set(proposed)) == len(proposed)
+
+
+def _told(strategy, batch):
+    for number, row in enumerate(batch):
+        strategy.tell(row, 1.0 + number)
+    return batch

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pyarrow.parquet as parquet
@@ -18,17 +16,6 @@ pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("native_dir")]
 
 HERE = Path(__file__).parent
 GUIDE = (HERE.parents[1] / "docs" / "guide" / "triton.md").read_text("utf-8")
-
-
-@pytest.fixture(scope="module", params=["3.5.1", "3.9.0"])
-def python(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The Python of an environment with this Triton."""
-    environment = tmp_path_factory.mktemp("triton")
-    subprocess.run([sys.executable, "-m", "venv", environment], check=True)
-    wanted = ("numpy", f"triton=={request.param}")
-    installed = subprocess.run([environment / "bin" / "pip", "install", "-q", *wanted], capture_output=True, text=True)
-    assert installed.returncode == 0, installed.stderr
-    return environment / "bin" / "python"
 
 
 def test_the_example_of_the_guide_names_the_line_to_change(python: Path, rocm_perf, tmp_path: Path):

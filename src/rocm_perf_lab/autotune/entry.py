@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -18,7 +18,7 @@ from rocm_perf_lab.autotune.program import Program
 from rocm_perf_lab.autotune.recorded import read_recording
 from rocm_perf_lab.autotune.results import TuningResult
 from rocm_perf_lab.autotune.search_loop import Evaluated, SearchLoop, best_of
-from rocm_perf_lab.autotune.space import MOST_LISTED, Space
+from rocm_perf_lab.autotune.space import MOST_LISTED, Configuration, Space
 from rocm_perf_lab.autotune.space_file import SpaceFile
 from rocm_perf_lab.autotune.strategies import Options, create
 from rocm_perf_lab.autotune.winner import best_profile
@@ -51,12 +51,17 @@ def autotune(request: AutotuneRequest, note: Note) -> TuningResult:
         result = _measured(request, request.plan, note)
     else:
         raise ValueError("a search needs a plan or a recording")
+    expect_best(request, result)
+    return result
+
+
+def expect_best(request: AutotuneRequest, result: TuningResult) -> None:
+    """Raises NothingRanError unless a configuration ran."""
     if not result.evaluated:
         raise NothingRanError(f"no configuration was evaluated within --budget {request.budget}", "raise it")
     if best_of(result.evaluated) is None:
         first = result.evaluated[0].outcome.reason
         raise NothingRanError(f"none of {len(result.evaluated)} configurations ran: {first}", "run one by hand first")
-    return result
 
 
 def _simulated(request: AutotuneRequest, file: Path, note: Note) -> TuningResult:
@@ -68,8 +73,8 @@ def _simulated(request: AutotuneRequest, file: Path, note: Note) -> TuningResult
             return EvaluationOutcome(FAILED, "failed in the recording")
         return EvaluationOutcome(OK, None, [time], RECORDED, modelled=recording.is_modelled)
 
-    here = _Evaluator(look_up, f"recording {recording.name}")
-    return _search(request, recording.space, here, None, note)
+    here = Evaluator(look_up, f"recording {recording.name}")
+    return search(request, recording.space, here, None, note)
 
 
 def _measured(request: AutotuneRequest, plan: Plan, note: Note) -> TuningResult:
@@ -81,9 +86,11 @@ def _measured(request: AutotuneRequest, plan: Plan, note: Note) -> TuningResult:
         found = _here(plan, program, request.workers or 1, note)
     with found as (evaluator, place):
         commands = program.texts() | {"fixed": space_file.fixed, "runs": place.runs, "measure": plan.measure}
-        with _cache(request, experiment_key(commands, place.description, program.named_files())) as cache:
+        with cache_of(request, experiment_key(commands, place.description, program.named_files())) as cache:
             space, occupancy = known_before(space_file, place.target)
-            result = _search(request, space, evaluator, cache, note, space_file, occupancy)
+            unlaunchable = _unlaunchable(space_file, space)
+            known = Known(space_file.fixed, space_file.defaults, unlaunchable, occupancy)
+            result = search(request, space, evaluator, cache, note, known)
     best = best_of(result.evaluated)
     if request.profile is None or best is None:
         return result
@@ -92,7 +99,7 @@ def _measured(request: AutotuneRequest, plan: Plan, note: Note) -> TuningResult:
 
 
 @dataclass(frozen=True)
-class _Evaluator:
+class Evaluator:
     """Runs configurations. workers: how many run at once. stop: makes running evaluations end soon."""
 
     evaluate: Callable[[dict[str, object], int], EvaluationOutcome]
@@ -104,7 +111,7 @@ class _Evaluator:
 
 
 @contextlib.contextmanager
-def _here(plan: Plan, program: Program, workers: int, note: Note) -> Iterator[tuple[_Evaluator, Place]]:
+def _here(plan: Plan, program: Program, workers: int, note: Note) -> Iterator[tuple[Evaluator, Place]]:
     with bench_of(plan, program, note) as bench:
 
         def evaluate(values: dict[str, object], worker: int) -> EvaluationOutcome:
@@ -112,54 +119,70 @@ def _here(plan: Plan, program: Program, workers: int, note: Note) -> Iterator[tu
             return bench.evaluation(values, {"ROCR_VISIBLE_DEVICES": str(worker)} if is_one_of_several else None)
 
         here = bench.evaluation
-        yield _Evaluator(evaluate, bench.place.description, workers, keep=here.keep, stop=here.stop), bench.place
+        yield Evaluator(evaluate, bench.place.description, workers, keep=here.keep, stop=here.stop), bench.place
 
 
 @contextlib.contextmanager
-def _on_cluster(scheduler: str, plan: Plan, workers: int | None, note: Note) -> Iterator[tuple[_Evaluator, Place]]:
+def _on_cluster(scheduler: str, plan: Plan, workers: int | None, note: Note) -> Iterator[tuple[Evaluator, Place]]:
     """workers: None for as many as the cluster has GPUs."""
     with cluster_of(scheduler, plan, note) as cluster:
         workers = workers or cluster.gpus() or 1
         description = cluster.place.description
-        yield _Evaluator(cluster.evaluate, description, workers, True, cluster.keep, cluster.stop), cluster.place
+        yield Evaluator(cluster.evaluate, description, workers, True, cluster.keep, cluster.stop), cluster.place
 
 
 @contextlib.contextmanager
-def _cache(request: AutotuneRequest, experiment: str) -> Iterator[Cache | None]:
+def cache_of(request: AutotuneRequest, experiment: str) -> Iterator[Cache | None]:
     with contextlib.closing(Cache(request.cache, experiment)) if request.cache else contextlib.nullcontext() as cache:
         yield cache
 
 
-def _search(
-    request: AutotuneRequest, space: Space, evaluator: _Evaluator, cache: Cache | None, note: Note,
-    space_file: SpaceFile | None = None, occupancy: Callable[[Mapping[str, object]], float] | None = None,
+@dataclass(frozen=True)
+class Known:
+    """What is known of a space before anything runs.
+
+    fixed, defaults: as in SpaceFile. unlaunchable: how many configurations fulfil the constraints but cannot be launched; None
+    if they were not counted. occupancy, features, first: as in strategies.Options.
+    """
+
+    fixed: Mapping[str, object] = field(default_factory=dict)
+    defaults: Mapping[str, object] | None = None
+    unlaunchable: int | None = None
+    occupancy: Callable[[Mapping[str, object]], float] | None = None
+    features: Callable[[Mapping[str, object]], tuple[float, ...]] | None = None
+    first: Sequence[Configuration] = ()
+
+
+def search(
+    request: AutotuneRequest, space: Space, evaluator: Evaluator, cache: Cache | None, note: Note, known: Known = Known(),
 ) -> TuningResult:  # fmt: skip
+    """Let the strategy of `request` propose, evaluate what it proposes, and return all results."""
     evaluations, seconds = parse_budget(request.budget) if request.budget else (None, None)
     total = _count(space)
     most = min(evaluations or MOST_LISTED, space.product if total is None else total)
-    options = Options(most, request.strategy_options, occupancy)
+    options = Options(most, request.strategy_options, known.occupancy, known.features, known.first)
     strategy = create(request.strategy, space, request.seed, options)
     heard = _Listener(evaluator, most, note, only_better=request.simulate is not None)
-    search = SearchLoop(
+    loop = SearchLoop(
         space, strategy, evaluator.evaluate, cache, most, seconds, evaluator.workers, evaluator.asynchronous, heard,
         evaluator.stop,
     )  # fmt: skip
     try:
-        evaluated = search.run()
+        evaluated = loop.run()
     except RocmPerfError:
         if cache is not None:
             note("what was measured so far is kept: the same command continues from there")
         raise
     return TuningResult(
         request.strategy, request.seed, most, evaluator.device, total, evaluated, strategy.model(),
-        space_file.fixed if space_file else {}, space_file.defaults if space_file else None, _unlaunchable(space_file, total),
+        known.fixed, known.defaults, known.unlaunchable,
     )  # fmt: skip
 
 
 class _Listener:
     """Receives every result. The first decides how all are measured; each is reported, or with only_better each new best."""
 
-    def __init__(self, evaluator: _Evaluator, most: int, note: Note, only_better: bool):
+    def __init__(self, evaluator: Evaluator, most: int, note: Note, only_better: bool):
         self._evaluator, self._most, self._note, self._only_better = evaluator, most, note, only_better
         self._best: float | None = None
 
@@ -175,9 +198,9 @@ class _Listener:
             self._best = ms
 
 
-def _unlaunchable(space_file: SpaceFile | None, total: int | None) -> int | None:
+def _unlaunchable(space_file: SpaceFile, launchable: Space) -> int | None:
     """How many configurations fulfil the constraints but cannot be launched; None if they were not counted."""
-    fulfilling = None if space_file is None else _count(space_file.space)
+    fulfilling, total = _count(space_file.space), _count(launchable)
     return None if fulfilling is None or total is None else fulfilling - total
 
 

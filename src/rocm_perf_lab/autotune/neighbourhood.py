@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,20 +10,27 @@ import numpy as np
 from rocm_perf_lab.autotune.space import Configuration, Space
 
 if TYPE_CHECKING:
-    from rocm_perf_lab.arrays import Integers, Mask
+    from rocm_perf_lab.arrays import Integers, Mask, Reals
 
 _MOST = 30_000
+_FEATURES = 1.0  # extent of a feature, beside which a parameter's is 1
 
 
 class Pool:
     """All configurations of a space, or, for a large one, a sample that grows by neighbours. `rows` is (count, parameters).
 
-    points: (count, parameters with more than one value), positions in the lists of values scaled to 0..1. Positions are used
-    because a list that ascends unevenly (1, 2, 4, 8) does so on purpose.
+    points: (count, parameters with more than one value, then features that are not the same everywhere). The former are
+    positions in the lists of values, scaled to 0..1, because a list that ascends unevenly (1, 2, 4, 8) does so on purpose.
+    features: as in strategies.Options, scaled to 0.._FEATURES.
     """
 
-    def __init__(self, space: Space, generator: np.random.Generator):
-        self._space = space
+    def __init__(
+        self,
+        space: Space,
+        generator: np.random.Generator,
+        features: Callable[[dict[str, object]], tuple[float, ...]] | None = None,
+    ):
+        self._space, self._features = space, features
         rows, self.is_complete = space.pool(generator, _MOST)
         self._varying = [place for place, size in enumerate(space.sizes) if size > 1]
         self.at: dict[Configuration, int] = {}
@@ -64,5 +71,16 @@ class Pool:
         self.at.update((row, first + number) for number, row in enumerate(map(tuple, rows.tolist())))
         self._unasked = np.append(self._unasked, np.ones(len(rows), bool))
         self._compared = self.rows[:, self._varying]
-        self.points = (self._compared / (np.array(self._space.sizes)[self._varying] - 1.0)).astype(np.float32)
+        places = self._compared / (np.array(self._space.sizes)[self._varying] - 1.0)
+        self.points = np.column_stack([places, self._described()]).astype(np.float32)
         self._near: dict[int, tuple[Integers, Integers]] = {}
+
+    def _described(self) -> Reals:
+        """The features of all rows, (count, those that vary)."""
+        if self._features is None:
+            return np.empty((len(self.rows), 0))
+        found = np.array([self._features(self._space.named(tuple(row))) for row in self.rows.tolist()])
+        low, extent = found.min(axis=0), np.ptp(found, axis=0)
+        varying = extent > 0
+        scaled: Reals = _FEATURES * (found - low)[:, varying] / extent[varying]
+        return scaled

@@ -44,6 +44,15 @@ def _own(strategy: str, given: Mapping[str, float]) -> dict[str, float]:
 )
 @click.option("--check", metavar="TEMPLATE", help="Command that reads the program's output and fails if it is wrong.")
 @click.option("--simulate", type=_FILE, metavar="FILE", help="Kernel Tuner cache or T4 file to search; nothing runs.")
+@click.option("--triton", "triton_kernel", metavar="SCRIPT::KERNEL",
+              help="Triton function to tune, in all sizes that the script (run with ARGS) launches it with.")  # fmt: skip
+@click.option("--python", default="python3", show_default=True, metavar="PYTHON",
+              help="--triton: the Python that has Triton.")  # fmt: skip
+@click.option("--key", metavar="NAME,...",
+              help="--triton: arguments that tell sizes apart.  [default: the function's key, or its whole numbers]")  # fmt: skip
+@click.option("--tolerance", type=_POSITIVE, metavar="REL",
+              help="--triton: largest difference between results of configurations, relative to an array's largest "
+                  "number.  [default: 32 times the type's epsilon]")  # fmt: skip
 @click.option(
     "--strategy", type=click.Choice(tuple(STRATEGIES)), default="sequential", show_default=True,
     help="Search strategy.",
@@ -65,6 +74,7 @@ def _own(strategy: str, given: Mapping[str, float]) -> dict[str, float]:
               help="File that keeps results for reuse.")  # fmt: skip
 @click.option("--no-cache", is_flag=True, help="Neither reuse nor keep results.")
 @click.option("--write-config", type=_FILE, metavar="FILE", help="Write the best configuration and the fixed values as JSON.")
+@click.option("--write-triton", type=_FILE, metavar="FILE", help="--triton: write the best configurations as Python.")
 @click.option("--write-t4", type=_FILE, metavar="FILE", help="Write all results in Kernel Tuner's T4 format.")
 @click.option(
     "--write-report", type=_FILE, metavar="FILE", help="Write a page for browsers: the best, all times, effects of parameters."
@@ -73,16 +83,35 @@ def _own(strategy: str, given: Mapping[str, float]) -> dict[str, float]:
               help="Profile the best configuration into this run directory.")  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of a table.")
 @debug_option
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED, metavar="[ARGS]...")
 def command(
-    space: Path | None, cmd: str | None, build: str | None, check: str | None, simulate: Path | None, strategy: str,
+    space: Path | None, cmd: str | None, build: str | None, check: str | None, simulate: Path | None,
+    triton_kernel: str | None, python: str, key: str | None, tolerance: float | None, arguments: tuple[str, ...], strategy: str,
     budget: str | None, seed: int, workers: int | None, scheduler: str | None, device: str, measure: str, runs: int | None,
     timeout: float | None, cache: Path, no_cache: bool, write_config: Path | None, write_t4: Path | None,
-    write_report: Path | None, profile: Path | None, as_json: bool, **strategy_options: float,
+    write_report: Path | None, write_triton: Path | None, profile: Path | None, as_json: bool, **strategy_options: float,
 ) -> None:  # fmt: skip
     """Find the fastest configuration of a program, such as its tile sizes.
 
     No configuration runs twice: results are cached, so that an interrupted search resumes and later searches reuse them.
     """
+    if triton_kernel is not None:
+        _expect_none_of(
+            {"--cmd-template": cmd, "--build-template": build, "--check": check, "--simulate": simulate, "--runs": runs,
+             "--scheduler": scheduler, "--profile": profile, "--write-t4": write_t4, "--write-report": write_report}
+        )  # fmt: skip
+        from rocm_perf_lab.autotune.triton_kernel.plan import TritonPlan
+        from rocm_perf_lab.cli.triton_tuning import TuningOutput, tune_and_print
+        from rocm_perf_lab.triton_launches import ScriptKernel
+
+        names = tuple(key.split(",")) if key else ()
+        kernel = ScriptKernel.of(triton_kernel, arguments, python)
+        plan_of_kernel = TritonPlan(kernel, space, names, device, workers, timeout, tolerance)
+        own, kept = _own(strategy, strategy_options), None if no_cache else cache
+        tune_and_print(plan_of_kernel, strategy, seed, budget, own, kept, TuningOutput(write_config, write_triton, as_json))
+        return
+    if arguments or key or tolerance or write_triton:
+        raise UsageError("arguments, --key, --tolerance and --write-triton are for --triton", "add it, or omit them")
     if simulate is None and (space is None or cmd is None):
         raise UsageError("--space or --cmd-template is missing", "give both, or --simulate FILE")
     if simulate is not None and (space or cmd or build or check or scheduler or profile):
@@ -123,3 +152,9 @@ def command(
 
 def _as_json(content: object) -> str:
     return json.dumps(content, indent=2, allow_nan=False)
+
+
+def _expect_none_of(given: Mapping[str, object]) -> None:
+    """Check that options that --triton does not take were not given."""
+    if named := [name for name, value in given.items() if value is not None]:
+        raise UsageError(f"{named[0]} is not for --triton, which runs the script itself", "omit it")

@@ -19,8 +19,9 @@ from rocm_perf_lab.cli.change_options import (
 from rocm_perf_lab.cli.debug import debug_option
 from rocm_perf_lab.cli.kernel_option import kernel_option
 from rocm_perf_lab.cli.program_arguments import ProgramCommand, complete_file
+from rocm_perf_lab.cli.printed_verdict import print_verdict
 from rocm_perf_lab.cli.progress import note
-from rocm_perf_lab.errors import CandidateRejectedError
+from rocm_perf_lab.errors import CandidateRejectedError, UsageError
 
 if TYPE_CHECKING:
     from rocm_perf_lab.optimize.backend import BackendOptions
@@ -30,6 +31,9 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
 
 
 @click.command(cls=ProgramCommand, sources=2)
+@click.option("--triton", is_flag=True, help="BASELINE and CANDIDATE::KERNEL are Python scripts that launch a Triton kernel; ARGS "
+              "are theirs.")  # fmt: skip
+@click.option("--python", default="python3", show_default=True, metavar="PYTHON", help="--triton: the Python that has Triton.")
 @build_option
 @kernel_option("Kernel to judge, where several forms of a template are launched", default="  [default: the changed one]")
 @ulps_option
@@ -51,6 +55,8 @@ def command(
     baseline: Path,
     candidate: Path,
     program: tuple[str, ...],
+    triton: bool,
+    python: str,
     build: str | None,
     describe: str | None,
     runs: Path | None,
@@ -63,6 +69,12 @@ def command(
     CANDIDATE is the source file BASELINE with one kernel's body changed. Both are built as PROGRAM is and run with ARGS;
     "PROGRAM ARGS" can be one word. The sources are not modified. Exit code: 0 accepted, 45 rejected.
     """
+    if triton:
+        if build or describe or runs or output:
+            raise UsageError("--build, --describe, --runs and --output are not for --triton", "omit them")
+        from rocm_perf_lab.cli.triton_gate import judge_and_print
+
+        return judge_and_print(baseline, candidate, program, python, backend_options, as_json)
     from rocm_perf_lab.optimize.gate_request import GateRequest, judge
 
     judgement = judge(GateRequest(baseline, candidate, program, build, backend_options, describe, runs, output), note)
@@ -76,10 +88,4 @@ def command(
 
 
 def _describe(judgement: Judgement) -> None:
-    for step in judgement.verdict.steps:
-        click.echo(f"{step.step:<12} {step.outcome.value}: {step.reason}")
-    modelled = judgement.survey is not None and judgement.survey.timing == "modelled"
-    how = "; its times are modelled: of the software device's timing model, not of a GPU" if modelled else ""
-    click.echo(("Accepted" if judgement.verdict.accepted else "Rejected") + how)
-    if judgement.verdict.undecided is not None:
-        click.echo(f"For a GPU to decide whether it is faster there: {judgement.verdict.undecided}")
+    print_verdict(judgement.verdict, judgement.survey is not None and judgement.survey.timing == "modelled")

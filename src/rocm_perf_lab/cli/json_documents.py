@@ -79,7 +79,13 @@ PRINTED = {
     )
 }
 # Documents that an option of the command prints instead.
-PRINTED_INSTEAD = {"optimize --history": _printed("optimize --history", "optimize.optimize_document", "HistoryDocument")}
+PRINTED_INSTEAD = {
+    command: _printed(command, module, name)
+    for command, module, name in (
+        ("optimize --history", "optimize.optimize_document", "HistoryDocument"),
+        ("autotune --triton", "autotune.triton_kernel.document", "TritonTuningDocument"),
+    )
+}
 
 
 def _name(command: str) -> str:

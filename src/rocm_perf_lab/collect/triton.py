@@ -22,8 +22,13 @@ def variables(base: Mapping[str, str]) -> dict[str, str]:
     hip = rocm.find_library(rocm.HIP)
     if hip is None:
         return {}
-    earlier = base.get(_PATH_VARIABLE)
-    return {_PATH_VARIABLE: f"{PLUGIN}:{earlier}" if earlier else str(PLUGIN), _LIBRARY_VARIABLE: str(hip)}
+    return {_PATH_VARIABLE: importable(base)[_PATH_VARIABLE], _LIBRARY_VARIABLE: str(hip)}
+
+
+def importable(base: Mapping[str, str]) -> dict[str, str]:
+    """`base` changed so that Python can import what is in PLUGIN."""
+    earlier = [folder for folder in base.get(_PATH_VARIABLE, "").split(":") if folder and folder != str(PLUGIN)]
+    return dict(base) | {_PATH_VARIABLE: ":".join([str(PLUGIN), *earlier])}
 
 
 def refusal(program: Path) -> str | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypedDict
 
@@ -22,11 +22,15 @@ class Options:
     """budget: the maximum number of evaluations. own: the strategy's own options by name; missing ones take their defaults.
 
     occupancy: maps values by name to the theoretical occupancy within 0..1, if that is known before anything runs.
+    features: maps them to numbers that describe the compiled code, always as many, if all configurations are compiled already.
+    first: configurations that were good in similar searches; they are proposed first.
     """
 
     budget: int
     own: Mapping[str, float] = field(default_factory=dict)
     occupancy: Callable[[dict[str, object]], float] | None = None
+    features: Callable[[dict[str, object]], tuple[float, ...]] | None = None
+    first: Sequence[Configuration] = ()
 
 
 class ModelQuality(TypedDict, total=False):
@@ -53,7 +57,8 @@ class Strategy(ABC):
         self.times: dict[Configuration, float | None] = {}
 
     def propose(self) -> list[Configuration]:
-        batch = self.ask()
+        first = [] if self.asked else list(self.options.first)
+        batch = [*first, *(row for row in self.ask() if row not in first)]
         self.asked |= dict.fromkeys(batch)
         return batch
 

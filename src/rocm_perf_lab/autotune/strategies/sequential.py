@@ -107,7 +107,7 @@ class SequentialSearch(Strategy):
         return sum(0 < place < size - 1 for place, size in zip(row, self.space.sizes, strict=True))
 
     def _note_asked(self) -> Pool:
-        pool = self._pool = self._pool or Pool(self.space, self.generator)
+        pool = self._pool = self._pool or Pool(self.space, self.generator, self.options.features)
         new = list(islice(self.asked, self._noted, None))
         pool.add(new)
         pool.without(new)

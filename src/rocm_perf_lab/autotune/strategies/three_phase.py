@@ -27,7 +27,7 @@ class ThreePhaseSearch(Strategy):
     """The model's R2 is that of predictions for configurations left out of the fit (five folds).
 
     Its terms are all parameters, their squares and pairwise products, and, in a space with BLOCK_M and BLOCK_N (whose product
-    is one of these), the square of that product as well.
+    is one of these), the square of that product as well. What is known of the compiled code adds one linear term per number.
     """
 
     _model: ModelQuality = {}
@@ -97,11 +97,13 @@ class ThreePhaseSearch(Strategy):
     def _features(self, configurations: list[Configuration]) -> Floats:
         """The parameters, one column each, followed by terms that are not a product of two of them."""
         values = _numeric(self.space, np.array(configurations))
-        names = self.space.names
-        if not all(name in names for name in _TILE):
-            return values
-        tile = values[:, names.index("BLOCK_M")] * values[:, names.index("BLOCK_N")]
-        return np.column_stack([values, tile**2])
+        names, columns = self.space.names, [values]
+        if all(name in names for name in _TILE):
+            tile = values[:, names.index("BLOCK_M")] * values[:, names.index("BLOCK_N")]
+            columns.append(tile[:, None] ** 2)
+        if (features := self.options.features) is not None:
+            columns.append(np.array([features(self.space.named(row)) for row in configurations], float))
+        return np.column_stack(columns)
 
 
 def _numeric(space: Space, configurations: Integers) -> Floats:

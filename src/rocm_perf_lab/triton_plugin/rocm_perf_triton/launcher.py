@@ -30,10 +30,25 @@ def is_launching() -> bool:
     return _depth > 0
 
 
+Recorder = Callable[["Launcher", tuple[int, int, int], tuple[Any, ...]], None]
+_recorders: list[Recorder] = []
+
+
+@contextmanager
+def recording(recorder: Recorder) -> Iterator[None]:
+    """recorder(launcher, grid, arguments) takes the place of launches."""
+    _recorders.append(recorder)
+    try:
+        yield
+    finally:
+        _recorders.pop()
+
+
 class Launcher:
     """Of one compiled kernel."""
 
     def __init__(self, source: Any, metadata: Any):
+        self.names = tuple(map(str, source.signature))
         self.types = tuple(source.signature.values())
         self.threads = metadata.num_warps * metadata.warp_size
         self.shared = metadata.shared
@@ -60,10 +75,19 @@ class Launcher:
         """
         if enter_hook is not None:
             enter_hook(launch_metadata)
-        if grid_x * grid_y * grid_z > 0:
+        if _recorders:
+            _recorders[-1](self, (grid_x, grid_y, grid_z), arguments)
+        elif grid_x * grid_y * grid_z > 0:
             self._launch((grid_x, grid_y, grid_z), stream, function, arguments)
         if exit_hook is not None:
             exit_hook(launch_metadata)
+
+    def words_of(self, arguments: tuple[Any, ...]) -> list[list[Word]]:
+        """The words of each argument."""
+        return [
+            kernel_arguments.words([kind], [value], _descriptor_words)
+            for kind, value in zip(self.types, arguments)  # noqa: B905 - Triton has checked their number
+        ]
 
     def _launch(self, grid: tuple[int, int, int], stream: int, function: int, arguments: tuple[Any, ...]) -> None:
         words = kernel_arguments.words(self.types, arguments, _descriptor_words)

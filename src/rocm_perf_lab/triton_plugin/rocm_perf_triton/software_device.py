@@ -50,6 +50,17 @@ def read(host: int, device: int, size: int) -> None:
     ctypes.memmove(host, _api().host_address(device), size)
 
 
+def fill(device: int, contents: bytes) -> None:
+    """Copy these bytes to device memory, in the same way."""
+    ctypes.memmove(_api().host_address(device), contents, len(contents))
+
+
+def parameters_hash() -> str:
+    """Identifies the timing model's parameters."""
+    found: bytes = _api().parameters_hash
+    return found.decode()
+
+
 def contents(device: int, size: int) -> bytes:
     return ctypes.string_at(_api().host_address(device), size)
 

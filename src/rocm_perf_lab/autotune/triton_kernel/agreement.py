@@ -1,0 +1,64 @@
+"""Whether two configurations of a function compute the same, but for rounding."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rocm_perf_lab.gate.numbers import dtype_of, limits_of
+
+_EPSILONS = 32  # of the type: sums in another order differ by a few, those of thousands of products by more
+
+
+def disagreement(
+    reference: Mapping[str, str], found: Mapping[str, str], types: Mapping[str, str], folder: Path, tolerance: float | None
+) -> str | None:
+    """How the arrays that a configuration changed differ from those of the reference; None if they agree.
+
+    reference, found: array -> name of the file in `folder` with its contents. types: array -> name of its dtype. tolerance:
+    largest difference relative to the largest number of the array; None for 32 times the type's distance from 1 to the next
+    number. Whole numbers, and types that NumPy does not know, have to be equal.
+    """
+    if reference.keys() != found.keys():
+        return f"it changes {_names(found)}, where the reference changes {_names(reference)}"
+    for name in reference:
+        if reference[name] != found[name]:
+            before, after = ((folder / files[name]).read_bytes() for files in (reference, found))
+            if (apart := _apart(before, after, types[name], tolerance)) is not None:
+                return f"{name} {apart}"
+    return None
+
+
+def _names(files: Mapping[str, str]) -> str:
+    return ", ".join(sorted(files)) or "nothing"
+
+
+def _apart(before: bytes, after: bytes, kind: str, tolerance: float | None) -> str | None:
+    dtype = _float_type(kind)
+    if dtype is None:
+        return "is not the same"
+    # Bytes beyond the last whole number belong to nothing that the kernel was given as numbers.
+    size = min(len(before), len(after)) // dtype.itemsize * dtype.itemsize
+    x, y = (np.frombuffer(contents[:size], dtype).astype(np.float64) for contents in (before, after))
+    if (np.isfinite(x) != np.isfinite(y)).any():
+        return "has infinities or NaN in other places"
+    finite = np.isfinite(x)
+    if not (differing := np.flatnonzero(x[finite] != y[finite])).size:
+        return None
+    scale = float(np.abs(x[finite]).max()) or 1.0
+    largest = float(np.abs(x[finite] - y[finite])[differing].max()) / scale
+    limit = _EPSILONS * float(limits_of(dtype).eps) if tolerance is None else tolerance
+    return None if largest <= limit else f"differs by {largest:.2g} of its largest number; {limit:.2g} is allowed"
+
+
+def _float_type(kind: str) -> np.dtype[Any] | None:
+    """None for all other types."""
+    try:
+        dtype = dtype_of(kind)
+        limits_of(dtype)
+    except (TypeError, ValueError, AttributeError):
+        return None
+    return dtype

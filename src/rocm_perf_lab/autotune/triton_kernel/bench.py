@@ -1,0 +1,58 @@
+"""The device and the warm processes with which a Triton function is tuned."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import tempfile
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from rocm_perf_lab.autotune.triton_kernel.plan import TritonPlan
+from rocm_perf_lab.autotune.triton_kernel.workers import Workers
+from rocm_perf_lab.collect import device as devices
+from rocm_perf_lab.collect.device import Device
+from rocm_perf_lab.process.cores import available_cores
+from rocm_perf_lab.triton_launches import ServedScript, environment_of
+
+_MOST_WORKERS = 4
+_THREADS_VARIABLE = "ROCM_PERF_DEVICE_THREADS"
+
+
+@dataclass(frozen=True)
+class Bench:
+    """folder: for the arrays that configurations leave. stopped: set to make all threads end soon."""
+
+    device: Device
+    workers: Workers
+    folder: Path
+    stopped: threading.Event = field(default_factory=threading.Event)
+
+
+@contextlib.contextmanager
+def bench_of(plan: TritonPlan) -> Iterator[Bench]:
+    """Raises whatever selecting a device raises."""
+    with tempfile.TemporaryDirectory(prefix="rocm-perf-") as name:
+        scratch = Path(name)
+        device = devices.select(plan.device, scratch)
+        count = plan.workers or (1 if device.is_hardware else min(_MOST_WORKERS, available_cores()))
+        command = plan.kernel.command()
+
+        def start(worker: int) -> ServedScript:
+            environment = environment_of(device.environment(os.environ), plan.key) | _share_of(worker, count, device)
+            return ServedScript(command, environment, scratch / f"stderr-{worker}")
+
+        (folder := scratch / "arrays").mkdir()
+        with contextlib.closing(Workers(start, count, plan.timeout)) as workers:
+            yield Bench(device, workers, folder)
+
+
+def _share_of(worker: int, count: int, device: Device) -> dict[str, str]:
+    """A GPU of its own; on the software device as many threads as there are cores for it."""
+    if count == 1:
+        return {}
+    if device.is_hardware:
+        return {"ROCR_VISIBLE_DEVICES": str(worker)}
+    return {_THREADS_VARIABLE: str(max(1, available_cores() // count))}

@@ -1,0 +1,168 @@
+"""The search for one problem size, at whose launch all workers wait."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from rocm_perf_lab.autotune.bench import Note
+from rocm_perf_lab.autotune.cache import canonical, experiment_key
+from rocm_perf_lab.autotune.entry import AutotuneRequest, Evaluator, Known, cache_of, expect_best, search
+from rocm_perf_lab.autotune.evaluation import UNSTABLE_CV
+from rocm_perf_lab.autotune.evaluation_outcome import (
+    BUILD_FAILED,
+    FAILED,
+    GPU,
+    OK,
+    TIMEOUT,
+    WRONG_OUTPUT,
+    EvaluationOutcome,
+    variation,
+)
+from rocm_perf_lab.autotune.results import TuningResult
+from rocm_perf_lab.autotune.triton_kernel import tuning_space
+from rocm_perf_lab.autotune.triton_kernel.agreement import disagreement
+from rocm_perf_lab.autotune.triton_kernel.bench import Bench
+from rocm_perf_lab.autotune.triton_kernel.compiled import Compiled
+from rocm_perf_lab.autotune.triton_kernel.plan import TritonPlan
+from rocm_perf_lab.autotune.triton_kernel.tuning_space import TuningSpace
+from rocm_perf_lab.autotune.triton_kernel.workers import Values
+from rocm_perf_lab.errors import NothingRanError, SpaceError
+from rocm_perf_lab.process.child import stoppable
+from rocm_perf_lab.triton_launches import Died, TookTooLong
+
+_AHEAD = 4  # a space is compiled ahead unless it has more than this many configurations for each evaluation of the budget,
+_ALWAYS_AHEAD, _MOST_AHEAD = 64, 1024  # or than these, for small budgets and without one
+_LISTED = 1_000_000
+
+
+@dataclass(frozen=True)
+class TunedSize:
+    """key: the arguments that tell it apart. compiled: how many configurations were compiled before the first ran.
+
+    compile_seconds, search_seconds: wall time.
+    """
+
+    key: Values
+    result: TuningResult
+    compiled: int
+    compile_seconds: float
+    search_seconds: float
+
+
+class SizeSearch:
+    """launch: what the workers say of the launch at which they wait. earlier: the best of sizes that were tuned before."""
+
+    def __init__(
+        self,
+        request: AutotuneRequest,
+        plan: TritonPlan,
+        bench: Bench,
+        launch: dict[str, Any],
+        earlier: Sequence[Values],
+        note: Note,
+    ):
+        self._request, self._plan, self._bench, self._launch, self._note = request, plan, bench, launch, note
+        self._earlier = earlier
+        self._types = {name: one["dtype"] for name, one in launch["arguments"].items() if one["kind"] == "array"}
+        self._whole = self._space()
+        self._compiled = Compiled(bench.workers, bench.stopped, bench.device.target)
+
+    def run(self) -> TunedSize:
+        """Raises NothingRanError if no configuration can run."""
+        words = ", ".join(f"{name}={value}" for name, value in self._launch["key"].items())
+        began = time.perf_counter()
+        known, space = self._known_before()
+        compiled = time.perf_counter()
+        self._note(f"{words or 'the only size'}: {len(self._compiled)} configurations compiled in {compiled - began:.1f} s")
+        self._reference = self._run_reference()
+        with cache_of(self._request, self._experiment()) as cache:
+            place = self._bench.device.description
+            evaluator = Evaluator(self._evaluate, place, self._bench.workers.count, stop=self._bench.stopped.set)
+            known = replace(known, first=space.those_of(self._earlier))
+            result = search(self._request, space.space, evaluator, cache, self._note, known)
+        expect_best(self._request, result)
+        searched = time.perf_counter() - compiled
+        return TunedSize(self._launch["key"], result, len(self._compiled), compiled - began, searched)
+
+    def _space(self) -> TuningSpace:
+        if self._plan.space is not None:
+            return tuning_space.from_file(self._plan.space, self._launch)
+        if self._launch["configurations"] is None:
+            what = f"{self._launch['kernel']} has no configurations of its own (@triton.autotune)"
+            raise SpaceError(what, "name a space file with --space")
+        return tuning_space.from_configurations(self._launch["configurations"])
+
+    def _known_before(self) -> tuple[Known, TuningSpace]:
+        """Compile the whole space, unless it is much larger than the budget. What cannot run is left out of the space."""
+        space, fixed = self._whole.space, self._whole.fixed
+        rows = space.listed if space.product <= _LISTED else None
+        if rows is None or len(rows) > self._most_ahead():
+            return Known(fixed), self._whole
+        named = [space.named(tuple(row)) for row in rows.tolist()]
+        self._compiled.compile(self._with_fixed(values) for values in named)
+        failures = self._compiled.failures
+        valid = {canonical(values) for values in named if canonical(self._with_fixed(values)) not in failures}
+        if not valid:
+            raise NothingRanError(f"none of {len(named)} configurations can run: {min(failures.values())}", "change the space")
+        occupancy = None if self._bench.device.target is None else self._occupancy
+        return Known(fixed, None, len(named) - len(valid), occupancy, self._coordinates), self._whole.only(valid)
+
+    def _most_ahead(self) -> int:
+        budget = self._request.budget or ""
+        return min(_MOST_AHEAD, max(_ALWAYS_AHEAD, _AHEAD * int(budget))) if budget.isdigit() else _MOST_AHEAD
+
+    def _occupancy(self, values: Mapping[str, object]) -> float:
+        features = self._compiled.features(self._with_fixed(values))
+        return (features.occupancy or 0.0) if features else 0.0
+
+    def _coordinates(self, values: Mapping[str, object]) -> tuple[float, ...]:
+        features = self._compiled.features(self._with_fixed(values))
+        return features.coordinates() if features else ()
+
+    def _with_fixed(self, values: Mapping[str, object]) -> Values:
+        return {**self._whole.fixed, **values}
+
+    def _experiment(self) -> str:
+        """A key that changes with the function and what it calls, its arguments but for the arrays' contents, and the device."""
+        inputs = {name: self._launch[name] for name in ("kernel", "source", "key", "arguments")}
+        inputs |= {"triton": self._plan.kernel.version(), "fixed": self._whole.fixed, "tolerance": self._plan.tolerance}
+        return experiment_key(inputs, self._bench.device.description, ())
+
+    def _run_reference(self) -> tuple[str, dict[str, str]]:
+        """(values, arrays that they change) of the script's own values, or the function's first configuration that can run."""
+        own = self._launch["configurations"]
+        for values in own if own is not None else [None]:
+            answer = self._ask(0, values)
+            if "error" not in answer:
+                words = "the script's own values" if values is None else " ".join(f"{k}={v}" for k, v in values.items())
+                return words, answer["outputs"]
+        raise NothingRanError(f"{self._launch['kernel']} fails as it is launched: {answer['error']}", "mend it first")
+
+    def _evaluate(self, values: dict[str, object], worker: int) -> EvaluationOutcome:
+        values = self._with_fixed(values)
+        with stoppable(self._bench.stopped):
+            answer = self._ask(worker, values)
+        if "error" in answer:
+            return EvaluationOutcome(answer["status"], answer["error"])
+        words, expected = self._reference
+        apart = disagreement(expected, answer["outputs"], self._types, self._bench.folder, self._plan.tolerance)
+        if apart is not None:
+            return EvaluationOutcome(WRONG_OUTPUT, f"compared with {words}: {apart}")
+        runs, features = answer["runs"], self._compiled.features(values)
+        return EvaluationOutcome(
+            OK, None, runs, GPU, (variation(runs) or 0.0) > UNSTABLE_CV, not self._bench.device.is_hardware,
+            features.resources() if features else {},
+        )  # fmt: skip
+
+    def _ask(self, worker: int, values: Values | None) -> dict[str, Any]:
+        """The worker's answer; with "error" and the "status" of the outcome if it failed."""
+        try:
+            answer = self._bench.workers.ask(worker, do="evaluate", values=values, folder=str(self._bench.folder))
+        except TookTooLong as error:
+            return {"error": str(error), "status": TIMEOUT}
+        except Died as error:
+            return {"error": str(error), "status": FAILED}
+        return answer | {"status": FAILED if answer.get("is_dead") else BUILD_FAILED} if "error" in answer else answer

@@ -1,0 +1,80 @@
+"""The space of a Triton function: its own configurations, or a space file."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rocm_perf_lab.autotune.cache import canonical
+from rocm_perf_lab.autotune.space import Configuration, Space
+from rocm_perf_lab.autotune.space_file import read_space
+from rocm_perf_lab.errors import SpaceError
+
+Values = dict[str, Any]
+
+# What Triton's AMD back end takes if a configuration does not say (HIPOptions).
+_DEFAULTS: dict[str, Any] = {"num_warps": 4, "num_stages": 2, "waves_per_eu": 0, "matrix_instr_nonkdim": 0, "kpack": 1}
+
+
+@dataclass(frozen=True)
+class TuningSpace:
+    """space: of the parameters that are tuned. fixed: values that every configuration has in common."""
+
+    space: Space
+    fixed: Values
+
+    def only(self, valid: Collection[str]) -> TuningSpace:
+        """The part whose configurations, as canonical() writes their values, are among `valid`."""
+        members = [row for row in self.space if canonical(self.space.named(row)) in valid]
+        values = dict(zip(self.space.names, self.space.values, strict=True))
+        return TuningSpace(Space(values, members=members), self.fixed)
+
+    def those_of(self, values: Iterable[Mapping[str, object]]) -> list[Configuration]:
+        """The configurations with these values, each once; values that are not in the space are left out."""
+        found = []
+        for one in values:
+            with contextlib.suppress(KeyError, ValueError):
+                found.append(self.space.position(one))
+        return [row for row in dict.fromkeys(found) if row in self.space]
+
+
+def from_file(path: Path, launch: Mapping[str, Any]) -> TuningSpace:
+    """The space of a file. Raises SpaceError for a parameter that the function does not have, and whatever reading raises."""
+    found = read_space(path)
+    known = {*launch["constants"], *_DEFAULTS}
+    for name in (*found.space.names, *found.fixed):
+        if name not in known:
+            what = f"{path}: {name} is neither a constexpr of {launch['kernel']} nor an option of Triton's"
+            raise SpaceError(what, f"use {', '.join(sorted(known))}")
+    return TuningSpace(found.space, dict(found.fixed))
+
+
+def from_configurations(configurations: Sequence[Mapping[str, Any]]) -> TuningSpace:
+    """The configurations of `@triton.autotune`. Raises SpaceError if they cannot be told apart by plain values."""
+    names = list(dict.fromkeys(name for one in configurations for name in one))
+    complete = [{name: _value(one, name) for name in names} for one in configurations]
+    values: dict[str, list[Any]] = {name: _sorted(one[name] for one in complete) for name in names}
+    tuned = [name for name in names if len(values[name]) > 1] or names
+    space = Space({name: values[name] for name in tuned}, members=_members(complete, values, tuned))
+    return TuningSpace(space, {name: values[name][0] for name in names if name not in tuned})
+
+
+def _members(complete: Sequence[Values], values: Mapping[str, list[Any]], tuned: Sequence[str]) -> list[Configuration]:
+    return [tuple(values[name].index(one[name]) for name in tuned) for one in complete]
+
+
+def _value(configuration: Mapping[str, Any], name: str) -> Any:
+    if name not in configuration and name not in _DEFAULTS:
+        raise SpaceError(f"some configurations of the function set {name}, and others do not", "let all of them set it")
+    value = configuration.get(name, _DEFAULTS.get(name))
+    if not isinstance(value, (bool, int, float, str)):
+        raise SpaceError(f"{name} of a configuration is {json.dumps(value)}", "use numbers, booleans and text")
+    return value
+
+
+def _sorted(values: Any) -> list[Any]:
+    return sorted(set(values), key=lambda value: (isinstance(value, str), value))

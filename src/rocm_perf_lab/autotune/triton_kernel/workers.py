@@ -1,0 +1,101 @@
+"""Warm processes that wait at the same launch of the same script, and evaluate configurations there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from rocm_perf_lab.triton_launches import Died, ServedScript, TookTooLong
+from rocm_perf_lab.triton_launches.served_script import Message
+
+Values = dict[str, Any]
+
+
+class EndedEarly(Exception):
+    """The script ended, with this status, before the launch at which others wait: it does not do the same in every run."""
+
+
+@dataclass
+class _Worker:
+    number: int
+    script: ServedScript | None = None
+    passed: int = 0  # launches that it has left behind
+    launch: Message = field(default_factory=dict)
+
+
+class Workers:
+    """start(worker) starts the script in a process of its own; each worker is used by one thread at a time.
+
+    Workers catch up with what was decided: one that is started late, or again, takes the earlier launches as the others did.
+    """
+
+    def __init__(self, start: Callable[[int], ServedScript], count: int, timeout: float | None):
+        self.count = count
+        self._start, self._timeout = start, timeout
+        self._workers = [_Worker(number) for number in range(count)]
+        self._chosen: list[Values] = []
+
+    def launch(self) -> tuple[Message | None, int]:
+        """(the launch at which the first worker now waits, 0), or (None, exit status) if the script has ended.
+
+        Raises Died.
+        """
+        try:
+            return self._at_launch(self._workers[0]).launch, 0
+        except EndedEarly as end:
+            return None, int(end.args[0])
+
+    def choose(self, values: Values) -> None:
+        """Let the script launch with these values and go on to the next launch that differs in its key."""
+        self._chosen.append(values)
+
+    def ask(self, worker: int, **request: Any) -> Message:
+        """The answer of one worker. After a failure of the kernel, its process is replaced. Raises Died, TookTooLong."""
+        one = self._workers[worker]
+        try:
+            answer = self._script(self._at_launch(one)).ask(self._timeout, **request)
+        except (Died, TookTooLong):
+            self._end(one)
+            raise
+        except EndedEarly as end:
+            raise Died(f"the script ended with status {end.args[0]} where it had launched the kernel before") from end
+        if answer.get("is_dead"):
+            self._end(one)
+        return answer
+
+    def said(self) -> str:
+        """The end of what the first worker's script printed."""
+        script = self._workers[0].script
+        return script.said() if script is not None else ""
+
+    def close(self) -> None:
+        for worker in self._workers:
+            self._end(worker)
+
+    def _at_launch(self, worker: _Worker) -> _Worker:
+        if worker.script is None:
+            worker.script, worker.passed, worker.launch = self._start(worker.number), 0, {}
+        if not worker.launch:
+            self._next(worker)
+        while worker.passed < len(self._chosen):
+            worker.script.tell(do="continue", values=self._chosen[worker.passed])
+            worker.passed += 1
+            self._next(worker)
+        return worker
+
+    def _next(self, worker: _Worker) -> None:
+        message = self._script(worker).heard()
+        if message["event"] == "end":
+            raise EndedEarly(message["status"])
+        worker.launch = message
+
+    def _script(self, worker: _Worker) -> ServedScript:
+        if worker.script is None:
+            raise ValueError("the worker's script was not started")
+        return worker.script
+
+    def _end(self, worker: _Worker) -> None:
+        if worker.script is not None:
+            worker.script.close()
+        worker.script = None

@@ -1,0 +1,66 @@
+"""What both kernels are run on: a launch as the script made it, with other contents of memory, and with other numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from rocm_perf_lab.gate.triton_kernel.inputs import INPUTS, Make, made, random, stored
+from rocm_perf_lab.gate.triton_kernel.recorded_launch import RecordedLaunch
+
+CAPTURED = "captured inputs"
+_STRIDE = "stride"
+
+
+@dataclass(frozen=True)
+class Size:
+    """numbers: in the place of the launch's; none for the launch as it is."""
+
+    name: str
+    numbers: Mapping[str, int]
+
+
+def sizes(numbers: Mapping[str, int], generator: np.random.Generator) -> Iterator[Size]:
+    """As launched; and smaller, so that what arrays hold is enough. Strides stay as they are, if they are called that."""
+    yield Size("as launched", {})
+    varied = {name: value for name, value in numbers.items() if _STRIDE not in name.lower()}
+    if not varied:
+        return
+    for name, value in varied.items():
+        yield Size(f"{name}={value - 1}", {name: value - 1})
+    for _ in range(2):
+        drawn = {name: int(generator.integers(max(1, value // 3), value)) | 1 for name, value in varied.items()}
+        drawn = {name: min(value, varied[name]) for name, value in drawn.items()}
+        yield Size(", ".join(f"{name}={value}" for name, value in drawn.items()), drawn)
+    yield Size("every number 1", dict.fromkeys(varied, 1))
+
+
+def inputs_for(size: Size) -> Mapping[str, Make | None]:
+    """By name; None for the contents that the script gave."""
+    return {CAPTURED: None, **INPUTS} if not size.numbers else {"random": random}
+
+
+def with_contents(
+    launch: RecordedLaunch, make: Make | None, types: Mapping[str, str], files: Path, generator: np.random.Generator
+) -> RecordedLaunch:
+    """The launch with other contents in all its memories, also where results will be."""
+    if make is None:
+        return launch
+    memories = [
+        memory.model_copy(
+            update={
+                "contents": stored(
+                    made((files / memory.contents).read_bytes(), _type(memory.names, types), make, generator), files
+                )
+            }
+        )
+        for memory in launch.memories
+    ]
+    return launch.model_copy(update={"memories": memories})
+
+
+def _type(names: list[str], types: Mapping[str, str]) -> str | None:
+    return types.get(names[0]) if names else None

@@ -1,0 +1,25 @@
+"""The verdict on a Triton kernel as what `rocm-perf gate --json` prints."""
+
+from __future__ import annotations
+
+from rocm_perf_lab.gate.gate_document import GateDocument
+from rocm_perf_lab.gate.triton_kernel.request import TritonGateRequest
+from rocm_perf_lab.gate.verdict import Verdict
+
+
+def gate_document(request: TritonGateRequest, verdict: Verdict) -> GateDocument:
+    found, timing = verdict.document(), verdict.program_timing
+    return GateDocument(
+        baseline=str(request.baseline.script),
+        candidate=str(request.candidate.script),
+        kernel=request.candidate.kernel,
+        device="software gfx942",
+        timing="modelled",
+        timing_parameters=timing[1] if timing else None,
+        equivalence="full",
+        ulps=request.ulps,
+        accepted=found.accepted,
+        undecided=found.undecided,
+        steps=found.steps,
+        adopted=None,
+    )

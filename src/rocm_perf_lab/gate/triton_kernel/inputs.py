@@ -1,0 +1,87 @@
+"""Other contents of a launch's memory than those that the script gave it."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rocm_perf_lab.gate.numbers import dtype_of, limits_of
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+Make = Callable[["NDArray[Any]", np.random.Generator], "NDArray[Any]"]
+
+_SPECIAL_SHARE = 0.01
+_LARGE = 64.0  # times the spread of what the script gave
+
+
+def float_type(kind: str) -> np.dtype[Any] | None:
+    """The type of an array's numbers; None if they are not floating-point, or NumPy has none such."""
+    try:
+        dtype = dtype_of(kind)
+        limits_of(dtype)
+    except (TypeError, ValueError, AttributeError):
+        return None
+    return dtype
+
+
+def made(contents: bytes, kind: str | None, make: Make, generator: np.random.Generator) -> bytes:
+    """Other numbers in the place of those of an array; whole numbers, which may be places in other arrays, change places.
+
+    kind: the array's dtype, None if it is not known: the contents then stay as they are.
+    """
+    dtype = float_type(kind) if kind is not None else None
+    if dtype is not None:
+        count = len(contents) // dtype.itemsize
+        values = np.frombuffer(contents, dtype, count)
+        return make(values, generator).astype(dtype).tobytes() + contents[count * dtype.itemsize :]
+    if kind is None or not kind.startswith(("int", "uint", "bool")):
+        return contents
+    return generator.permutation(np.frombuffer(contents, np.dtype(kind))).tobytes()
+
+
+def _spread(values: NDArray[Any]) -> float:
+    finite = values.astype(np.float64)
+    finite = finite[np.isfinite(finite)]
+    return float(finite.std()) if finite.size and finite.std() > 0 else 1.0
+
+
+def random(values: NDArray[Any], generator: np.random.Generator) -> NDArray[Any]:
+    """Normally distributed, spread as those of the script."""
+    drawn: NDArray[Any] = generator.standard_normal(values.shape) * _spread(values)
+    return drawn
+
+
+def positive(values: NDArray[Any], generator: np.random.Generator) -> NDArray[Any]:
+    """All of one sign, so that sums are large."""
+    drawn: NDArray[Any] = (0.5 + generator.random(values.shape)) * _spread(values)
+    return drawn
+
+
+def large(values: NDArray[Any], generator: np.random.Generator) -> NDArray[Any]:
+    drawn: NDArray[Any] = random(values, generator) * _LARGE
+    return drawn
+
+
+def special(values: NDArray[Any], generator: np.random.Generator) -> NDArray[Any]:
+    """A few infinities, NaN and zeros of both signs among random numbers."""
+    drawn = random(values, generator)
+    chosen = generator.random(values.shape) < _SPECIAL_SHARE
+    drawn[chosen] = generator.choice(np.array([np.inf, -np.inf, np.nan, 0.0, -0.0]), int(chosen.sum()))
+    return drawn
+
+
+INPUTS: dict[str, Make] = {"random": random, "positive": positive, "large": large, "special values": special}
+
+
+def stored(contents: bytes, files: Path) -> str:
+    """The name of a file in `files` with these contents."""
+    name = hashlib.sha256(contents).hexdigest()
+    if not (files / name).exists():
+        (files / name).write_bytes(contents)
+    return name

@@ -1,0 +1,108 @@
+"""A script, the baseline's or the candidate's, that is followed from launch to launch of the kernel."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rocm_perf_lab import cage
+from rocm_perf_lab.cage import Limits, View
+from rocm_perf_lab.collect.device import Device
+from rocm_perf_lab.errors import SourceError
+from rocm_perf_lab.gate.triton_kernel.recorded_launch import RecordedLaunch, read_launch
+from rocm_perf_lab.triton_launches import ScriptKernel, ServedScript, environment_of
+
+_SECONDS = 600.0  # for the whole script, in the cage
+_OTHER_HOMES = ("TRITON_CACHE_DIR", "TRITON_HOME")
+
+
+@dataclass(frozen=True)
+class Launched:
+    """What the script says of a launch: see served.Launch.described()."""
+
+    about: Mapping[str, Any]
+
+    @property
+    def key(self) -> dict[str, Any]:
+        return dict(self.about["key"])
+
+    @property
+    def types(self) -> dict[str, str]:
+        """Array -> dtype."""
+        return {name: str(one["dtype"]) for name, one in self.about["arguments"].items() if one["kind"] == "array"}
+
+    @property
+    def numbers(self) -> dict[str, int]:
+        """The whole numbers that the kernel is given when it is launched, other than 0 and 1."""
+        return {
+            name: one["value"]
+            for name, one in self.about["arguments"].items()
+            if type(one.get("value")) is int and one["value"] > 1 and name in self._at_run_time
+        }
+
+    @property
+    def _at_run_time(self) -> set[str]:
+        return set(self.about["parameters"]) - set(self.about["constants"])
+
+
+class LaunchingScript:
+    """Not a judge: what it raises are Died and TookTooLong, and SourceError for what it answers."""
+
+    def __init__(self, script: ServedScript, folder: Path, files: Path, is_candidate: bool, timeout: float):
+        self._script, self._folder, self._files = script, folder, files
+        self._is_candidate, self._timeout = is_candidate, timeout
+
+    def next(self) -> Launched | int:
+        """The next launch that differs in its key, or the script's exit status."""
+        message = self._script.heard(self._timeout)
+        try:
+            return int(message["status"]) if message["event"] == "end" else _expected(Launched(message))
+        except (KeyError, TypeError, AttributeError, ValueError) as error:
+            raise SourceError("it describes its launch in another way than expected", "") from error
+
+    def record(self, numbers: Mapping[str, int]) -> RecordedLaunch:
+        """The launch with these numbers in the place of its own. Raises SourceError if it does not compile, too."""
+        answer = self._script.ask(self._timeout, do="record", numbers=dict(numbers), folder=str(self._folder))
+        if "error" in answer:
+            raise SourceError(str(answer["error"]), "")
+        answer.pop("event", None)
+        return read_launch(answer, self._folder, self._files, with_contents=not self._is_candidate)
+
+    def go_on(self) -> None:
+        self._script.tell(do="continue", values=None)
+
+    def said(self) -> str:
+        return self._script.said()
+
+
+def _expected(launched: Launched) -> Launched:
+    """Raises what reading raises if something is missing."""
+    _ = launched.key, launched.types, launched.numbers
+    return launched
+
+
+@contextmanager
+def launching(
+    kernel: ScriptKernel, device: Device, scratch: Path, files: Path, key: Sequence[str], view: View | None, timeout: float
+) -> Iterator[LaunchingScript]:
+    """Start the script. view: None for the baseline's, which runs without a cage. key: numbers that tell launches apart."""
+    name = "baseline" if view is None else "candidate"
+    (folder := scratch / name).mkdir()
+    environment = environment_of(device.environment(os.environ), key)
+    command = kernel.command()
+    if view is not None:
+        kept = [name for name in environment if name.startswith("TRITON_") and name not in _OTHER_HOMES]
+        view = View(
+            (*view.readable, kernel.script.absolute().parent, scratch, *kernel.of_environment()),
+            (*view.writable, folder),
+            keep_env=(*view.keep_env, *kept, "PYTHONPATH", "ROCM_PERF_TRITON_KEY"),
+            trusted=view.trusted,
+        )
+        command = cage.within(command, Path.cwd(), view, Limits(seconds=_SECONDS))
+    with ServedScript(command, environment, scratch / f"{name}.stderr") as script:
+        yield LaunchingScript(script, folder, files, view is not None, timeout)
+

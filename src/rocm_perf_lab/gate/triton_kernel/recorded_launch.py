@@ -1,0 +1,140 @@
+"""A launch as a script's process describes it, which may be the candidate's: nothing in it is believed."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from rocm_perf_lab.errors import SourceError
+
+_MOST_BYTES = 8 << 30
+FileName = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+_STRICT = ConfigDict(extra="forbid", strict=True)
+
+
+class Word(BaseModel):
+    """Either bits, or a place in a memory: offset bytes behind its beginning."""
+
+    model_config = _STRICT
+    bits: int | None = Field(default=None, ge=0, lt=1 << 64)
+    memory: int | None = Field(default=None, ge=0)
+    offset: int | None = Field(default=None, ge=0)
+
+    @model_validator(mode="after")
+    def _is_one(self) -> Word:
+        if (self.bits is None) == (self.memory is None) or (self.memory is None) != (self.offset is None):
+            raise ValueError("neither bits nor a place in a memory")
+        return self
+
+
+class RecordedArgument(BaseModel):
+    model_config = _STRICT
+    name: str = Field(max_length=1000)
+    words: list[Word] = Field(max_length=64)
+
+
+class RecordedMemory(BaseModel):
+    """names: of the arguments that own it. shift: its address modulo 16. contents: a file."""
+
+    model_config = _STRICT
+    names: list[str]
+    size: int = Field(gt=0, le=_MOST_BYTES)
+    shift: int = Field(ge=0, lt=16)
+    contents: FileName
+
+
+class RecordedLaunch(BaseModel):
+    """name: of the kernel in its code, which is a file. threads: of a workgroup. shared, scratch_bytes: of each workgroup."""
+
+    model_config = _STRICT
+    name: str = Field(max_length=4000)
+    code: FileName
+    grid: Annotated[list[Annotated[int, Field(ge=0, lt=1 << 31)]], Field(min_length=3, max_length=3)]
+    threads: int = Field(ge=1, le=1024)
+    shared: int = Field(ge=0, le=65536)
+    scratch_bytes: list[Annotated[int, Field(ge=0, le=1 << 30)]] = Field(max_length=4)
+    arguments: list[RecordedArgument] = Field(max_length=1000)
+    memories: list[RecordedMemory] = Field(max_length=1000)
+
+    @model_validator(mode="after")
+    def _places_exist(self) -> RecordedLaunch:
+        for word in (word for argument in self.arguments for word in argument.words):
+            if word.memory is not None and (
+                word.memory >= len(self.memories) or (word.offset or 0) > self.memories[word.memory].size
+            ):
+                raise ValueError("an argument lies in no memory")
+        return self
+
+
+def read_launch(answer: dict[str, Any], source: Path, files: Path, *, with_contents: bool) -> RecordedLaunch:
+    """Check the answer of a served script to "record", and copy what it names from `source` to `files`.
+
+    with_contents: also the memory's. Raises SourceError.
+    """
+    try:
+        launch = RecordedLaunch.model_validate(answer)
+    except ValidationError as error:
+        raise SourceError(f"its launch is not described as one: {error.errors()[0]['msg']}", "") from error
+    names = [launch.code, *(memory.contents for memory in launch.memories if with_contents)]
+    for name in names:
+        _copy(source / name, files / name)
+    return launch
+
+
+def _copy(source: Path, destination: Path) -> None:
+    """Not through a link, which whoever wrote it may have made."""
+    if destination.exists():
+        return
+    try:
+        descriptor = os.open(source, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+        with os.fdopen(descriptor, "rb") as stream, destination.open("wb") as copy:
+            shutil.copyfileobj(stream, copy)
+    except OSError as error:
+        raise SourceError(f"its launch names a file that cannot be read ({error.strerror})", "") from error
+
+
+def on_memory_of(candidate: RecordedLaunch, baseline: RecordedLaunch) -> RecordedLaunch | str:
+    """The candidate's launch on the baseline's memory; or why it cannot be, in words.
+
+    Memories correspond if an argument of the same name owns them.
+    """
+    owners = {name: index for index, memory in enumerate(baseline.memories) for name in memory.names}
+    places: list[int] = []
+    for memory in candidate.memories:
+        found = {owners[name] for name in memory.names if name in owners}
+        names = ", ".join(memory.names)
+        if not found:
+            return f"it is given {names or 'memory'}, which the baseline is not"
+        if len(found) > 1:
+            return f"it is given the same memory for {names}, where the baseline has several"
+        (place,) = found
+        if memory.size != baseline.memories[place].size:
+            return f"{names} has {memory.size} bytes, and {baseline.memories[place].size} in the baseline"
+        places.append(place)
+    if len(set(places)) < len(places):
+        return "it is given separate memory for arguments that share one in the baseline"
+    if (name := _elsewhere(candidate, baseline, places)) is not None:
+        return f"{name} points to another place of its array"
+    arguments = [
+        RecordedArgument(name=one.name, words=[_moved(word, places) for word in one.words]) for one in candidate.arguments
+    ]
+    return candidate.model_copy(update={"arguments": arguments, "memories": baseline.memories})
+
+
+def _elsewhere(candidate: RecordedLaunch, baseline: RecordedLaunch, places: Sequence[int]) -> str | None:
+    """The first pointer that both have, but not to the same place."""
+    known = {one.name: one.words for one in baseline.arguments}
+    for one in candidate.arguments:
+        words = [_moved(word, places) for word in one.words if word.memory is not None]
+        if words and one.name in known and words != [word for word in known[one.name] if word.memory is not None]:
+            return one.name
+    return None
+
+
+def _moved(word: Word, places: Sequence[int]) -> Word:
+    return word if word.memory is None else word.model_copy(update={"memory": places[word.memory]})

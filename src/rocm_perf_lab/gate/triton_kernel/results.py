@@ -1,0 +1,71 @@
+"""Whether two launches leave the same in memory: bit by bit, or within a number of units in the last place."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from rocm_perf_lab.gate.numbers import in_words, ulps_between
+from rocm_perf_lab.gate.triton_kernel.inputs import float_type
+from rocm_perf_lab.gate.triton_kernel.recorded_launch import RecordedMemory
+from rocm_perf_lab.gate.verdict_document import DifferenceSection
+
+# Where results are near zero because large terms cancel, units in their last place mean nothing. What an accumulation in the
+# type's accumulator may be off is this share of the largest number of the array, for each unit that is allowed.
+_OF_LARGEST = {8: 2.0**-51}
+_OF_LARGEST_IN_FLOAT32 = 2.0**-22
+
+
+class ResultsDiffer(Exception):
+    """In words, and as a section of the verdict."""
+
+    def __init__(self, reason: str, section: DifferenceSection):
+        super().__init__(reason)
+        self.reason, self.section = reason, section
+
+
+def expect_same(
+    before: Path, after: Path, memories: Sequence[RecordedMemory], types: dict[str, str], ulps: int, numbers: tuple[int, int]
+) -> None:
+    """Compare what launches number numbers[0] (in folder `before`) and numbers[1] (in `after`) left. Raises ResultsDiffer."""
+    for index, memory in enumerate(memories):
+        x, y = (folder / f"{number}-{index}" for folder, number in zip((before, after), numbers, strict=True))
+        _compare(x.read_bytes(), y.read_bytes(), memory, types, ulps)
+
+
+def _compare(x: bytes, y: bytes, memory: RecordedMemory, types: dict[str, str], ulps: int) -> None:
+    if x == y:
+        return
+    name = memory.names[0]
+    dtype = float_type(types.get(name, ""))
+    if dtype is None:
+        dtype = np.dtype(types[name]) if types.get(name, "").startswith(("int", "uint")) else np.dtype(np.uint8)
+        a, b = (np.frombuffer(one, dtype, len(one) // dtype.itemsize) for one in (x, y))
+        places, largest = np.flatnonzero(a != b), None
+    else:
+        a, b = (np.frombuffer(one, dtype, len(one) // dtype.itemsize) for one in (x, y))
+        apart = ulps_between(a, b)
+        both_nan = np.isnan(a) & np.isnan(b)
+        wide = a.astype(np.float64), b.astype(np.float64)
+        finite = np.isfinite(wide[0]) & np.isfinite(wide[1])
+        scale = float(np.abs(wide[0][finite]).max()) if finite.any() else 0.0
+        floor = ulps * _OF_LARGEST.get(dtype.itemsize, _OF_LARGEST_IN_FLOAT32) * scale
+        with np.errstate(invalid="ignore"):
+            near = finite & ((apart <= ulps) | (np.abs(wide[0] - wide[1]) <= floor))
+        same = near | both_nan | (wide[0] == wide[1])
+        places = np.flatnonzero(~same)
+        numbers = places[finite[places]]
+        largest = int(apart[numbers].max()) if numbers.size else None
+    if not places.size:
+        return
+    first = int(places[0])
+    before, after = in_words(a[first]), in_words(b[first])
+    how_far = f", by {largest} ULP at most" if largest is not None else ""
+    reason = f"{name}[{first}]: baseline {before}, candidate {after}; {places.size} of {a.size} elements differ{how_far}"
+    section = DifferenceSection(
+        parameter=name, element=f"{name}[{first}]", type=types.get(name), baseline=before, candidate=after,
+        differing=int(places.size), of=int(a.size), largest_ulps=largest,
+    )  # fmt: skip
+    raise ResultsDiffer(reason, section)

@@ -1,0 +1,117 @@
+"""A running script that answers requests about its launches of one kernel."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import select
+import signal
+import subprocess
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from rocm_perf_lab.process.child import DeferredInterrupts, expect_more
+from rocm_perf_lab.process.piped import piped
+
+_LOOK_SECONDS = 0.5
+_SHOWN = 600  # characters of what the script last said
+_SLICE = 1 << 20
+
+Message = dict[str, Any]
+
+
+class Died(Exception):
+    """The script's process has ended without an answer; with how it ended and what it last said."""
+
+
+class TookTooLong(Exception):
+    """There was no answer in time, and the process was killed."""
+
+
+class ServedScript:
+    """One process. Not for several threads at once.
+
+    command: as ScriptKernel.command() or a cage make it. stderr: a file for all that the script prints.
+    """
+
+    def __init__(self, command: Sequence[str], environment: Mapping[str, str], stderr: Path):
+        self._stderr, self._buffer = stderr, b""
+        with stderr.open("wb") as stream, DeferredInterrupts():
+            self._process = subprocess.Popen(
+                list(command),
+                env=dict(environment),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=stream,
+                start_new_session=True,
+            )
+
+    def __enter__(self) -> ServedScript:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def ask(self, timeout: float | None = None, **request: Any) -> Message:
+        """The answer to a request. Raises Died, TookTooLong, and KeyboardInterrupt as process.child.stoppable() says."""
+        self.tell(**request)
+        return self.heard(timeout)
+
+    def tell(self, **request: Any) -> None:
+        """Send a request that has no answer of its own."""
+        with contextlib.suppress(BrokenPipeError):  # hearing from it then says why
+            stdin = piped(self._process.stdin)
+            stdin.write(json.dumps(request).encode() + b"\n")
+            stdin.flush()
+
+    def heard(self, timeout: float | None = None) -> Message:
+        """The next message. Raises as ask() does."""
+        deadline = None if timeout is None else time.monotonic() + timeout
+        while b"\n" not in self._buffer:
+            expect_more()
+            if deadline is not None and time.monotonic() > deadline:
+                self.close()
+                raise TookTooLong(f"did not answer within {timeout:g} s")
+            if not self._read():
+                self._process.wait()
+                raise Died(self._end())
+        line, _, self._buffer = self._buffer.partition(b"\n")
+        try:
+            message: Message = json.loads(line)
+        except ValueError:
+            self.close()
+            raise Died("it wrote to a stream that is not its own") from None
+        return message
+
+    def close(self) -> None:
+        """End the process and all that it started."""
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+        self._process.wait()
+        for stream in (self._process.stdin, self._process.stdout):
+            with contextlib.suppress(OSError):
+                piped(stream).close()
+
+    def said(self) -> str:
+        """The end of what the script printed, in one line."""
+        with self._stderr.open("rb") as stream:
+            stream.seek(max(0, stream.seek(0, os.SEEK_END) - 4 * _SHOWN))
+            return " ".join(stream.read().decode("utf-8", "replace").split())[-_SHOWN:]
+
+    def _read(self) -> bool:
+        """Wait a little for more. False at the end of the stream."""
+        stdout = piped(self._process.stdout)
+        if not select.select([stdout], [], [], _LOOK_SECONDS)[0]:
+            return True
+        more = os.read(stdout.fileno(), _SLICE)
+        self._buffer += more
+        return bool(more)
+
+    def _end(self) -> str:
+        status = self._process.returncode
+        how = f"was killed by signal {-status}" if status < 0 else f"ended with status {status}"
+        said = self.said()
+        return f"{how}: {said}" if said else how

@@ -1,0 +1,7 @@
+"""A script whose launches of one kernel are stopped at and repeated, as another process asks by JSON lines on standard input.
+
+    python -m rocm_perf_triton.served KERNEL SCRIPT [ARGUMENTS]...
+
+The script runs as it would by itself. Its launches of KERNEL end up in the server, which repeats each new one with other values
+or records it, until it is told to let the script go on. Works on the software device, and on a GPU with Triton's own driver.
+"""

@@ -1,0 +1,105 @@
+"""One launch of a Triton function by a script, which can be repeated with other values of its parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from rocm_perf_triton.served.memory import array_of, is_array
+
+Values = dict[str, Any]
+_OF_THE_CALL = ("grid", "warmup")
+
+
+def jit_function(function: Any) -> Any:
+    """The function with `@triton.jit` below the other decorators."""
+    while hasattr(function, "fn") and not hasattr(function, "params"):
+        function = function.fn
+    return function
+
+
+class Launch:
+    """function: what was launched, decorated by `@triton.autotune` or not. arguments, named: those of its run()."""
+
+    def __init__(self, function: Any, arguments: tuple[Any, ...], named: Mapping[str, Any]):
+        self.function = function
+        self.jit = jit_function(function)
+        self.grid = named["grid"]
+        self.arguments = dict(zip(self.jit.arg_names, arguments)) | {  # noqa: B905 - Python 3.9 has no strict=
+            name: value for name, value in named.items() if name not in _OF_THE_CALL
+        }
+        self._is_tuned = hasattr(function, "configs")
+        self._configurations = self._pruned() if self._is_tuned else []
+
+    def run(self, values: Values | None, warmup: bool = False, numbers: Values | None = None) -> Any:
+        """Launch, or only compile with `warmup`. values: None for those that the script chose, or its first configuration.
+
+        numbers: in the place of arguments of the script. Returns Triton's compiled kernel; raises whatever compiling and
+        launching raise.
+        """
+        configuration = self._configuration(values)
+        if values is None:
+            values = configuration.all_kwargs() if configuration is not None else {}
+        named = {**self.arguments, **(numbers or {}), **values}
+        if not warmup and configuration is not None and configuration.pre_hook is not None:
+            configuration.pre_hook(named)
+        return (self.function.fn if self._is_tuned else self.function).run(grid=self.grid, warmup=warmup, **named)
+
+    def programs(self, values: Values | None) -> list[int]:
+        """The grid with these values."""
+        if not callable(self.grid):
+            return list(self.grid)
+        configuration = self._configuration(values)
+        if values is None and configuration is not None:
+            values = configuration.all_kwargs()
+        return list(self.grid({**_defaults(self.jit), **self.arguments, **(values or {})}))
+
+    def described(self) -> dict[str, Any]:
+        """For the other process. configurations: None if the function has none. key: None if it does not name any."""
+        tuned = self._is_tuned
+        return {
+            "kernel": self.jit.fn.__name__,
+            "file": self.jit.fn.__code__.co_filename,
+            "source": self.jit.cache_key,
+            "parameters": list(self.jit.arg_names),
+            "constants": [parameter.name for parameter in self.jit.params if parameter.is_constexpr],
+            "configurations": [_plain(one.all_kwargs()) for one in self._configurations] if tuned else None,
+            "key": list(self.function.keys) if tuned else None,
+            "arguments": {name: _described(value) for name, value in self.arguments.items()},
+        }
+
+    def _pruned(self) -> list[Any]:
+        """The configurations that `prune_configs_by` leaves for these arguments."""
+        names = set(self.function.arg_names)
+        self.function.nargs = {name: value for name, value in self.arguments.items() if name in names}
+        extra = {name: value for name, value in self.arguments.items() if name not in names} | {"grid": self.grid}
+        return list(self.function.prune_configs(extra))
+
+    def _configuration(self, values: Values | None) -> Any:
+        """The function's own configuration with these values; None if it has none."""
+        if values is None:
+            return self._configurations[0] if self._configurations else None
+        return next((one for one in self._configurations if _plain(one.all_kwargs()) == _plain(values)), None)
+
+
+def _plain(values: Values) -> Values:
+    """Without clusters of workgroups, which AMD's GPUs do not have."""
+    return {name: value for name, value in values.items() if name != "num_ctas"}
+
+
+def _defaults(jit: Any) -> Values:
+    return {parameter.name: parameter.default for parameter in jit.params if parameter.has_default}
+
+
+def _described(value: Any) -> dict[str, Any]:
+    """kind: array, number or other. dtype: as NumPy and PyTorch call it. offset: bytes from the beginning of its memory."""
+    if is_array(value):
+        array = array_of(value)
+        return {
+            "kind": "array",
+            "dtype": str(array.dtype).rpartition(".")[2],
+            "shape": [int(length) for length in getattr(array, "shape", ())],
+        }
+    if isinstance(value, (bool, int, float)):
+        return {"kind": "number", "value": value}
+    return {"kind": "other", "value": str(value)}

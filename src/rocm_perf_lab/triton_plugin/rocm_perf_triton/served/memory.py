@@ -1,0 +1,91 @@
+"""The memory of a launch's array arguments: kept, restored, and written to files named after their contents."""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Protocol
+
+from rocm_perf_triton import activation
+from rocm_perf_triton.host_arrays import span
+
+
+class Piece(Protocol):
+    """All memory of an argument's owner, as bytes."""
+
+    def contents(self) -> bytes: ...
+
+    def load(self, contents: bytes) -> None: ...
+
+
+class _HostPiece:
+    """On the software device every array lies in host memory between launches."""
+
+    def __init__(self, value: Any):
+        self.span = span(value)
+
+    def contents(self) -> bytes:
+        return ctypes.string_at(self.span.begin, self.span.end - self.span.begin)
+
+    def load(self, contents: bytes) -> None:
+        if self.span.writable:
+            ctypes.memmove(self.span.begin, contents, len(contents))
+
+
+class _StoragePiece:
+    """A PyTorch storage, on whatever device."""
+
+    def __init__(self, value: Any):
+        self._storage = getattr(value, "base", value).untyped_storage()
+
+    def contents(self) -> bytes:
+        here = self._storage.cpu()
+        return ctypes.string_at(here.data_ptr(), here.nbytes())
+
+    def load(self, contents: bytes) -> None:
+        here = self._storage.cpu() if self._storage.device.type != "cpu" else self._storage
+        ctypes.memmove(here.data_ptr(), contents, len(contents))
+        if here is not self._storage:
+            self._storage.copy_(here)
+
+
+def is_array(value: Any) -> bool:
+    return hasattr(value, "data_ptr") or hasattr(getattr(value, "base", None), "data_ptr")
+
+
+def array_of(value: Any) -> Any:
+    """The array itself: the one below a tensor descriptor, which has shape and strides but no address."""
+    return value if hasattr(value, "data_ptr") else value.base
+
+
+class ArgumentMemory:
+    """Of the array arguments by name, as they were when this was made."""
+
+    def __init__(self, arguments: Mapping[str, Any]):
+        kind = _HostPiece if activation.is_active() else _StoragePiece
+        arrays = {name: array_of(value) for name, value in arguments.items() if is_array(value)}
+        self.pieces: dict[str, Piece] = {name: kind(value) for name, value in arrays.items()}
+        self.before = {name: piece.contents() for name, piece in self.pieces.items()}
+
+    def restore(self) -> None:
+        for name, contents in self.before.items():
+            self.pieces[name].load(contents)
+
+    def changed(self, folder: Path) -> dict[str, str]:
+        """Array -> name of the file in `folder` with its contents, for those that are not as they were."""
+        now = {name: piece.contents() for name, piece in self.pieces.items()}
+        return {name: stored(contents, folder) for name, contents in now.items() if contents != self.before[name]}
+
+
+def stored(contents: bytes, folder: Path) -> str:
+    """The name of the file in `folder` with these contents."""
+    name = hashlib.sha256(contents).hexdigest()
+    path = folder / name
+    if not path.exists():
+        temporary = folder / f"{name}.{os.getpid()}"
+        temporary.write_bytes(contents)
+        temporary.rename(path)
+    return name

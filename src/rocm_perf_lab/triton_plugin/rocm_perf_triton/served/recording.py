@@ -1,0 +1,64 @@
+"""A launch as data: its code, its grid, the words of its arguments and the memory to which they point."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from rocm_perf_triton import launcher
+from rocm_perf_triton.host_arrays import Span
+from rocm_perf_triton.kernel_arguments import Pointer, Word
+from rocm_perf_triton.launcher import Launcher
+from rocm_perf_triton.served.launch import Launch, Values
+from rocm_perf_triton.served.memory import ArgumentMemory, stored
+
+_ALIGNMENT = 16  # Triton specializes kernels for addresses that are multiples of this
+
+Message = dict[str, Any]
+
+
+def recorded_launch(launch: Launch, memory: ArgumentMemory, numbers: Values, folder: Path) -> Message:
+    """code: name of the file in `folder`. arguments: one list of words for each, of which pointers name a memory.
+
+    numbers: in the place of arguments of the script. Contents are those before the launch.
+    """
+    found: list[Message] = []
+
+    def record(launched: Launcher, grid: tuple[int, int, int], arguments: tuple[Any, ...]) -> None:
+        words = launched.words_of(arguments)
+        spans = list(dict.fromkeys(word.memory for some in words for word in some if isinstance(word, Pointer)))
+        found.append(
+            {
+                "grid": list(grid),
+                "threads": launched.threads,
+                "shared": launched.shared,
+                "scratch_bytes": launched.scratch_bytes,
+                "arguments": [
+                    {"name": name, "words": [_word(word, spans) for word in some]}
+                    for name, some in zip(launched.names, words)  # noqa: B905 - one for each name
+                ],
+                "memories": [_memory(span, memory, folder) for span in spans],
+            }
+        )
+
+    with launcher.recording(record):
+        kernel = launch.run(None, numbers=numbers)
+    return {"name": kernel.name, "code": stored(kernel.kernel, folder), **found[-1]}
+
+
+def _word(word: Word, spans: list[Span]) -> Message:
+    if isinstance(word, Pointer):
+        return {"memory": spans.index(word.memory), "offset": word.address - word.memory.begin}
+    return {"bits": word}
+
+
+def _memory(span: Span, memory: ArgumentMemory, folder: Path) -> Message:
+    """names: of the arguments that own it."""
+    names = [name for name, piece in memory.pieces.items() if getattr(piece, "span", None) == span]
+    contents = memory.before[names[0]] if names else b""
+    return {
+        "names": names,
+        "size": span.end - span.begin,
+        "shift": span.begin % _ALIGNMENT,
+        "contents": stored(contents, folder),
+    }

@@ -1,0 +1,104 @@
+"""Answers requests about a launch, at which the script waits meanwhile."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from rocm_perf_triton.served import timing
+from rocm_perf_triton.served.channel import Channel, Message
+from rocm_perf_triton.served.launch import Launch
+from rocm_perf_triton.served.memory import ArgumentMemory
+from rocm_perf_triton.served.recording import recorded_launch
+
+_LONGEST_REASON = 500
+
+
+class Server:
+    """Serves each launch that differs from the earlier ones in its key; others run with the values chosen for theirs."""
+
+    def __init__(self, channel: Channel, key: list[str] | None):
+        self._channel, self._key = channel, key
+        self._chosen: dict[str, Any] = {}
+
+    def served(self, launch: Launch) -> Any:
+        described = launch.described()
+        values = self._key_of(described)
+        key = json.dumps([values, [one.get("dtype") for one in described["arguments"].values()]])
+        if key not in self._chosen:
+            self._chosen[key] = self._serve(launch, described | {"key": values})
+        return launch.run(self._chosen[key])
+
+    def _key_of(self, described: dict[str, Any]) -> dict[str, Any]:
+        """The values that tell problem sizes apart: those of the names given, the function's key, or all whole numbers."""
+        arguments, constants = described["arguments"], described["constants"]
+        names = self._key or described["key"]
+        if names is None:
+            whole = [name for name, one in arguments.items() if type(one.get("value")) is int]
+            names = [name for name in whole if name not in constants and name not in ("num_warps", "num_stages")]
+        return {name: arguments[name].get("value", arguments[name].get("dtype")) for name in names if name in arguments}
+
+    def _serve(self, launch: Launch, described: dict[str, Any]) -> Any:
+        memory = ArgumentMemory(launch.arguments)
+        self._channel.send(event="launch", **described)
+        for request in self._channel.requests():
+            if request["do"] == "continue":
+                memory.restore()
+                return request["values"]
+            try:
+                answer = _ANSWERS[request["do"]](launch, memory, request)
+            except Exception as error:
+                answer = {"error": _reason(error), "is_dead": not _is_of_compiler(error)}
+            self._channel.send(event="answer", **answer)
+        raise SystemExit("nobody asks any more")
+
+
+def _compile(launch: Launch, _memory: ArgumentMemory, request: Message) -> Message:
+    kernel = launch.run(request["values"], warmup=True)
+    files = {Path(name).suffix: path for name, path in kernel.metadata_group.items()}
+    return {
+        "binary": str(files[".hsaco"]),
+        "shared": kernel.metadata.shared,
+        "threads": kernel.metadata.num_warps * kernel.metadata.warp_size,
+        "matrix_instructions": kernel.asm["amdgcn"].count("v_mfma_"),
+        "programs": launch.programs(request["values"]),
+    }
+
+
+def _evaluate(launch: Launch, memory: ArgumentMemory, request: Message) -> Message:
+    """The times of the launch, and the arrays that it changed. Arguments are then as they were."""
+    values = request["values"]
+    launch.run(values, warmup=True)
+    try:
+        memory.restore()
+        if timing.is_modelled():
+            runs = timing.modelled(lambda: launch.run(values))
+            return {"runs": runs, "outputs": memory.changed(Path(request["folder"]))}
+        launch.run(values)
+        outputs = memory.changed(Path(request["folder"]))
+        return {"runs": timing.measured(lambda: launch.run(values)), "outputs": outputs}
+    finally:
+        memory.restore()
+
+
+def _record(launch: Launch, memory: ArgumentMemory, request: Message) -> Message:
+    """The launch with some numbers replaced, as recorded_launch() describes it. Nothing runs."""
+    return recorded_launch(launch, memory, request["numbers"], Path(request["folder"]))
+
+
+_ANSWERS = {"compile": _compile, "evaluate": _evaluate, "record": _record}
+
+
+def _reason(error: Exception) -> str:
+    """What was wrong, without the source that Triton quotes before it."""
+    text = " ".join(str(error).split())
+    shown = text if len(text) <= _LONGEST_REASON else f"{text[: _LONGEST_REASON // 2]} ... {text[-_LONGEST_REASON // 2 :]}"
+    return f"{type(error).__name__}: {shown}"
+
+
+def _is_of_compiler(error: Exception) -> bool:
+    """Whether the process can go on: after a kernel has failed, every later call of HIP does."""
+    from triton.runtime.errors import TritonError
+
+    return isinstance(error, (TritonError, TypeError, ValueError, KeyError, AssertionError)) or "ompil" in type(error).__name__

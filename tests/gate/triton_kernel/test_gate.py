@@ -1,0 +1,39 @@
+"""`rocm-perf gate --triton` on scripts with Triton from the package index: wrong changes and right ones.
+
+A part of the reason says why a wrong one must be rejected.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from triton_candidates import HONEST, WRONG, changed, kernel_of
+
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("native_dir")]
+
+
+def judged(rocm_perf, python: Path, folder: Path, script: str, replacements: list[tuple[str, str]]) -> dict:
+    (folder / "old.py").write_text(script)
+    (folder / "new.py").write_text(changed(script, replacements))
+    words = ("--triton", "--python", python, "--ulps", "4", "--seed", "0", "--json")
+    ran = rocm_perf("gate", *words, "old.py", f"new.py::{kernel_of(script)}")
+    assert ran.returncode in (0, 45), ran.stderr
+    found = json.loads(ran.stdout)
+    assert found["accepted"] == (ran.returncode == 0)
+    return found
+
+
+@pytest.mark.parametrize("script, replacements, said", [pytest.param(*one[1:], id=one[0]) for one in WRONG])
+def test_wrong(rocm_perf, triton_python, tmp_path, script, replacements, said):
+    found = judged(rocm_perf, triton_python, tmp_path, script, replacements)
+    reasons = [step["reason"] for step in found["steps"] if step["outcome"] == "rejected"]
+    assert len(reasons) == 1 and said in reasons[0], reasons
+
+
+@pytest.mark.parametrize("script, replacements", [pytest.param(*one[1:], id=one[0]) for one in HONEST])
+def test_honest(rocm_perf, triton_python, tmp_path, script, replacements):
+    found = judged(rocm_perf, triton_python, tmp_path, script, replacements)
+    assert found["accepted"], [step["reason"] for step in found["steps"]]
+    assert not any("dropped" in result for one in found["steps"][1]["evidence"]["captures"] for result in one["cases"].values())

@@ -10,6 +10,7 @@ import pytest
 from rocm_perf_lab.code_object import parse
 from rocm_perf_lab.gate.equivalence import Equivalence
 from rocm_perf_lab.gate.equivalence_options import EquivalenceOptions
+from rocm_perf_lab.gate.launched import Code
 from rocm_perf_lab.gate.measurement import MeasurementOptions, check_measurement
 from rocm_perf_lab.gate.verdict import StepOutcome
 from rocm_perf_lab.hip_source import read
@@ -47,9 +48,9 @@ def image_of(text: str, folder: Path) -> Path:
 def test_more_work_in_one_workgroup_counts_whichever_compute_unit_is_replayed(program, tmp_path, seed):
     _, captured = program
     options, changed = MeasurementOptions(device="gfx942", seed=seed), [64 * 512 * 4]
-    honest = check_measurement([captured], image_of(HONEST, tmp_path), changed, options)
+    honest = check_measurement([captured], Code(image_of(HONEST, tmp_path)), changed, options)
     assert honest.outcome is StepOutcome.PASSED, honest.reason
-    uneven = check_measurement([captured], image_of(HONEST.replace(LAST, LOADS + LAST), tmp_path), changed, options)
+    uneven = check_measurement([captured], Code(image_of(HONEST.replace(LAST, LOADS + LAST), tmp_path)), changed, options)
     assert uneven.outcome is StepOutcome.REJECTED and "slower" in uneven.reason, uneven.reason
 
 
@@ -64,7 +65,7 @@ def equivalence(request, program):
 
 
 def test_an_honest_change_is_equal(equivalence, tmp_path):
-    verdict = equivalence.check(image_of(HONEST, tmp_path))
+    verdict = equivalence.check(Code(image_of(HONEST, tmp_path)))
     assert verdict.outcome is StepOutcome.PASSED, verdict.reason
     assert verdict.evidence.captures[0].cases["other values in registers and LDS"] == "equal"
 
@@ -73,11 +74,11 @@ def test_an_honest_change_is_equal(equivalence, tmp_path):
 @pytest.mark.parametrize("when", ["holds", "!holds"])
 def test_a_barrier_is_missed_whatever_registers_hold_when_it_is_left_out(equivalence, tmp_path, held, when):
     text = HONEST.replace(BARRIER, f"  {held}\n  if ({when}) barrier();\n  const int row")
-    verdict = equivalence.check(image_of(text, tmp_path))
+    verdict = equivalence.check(Code(image_of(text, tmp_path)))
     assert verdict.outcome is StepOutcome.REJECTED and "race" in verdict.reason, verdict.reason
 
 
 def test_a_result_that_depends_on_what_registers_hold_is_rejected(equivalence, tmp_path):
     text = HONEST.replace(LAST, f"  {REGISTER}\n  out[row] = holds ? 0 : sum;\n}}")
-    verdict = equivalence.check(image_of(text, tmp_path))
+    verdict = equivalence.check(Code(image_of(text, tmp_path)))
     assert verdict.outcome is StepOutcome.REJECTED and "registers and LDS held before" in verdict.reason, verdict.reason

@@ -27,7 +27,9 @@ def test_a_function_is_tuned_in_all_its_sizes(python: Path, rocm_perf, tmp_path:
     assert "best.py" not in ran.stdout and "CONFIGS = [" in (tmp_path / "best.py").read_text()
     again = json.loads(rocm_perf(*tune).stdout)
     assert [size["search"]["reused"] for size in again["sizes"]] == [4, 4]
-    assert [size["search"]["best"]["ms"] for size in again["sizes"]] == [size["search"]["best"]["ms"] for size in found["sizes"]]
+    assert [size["search"]["best"]["ms"] for size in again["sizes"]] == [
+        size["search"]["best"]["ms"] for size in found["sizes"]
+    ]
 
 
 def test_a_grid_that_does_not_follow_the_block_makes_wrong_results(python: Path, rocm_perf, tmp_path: Path):

@@ -18,8 +18,8 @@ from rocm_perf_lab.cli.change_options import (
 )
 from rocm_perf_lab.cli.debug import debug_option
 from rocm_perf_lab.cli.kernel_option import kernel_option
-from rocm_perf_lab.cli.program_arguments import ProgramCommand, complete_file
 from rocm_perf_lab.cli.printed_verdict import print_verdict
+from rocm_perf_lab.cli.program_arguments import ProgramCommand, complete_file
 from rocm_perf_lab.cli.progress import note
 from rocm_perf_lab.errors import CandidateRejectedError, UsageError
 

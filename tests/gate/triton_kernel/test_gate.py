@@ -9,6 +9,7 @@ import json
 from pathlib import Path
 
 import pytest
+
 from triton_candidates import HONEST, WRONG, changed, kernel_of
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("native_dir")]

@@ -34,7 +34,9 @@ def tune(request: AutotuneRequest, plan: TritonPlan, note: Note) -> TunedFunctio
                 sizes.append(SizeSearch(request, plan, bench, launch[0], [_best(size) for size in sizes], note).run())
                 bench.workers.choose({**sizes[-1].result.fixed, **_best(sizes[-1])})
         except Died as error:
-            raise NothingRanError(f"{plan.kernel.script} {error}", "make it run to its end with `rocm-perf run` first") from error
+            raise NothingRanError(
+                f"{plan.kernel.script} {error}", "make it run to its end with `rocm-perf run` first"
+            ) from error
         if not sizes:
             what = f"{plan.kernel.script} launched no kernel called {plan.kernel.kernel}, and ended with status {launch[1]}"
             raise NoKernelsError(what, "check the name after the ::, and that the script runs with `rocm-perf run`")

@@ -144,9 +144,7 @@ class _Judgement:
 
     # --- One launch --------------------------------------------------------------------------------------------------
 
-    def _judge_launch(
-        self, ours: Launched, theirs: Launched, baseline: LaunchingScript, candidate: LaunchingScript
-    ) -> None:
+    def _judge_launch(self, ours: Launched, theirs: Launched, baseline: LaunchingScript, candidate: LaunchingScript) -> None:
         numbers = {name: value for name, value in ours.numbers.items() if theirs.numbers.get(name) == value}
         self._note(f"judging {_words(ours.key)}")
         captured = self._recorded(baseline, Size("as launched", {}))

@@ -105,4 +105,3 @@ def launching(
         command = cage.within(command, Path.cwd(), view, Limits(seconds=_SECONDS))
     with ServedScript(command, environment, scratch / f"{name}.stderr") as script:
         yield LaunchingScript(script, folder, files, view is not None, timeout)
-

@@ -46,7 +46,11 @@ class Repetition:
         place = Path(tempfile.mkdtemp(dir=self._scratch))
         (results := place / "results").mkdir()
         (reports := place / "reports").mkdir()
-        job = {"files": str(self._files), "results": str(results), "runs": [one.model_dump(exclude_none=True) for one in launches]}
+        job = {
+            "files": str(self._files),
+            "results": str(results),
+            "runs": [one.model_dump(exclude_none=True) for one in launches],
+        }
         (place / "job.json").write_text(json.dumps(job))
         device = devices.select(self._device, place, (devices.MEMORY_CHECK, *options))
         reported = {

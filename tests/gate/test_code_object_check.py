@@ -102,6 +102,7 @@ extern "C" int caller(int n) { puts("called"); return n + __LINE__; }
 """
 BODY = "for (int i = 0; i < n; ++i) p[i] = shared_by_all(p[i]);"
 COMMAND = ("hipcc", "-O3", "-nogpuinc", "--offload-arch=gfx942", "-Wno-unused-command-line-argument")
+BUILDER = SourceBuilder("gfx942")  # remembers the baseline's images
 
 
 def source(text: str):
@@ -109,8 +110,8 @@ def source(text: str):
 
 
 def checked(candidate: str, kernel: str = "a::target", baseline: str = SOURCE):
-    builder, before = SourceBuilder("gfx942"), source(baseline)
-    images = [Image(parse(device), device) for device in map(builder.device, (before, source(candidate)))]
+    before = source(baseline)
+    images = [Image(parse(device), device) for device in map(BUILDER.device, (before, source(candidate)))]
     target = before.kernel(kernel)
     verdict, _ = check_code_object(*images, target, target.symbol, workgroup_threads=64, waves=(32, 32))
     return verdict
@@ -165,7 +166,7 @@ def test_whatever_else_changes_is_named(old, new, reason):
     if old != BODY:  # as in each other unit of the program
         before = source(SOURCE).kernel("a::target")
         images = [
-            Image(parse(device), device) for device in map(SourceBuilder("gfx942").device, map(source, (SOURCE, candidate)))
+            Image(parse(device), device) for device in map(BUILDER.device, map(source, (SOURCE, candidate)))
         ]
         assert re.search(reason, changed_beside(*images, before, before.symbol))
 
@@ -213,7 +214,7 @@ def test_how_it_is_laid_out_is_the_compilers_own_doing(before, body, reason):
     ],
 )
 def test_notes_are_read_in_one_way_by_all(text, reason):
-    before, after = map(SourceBuilder("gfx942").device, (source(SOURCE), source(replaced(BODY, text))))
+    before, after = map(BUILDER.device, (source(SOURCE), source(replaced(BODY, text))))
     complaint = laid_out_otherwise(before, after)
     assert (reason in complaint) if reason else (complaint is None)
 
@@ -277,14 +278,14 @@ def test_what_a_table_of_addresses_leads_to_is_looked_at():
     ],
 )  # fmt: skip
 def test_another_code_of_the_host_is_named(old, new, reason):
-    before, after = map(SourceBuilder("gfx942").host, (source(SOURCE), source(replaced(old, new))))
+    before, after = map(BUILDER.host, (source(SOURCE), source(replaced(old, new))))
     complaint = compare_host(before, after)
     assert (reason in complaint) if reason else (complaint is None)
 
 
 @pytest.mark.usefixtures("hipcc")
 def test_all_instantiations_of_a_template_are_its_own():
-    code = parse(SourceBuilder("gfx942").device(source(SOURCE)))
+    code = parse(BUILDER.device(source(SOURCE)))
     made = source(SOURCE).kernel("made")
     assert sorted(instances(code, made, "_Z4madeIfEvPT_")) == ["_Z4madeIfEvPT_", "_Z4madeIiEvPT_"]
     assert list(instances(code, source(SOURCE).kernel("a::target"), "_ZN1a6targetEPfi")) == ["_ZN1a6targetEPfi"]
@@ -300,4 +301,4 @@ def test_a_limit_is_a_name_and_a_fraction_and_scratch_has_none():
 def test_a_build_for_several_gpus_is_none_that_one_of_them_can_judge():
     several = read(Path("x.hip"), (*COMMAND, "--offload-arch=gfx1100"), Path.cwd(), SOURCE.encode())
     with pytest.raises(SourceError, match="is built for .*gfx1100.*gfx942.*: a change could be judged for gfx942 alone"):
-        SourceBuilder("gfx942").device(several)
+        BUILDER.device(several)

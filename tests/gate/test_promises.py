@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 import subprocess
 from pathlib import Path
@@ -15,7 +16,7 @@ from rocm_perf_lab.gate.promises import NONE, Promises, broken_in_source
 from rocm_perf_lab.gate.reader import Reader
 from rocm_perf_lab.gate.source_check import check_source
 from rocm_perf_lab.gate.verdict import StepOutcome
-from rocm_perf_lab.hip_source import read
+from rocm_perf_lab.hip_source import HipSource, read
 from rocm_perf_lab.isolate import capture
 
 pytestmark = pytest.mark.usefixtures("hipcc")
@@ -159,13 +160,22 @@ def source(text: str):
     return read(PROGRAM, COMMAND, text=text.encode())
 
 
-def taken(baseline: str, candidate: str, declared: Promises):
-    before = source(baseline)
-    with Reader(before) as reader:
+@pytest.fixture(scope="module")
+def taken():
+    """taken(baseline, candidate, declared promises) -> what the step takes; each baseline is read once."""
+    readers: dict[str, tuple[HipSource, Reader]] = {}
+
+    def take(baseline: str, candidate: str, declared: Promises):
+        if baseline not in readers:
+            before = source(baseline)
+            readers[baseline] = before, stack.enter_context(Reader(before))
+        before, reader = readers[baseline]
         target = before.kernel("shift")
-        return check_source(
-            before, target, reader.change(candidate.encode(), target.identity), declared, lambda: (), lambda _change: None
-        )
+        change = reader.change(candidate.encode(), target.identity)
+        return check_source(before, target, change, declared, lambda: (), lambda _change: None)
+
+    with contextlib.ExitStack() as stack:
+        yield take
 
 
 def test_a_handle_under_another_name_is_a_launch_that_is_not_seen(tmp_path):
@@ -178,14 +188,14 @@ def test_a_handle_under_another_name_is_a_launch_that_is_not_seen(tmp_path):
 
 
 @pytest.mark.parametrize("name", CHEATS)
-def test_a_promise_hides_nothing(name):
+def test_a_promise_hides_nothing(taken, name):
     candidate, declared, words, baseline = CHEATS[name]
     seen = taken(baseline, candidate, declared).verdict
     assert seen.outcome is StepOutcome.REJECTED and re.search(words, seen.reason), seen.reason
 
 
 @pytest.mark.parametrize("name", HONEST)
-def test_a_kept_promise_passes(name):
+def test_a_kept_promise_passes(taken, name):
     candidate, declared, promises = HONEST[name]
     seen = taken(SOURCE, candidate, declared)
     assert seen.verdict.outcome is StepOutcome.PASSED and seen.promises == promises, seen.verdict.reason

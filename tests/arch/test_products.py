@@ -35,7 +35,7 @@ PUBLISHED = {
     "mi250x": (
         2,
         {
-            ("f64", "valu"): 47.87, ("f32", "valu"): 47.87, ("f16", "valu"): 95.7,
+            ("f64", "valu"): 47.9, ("f32", "valu"): 47.9, ("f16", "valu"): 95.7,
             ("f64", "mfma"): 95.7, ("f32", "mfma"): 95.7, ("f16", "mfma"): 383.0, ("bf16", "mfma"): 383.0,
             ("i8", "mfma"): 383.0,
         },
@@ -49,7 +49,7 @@ def test_a_product_reaches_what_amd_publishes(key):
     product = next(product for product in products() if product.key == key)
     clocks = devices * product.figure("cu") * product.figure("max_clock_mhz") * 1e6
     rates = {pipe: rate * clocks / 1e12 for pipe, rate in family_of(product.gfx_target).peak_ops_per_clock_and_cu.items()}
-    assert rates == pytest.approx(published, rel=1e-3)
+    assert rates == pytest.approx(published, rel=0, abs=0.05)  # as many digits as are published
 
 
 def test_the_mi300x_is_what_a_recorded_one_says_of_itself(shared_data):

@@ -114,6 +114,7 @@ def test_a_large_space_is_sampled_without_being_listed(tmp_path):
         ({"parameters": {"a": {"values": [1], "too": "define"}}}, "parameters.a.too: unknown"),
         ({"parameters": {"a": [1], "b": [1, 1]}}, "parameters.b: a value is listed twice"),
         ('{"parameters": {"a": [1], "a": [2]}}', "'a' occurs twice"),
+        ('{"parameters": {"a": [1], "b": [1], "b": [2]}}', "'b' occurs twice"),
         ({"parameters": {"a": ["x\0"]}}, "cannot be passed to a program"),
         ({"parameters": {"a": ["\ud800"]}}, "cannot be passed to a program"),
         ({"parameters": {"a": [1]}, "fixed": {"n": "\0"}}, "cannot be passed to a program"),

@@ -165,9 +165,7 @@ def test_whatever_else_changes_is_named(old, new, reason):
     assert seen.outcome is StepOutcome.REJECTED and re.search(reason, seen.reason), seen.reason
     if old != BODY:  # as in each other unit of the program
         before = source(SOURCE).kernel("a::target")
-        images = [
-            Image(parse(device), device) for device in map(BUILDER.device, map(source, (SOURCE, candidate)))
-        ]
+        images = [Image(parse(device), device) for device in map(BUILDER.device, map(source, (SOURCE, candidate)))]
         assert re.search(reason, changed_beside(*images, before, before.symbol))
 
 

@@ -27,7 +27,7 @@ def tuned(python: str, words: list[str], triton_cache: Path, *options: str) -> l
     kernel, *arguments = words
     command = [sys.executable, "-m", "rocm_perf_lab", "autotune", "--triton", kernel, "--python", python, "--json", *options]
     environment = os.environ | {"TRITON_CACHE_DIR": str(triton_cache)}
-    ran = subprocess.run([*command, "--", *arguments], env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    ran = subprocess.run([*command, "--", *arguments], env=environment, capture_output=True)
     if ran.returncode:
         sys.exit(ran.stderr.decode().splitlines()[-1])
     sizes: list[dict[str, Any]] = json.loads(ran.stdout)["sizes"]

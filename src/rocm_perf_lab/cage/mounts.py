@@ -50,10 +50,15 @@ def mounts(command: Sequence[str], folder: Path, view: View, limits: Limits, ove
             words += layers[path]
         elif path in writable:
             words += ["--bind", os.path.realpath(path), str(path)]
-        elif not _lies_in(path, covering | writable | (set(shown) - {path}), os.lstat(shown[path]).st_dev):
+        elif not _lies_in(path, covering | writable | (set(shown) - {path}), _device_of(path, shown[path])):
             words += _bound(shown[path], path, places)
     words += _replaced(view)
     return Mounts([*words, "--remount-ro", "/proc", "--remount-ro", "/dev", "--remount-ro", "/"], _in_memory(layers))
+
+
+def _device_of(path: Path, source: Path) -> int:
+    """The device that has to be shown for `path` to be there: that of a link itself, wherever its target is."""
+    return os.lstat(path if os.path.islink(path) else source).st_dev
 
 
 def _bound(source: Path, path: Path, places: Iterable[Path]) -> list[str]:

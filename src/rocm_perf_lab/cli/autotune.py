@@ -49,7 +49,7 @@ def _own(strategy: str, given: Mapping[str, float]) -> dict[str, float]:
 @click.option("--python", default="python3", show_default=True, metavar="PYTHON",
               help="--triton: the Python that has Triton.")  # fmt: skip
 @click.option("--key", metavar="NAME,...",
-              help="--triton: arguments that tell sizes apart.  [default: the function's key, or its whole numbers]")  # fmt: skip
+              help="--triton: arguments that tell sizes apart.  [default: the function's key, or all integers]")  # fmt: skip
 @click.option("--tolerance", type=_POSITIVE, metavar="REL",
               help="--triton: largest difference between results of configurations, relative to an array's largest "
                   "number.  [default: 32 times the type's epsilon]")  # fmt: skip

@@ -31,8 +31,9 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
 
 
 @click.command(cls=ProgramCommand, sources=2)
-@click.option("--triton", is_flag=True, help="BASELINE and CANDIDATE::KERNEL are Python scripts that launch a Triton kernel; ARGS "
-              "are theirs.")  # fmt: skip
+@click.option("--triton", is_flag=True,
+              help="BASELINE and CANDIDATE::KERNEL are Python scripts that launch a Triton kernel; ARGS "
+                  "are theirs.")  # fmt: skip
 @click.option("--python", default="python3", show_default=True, metavar="PYTHON", help="--triton: the Python that has Triton.")
 @build_option
 @kernel_option("Kernel to judge, where several forms of a template are launched", default="  [default: the changed one]")

@@ -26,7 +26,7 @@ def tune_and_print(
     plan: TritonPlan, strategy: str, seed: int, budget: str | None, own: Mapping[str, float], cache: Path | None,
     output: TuningOutput,
 ) -> None:  # fmt: skip
-    """own: the strategy's options. cache: None to neither reuse nor keep results. Raises what tune() raises, and OutputError."""
+    """own: the strategy's options. cache: None to keep no results. Raises what tune() raises, and OutputError."""
     from rocm_perf_lab.autotune.destinations import expect_writable, write_text
     from rocm_perf_lab.autotune.entry import AutotuneRequest
     from rocm_perf_lab.autotune.triton_kernel.configuration_list import configuration_list

@@ -14,7 +14,7 @@ import pytest
         (("nowhere.py::scale",), 66, "nowhere.py does not exist"),
         (("script.py::scale", "--python", "no-python"), 66, "no-python is not a program; name the Python that has Triton"),
         (("script.py::scale", "--check", "true"), 2, "--check is not for --triton"),
-        (("script.py::scale", "--write-config", "no/folder"), 73, "the folder no does not exist"),
+        (("script.py::scale", "--write-config", "no/folder"), 73, "no does not exist; run `mkdir -p"),
     ],
 )
 def test_a_wrong_command_line(rocm_perf, tmp_path, words, code, said):

@@ -126,7 +126,7 @@ class SizeSearch:
         return {**self._whole.fixed, **values}
 
     def _experiment(self) -> str:
-        """A key that changes with the function and what it calls, its arguments but for the arrays' contents, and the device."""
+        """A key that changes with the function and what it calls, its arguments except what arrays hold, and the device."""
         inputs = {name: self._launch[name] for name in ("kernel", "source", "key", "arguments")}
         inputs |= {"triton": self._plan.kernel.version(), "fixed": self._whole.fixed, "tolerance": self._plan.tolerance}
         return experiment_key(inputs, self._bench.device.description, ())

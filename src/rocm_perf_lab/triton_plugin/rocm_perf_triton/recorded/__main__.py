@@ -12,7 +12,7 @@ from rocm_perf_triton import hip, kernel_arguments, software_device
 from rocm_perf_triton.clock import CLOCK
 
 Message = dict[str, Any]
-_GAP = 64 << 20
+_GAP, _GRANULE, _ALIGNMENT = 64 << 20, 2 << 20, 16
 
 
 def main() -> None:
@@ -46,12 +46,17 @@ def run(launch: Message, files: Path, results: Path, number: int) -> float:
 
 
 def _apart(memories: list[Message], stack: ExitStack) -> list[int]:
-    """Addresses of new memories with nothing between them, so that an access beyond one of them is not one of the next."""
+    """Addresses of new memories with nothing behind each, so that an access beyond one of them is not one of the next.
+
+    HIP takes small memories from larger allocations, which end elsewhere: these have their own, and lie at its end.
+    """
     addresses, gaps = [], [hip.allocate(_GAP)]
     for memory in memories:
-        allocation = hip.allocate(memory["size"] + memory["shift"])
+        whole = -(-(memory["size"] + _ALIGNMENT) // _GRANULE) * _GRANULE
+        allocation = hip.allocate(whole)
         stack.callback(hip.free, allocation)
-        addresses.append(allocation + memory["shift"])
+        last = allocation + whole - memory["size"]
+        addresses.append(last - (last - memory["shift"]) % _ALIGNMENT)
         gaps.append(hip.allocate(_GAP))
     for gap in gaps:
         hip.free(gap)

@@ -30,6 +30,6 @@ def interpreter_of(program: Path) -> str | None:
                 if kind == _PT_INTERP:
                     file.seek(offset)
                     return os.fsdecode(file.read(min(length, os.pathconf("/", "PC_PATH_MAX"))).partition(b"\0")[0]) or None
-    except (OSError, OverflowError, struct.error):
+    except (OSError, OverflowError, ValueError, struct.error):  # of a damaged file, whose offsets can be anything
         pass
     return None

@@ -20,8 +20,10 @@ python_version() {
 
 ensure_venv() {
   choose_venv
-  [ -f "$venv/.complete" ] || stage "Python packages (pip install -e .[dev])" python make_venv
+  venv_is_ready || stage "Python packages (pip install -e .[dev])" python make_venv
 }
+
+venv_is_ready() { [ -f "$venv/.complete" ]; }
 
 make_venv() {
   # Also removes those for an older pyproject.toml or Python.

@@ -17,11 +17,17 @@ give_ranges="sudo usermod --add-subuids 100000-165535 --add-subgids 100000-16553
 namespace=(unshare --mount --propagation slave)
 [ "$(id -u)" = 0 ] || namespace=(unshare --user --map-root-user --map-auto --mount --propagation slave)
 
-ensure_root() {
-  local want have=
+# Sets want.
+root_is_ready() {
+  local have=
   want=$(cat "$repo/env/packages.txt" "$repo/env/install.sh" | sha256sum | cut -c1-16)
-  [ -f "$root/$stamp" ] && have=$(<"$root/$stamp")
-  [ "$want" != "$have" ] || return 0
+  [ ! -f "$root/$stamp" ] || have=$(<"$root/$stamp")
+  [ "$want" = "$have" ]
+}
+
+ensure_root() {
+  local want
+  ! root_is_ready || return 0
   expect_packages
   check_namespaces
   [ -d "$root" ] || bootstrap

@@ -12,7 +12,7 @@ from rocm_perf_lab.analysis.device import device_of
 from rocm_perf_lab.analysis.evidence import Evidence
 from rocm_perf_lab.analysis.headroom import headroom
 from rocm_perf_lab.analysis.roofline import roofline
-from rocm_perf_lab.arch import family_of
+from rocm_perf_lab.arch.families import family_of
 from rocm_perf_lab.arch.metric import Value
 from rocm_perf_lab.rocpd.tables import Agent
 

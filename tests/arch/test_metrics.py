@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rocm_perf_lab.arch import cdna2, cdna3, family_of
+from rocm_perf_lab.arch import cdna2, cdna3
+from rocm_perf_lab.arch.families import family_of
 from rocm_perf_lab.arch.metric import metric
 
 MIB = 2**20

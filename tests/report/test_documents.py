@@ -10,7 +10,7 @@ import pydantic
 import pytest
 
 import rocpd_database
-from rocm_perf_lab.arch import family_of
+from rocm_perf_lab.arch.families import family_of
 from rocm_perf_lab.errors import OutputError
 from rocm_perf_lab.profiling.pipeline import analyse
 from rocm_perf_lab.report.exporters import export_all

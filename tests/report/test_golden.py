@@ -12,7 +12,7 @@ import pytest
 from rich.console import Console
 
 import rocpd_database
-from rocm_perf_lab.arch import family_of
+from rocm_perf_lab.arch.families import family_of
 from rocm_perf_lab.profiling.pipeline import analyse
 from rocm_perf_lab.report.terminal import render
 from rocm_perf_lab.report.terminal_short import render_short

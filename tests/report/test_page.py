@@ -10,7 +10,7 @@ from html.parser import HTMLParser
 import pytest
 
 import rocpd_database
-from rocm_perf_lab.arch import family_of
+from rocm_perf_lab.arch.families import family_of
 from rocm_perf_lab.profiling.pipeline import analyse
 from rocm_perf_lab.report.html.colors import kinds_of
 from rocm_perf_lab.report.html.page import page

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 import rocpd_database
-from rocm_perf_lab.arch import family_of
 from rocm_perf_lab.arch.counter_passes import counter_passes
+from rocm_perf_lab.arch.families import family_of
 from rocm_perf_lab.profiling.pipeline import analyse
 from rocm_perf_lab.report.terminal import render
 from rocm_perf_lab.text import words

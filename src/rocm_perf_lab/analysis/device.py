@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from rocm_perf_lab.arch import Family, Product, family_of, product_of
+from rocm_perf_lab.arch.families import family_of
+from rocm_perf_lab.arch.family import Family
 from rocm_perf_lab.arch.metric import Value
+from rocm_perf_lab.arch.products import Product, product_of
 from rocm_perf_lab.errors import TraceError
 from rocm_perf_lab.rocpd.factorize import factorize
 from rocm_perf_lab.rocpd.tables import Agent, Trace

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rocm_perf_lab.code_object import targets_in
+from rocm_perf_lab.code_object.interpreter import interpreter_of
 from rocm_perf_lab.collect import triton
 from rocm_perf_lab.collect.command import Command
 from rocm_perf_lab.collect.device import HIP_LOG_VARIABLE, RELABELS_VARIABLE, Device
@@ -127,7 +128,7 @@ def _targets_of(path: Path, _changed: tuple[int, int]) -> frozenset[str]:
 
 def linked_libraries(program: Path, environment: Mapping[str, str]) -> list[Path]:
     """The files that the program's own loader would map with it, found without running it; empty for a script."""
-    loader = _loader(program)
+    loader = interpreter_of(program)
     if loader is None:
         return []
     clean = {name: value for name, value in environment.items() if not name.startswith("LD_") or name == "LD_LIBRARY_PATH"}
@@ -140,20 +141,6 @@ def linked_libraries(program: Path, environment: Mapping[str, str]) -> list[Path
     # A line reads "libamdhip64.so.7 => /usr/lib/x86_64-linux-gnu/libamdhip64.so.7 (0x00007ff823200000)".
     paths = [line.partition(" => ")[2].rpartition(" (")[0] for line in os.fsdecode(listing.stdout).splitlines()]
     return [Path(path) for path in paths if path]
-
-
-def _loader(program: Path) -> str | None:
-    """The program's interpreter; None for anything but a dynamically linked ELF file."""
-    from elftools.common.exceptions import ELFError
-    from elftools.elf.elffile import ELFFile
-    from elftools.elf.segments import InterpSegment
-
-    try:
-        with program.open("rb") as file:
-            segment = next(ELFFile(file).iter_segments("PT_INTERP"), None)
-            return segment.get_interp_name() if isinstance(segment, InterpSegment) else None
-    except (ELFError, OSError, ValueError):
-        return None
 
 
 def _explain(command: Command, misfits: list[Misfit], device: Device, log: _Log) -> None:

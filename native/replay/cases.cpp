@@ -11,6 +11,11 @@ namespace {
 
 std::string text_or_empty(const nlohmann::json& value) { return value.is_null() ? "" : value.get<std::string>(); }
 
+Launch launch_from(const nlohmann::json& value) {
+  if (value.is_null()) return {};
+  return {value.at("groups").get<Extent>(), value.at("group_size").get<Extent>(), value.at("dynamic_lds").get<uint32_t>()};
+}
+
 // The device reads these variables when a dispatch ends, and none is in flight now.
 void put_findings_into(const std::string& folder) {
   for (const auto& [variable, file] : {std::pair{"ROCM_PERF_DEVICE_RACES", "races"}, {"ROCM_PERF_DEVICE_WRITTEN", "written"}}) {
@@ -37,6 +42,7 @@ std::vector<Case> read_cases(const std::string& path) {
   try {
     for (const nlohmann::json& entry : nlohmann::json::parse(file)) {
       Case one{{},
+               launch_from(entry.at("launch")),
                text_or_empty(entry.at("overlay")),
                text_or_empty(entry.at("dump")),
                text_or_empty(entry.at("findings")),
@@ -58,6 +64,7 @@ void run_cases(Session& session, const std::vector<Case>& cases, std::chrono::se
     const Case& one = cases[i];
     if (one.device_options != device_options) session.set_device_options(device_options = one.device_options);
     put_findings_into(one.findings);
+    session.launch(one.launch);
     session.overlay(one.overlay.empty() ? std::vector<Overlay>{} : read_overlays(one.overlay));
     if (one.poison) session.poison(*one.poison);
     if (one.flush_cache) session.flush_caches();

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "capture/elf_segments.h"
+#include "replay/launch.h"
 
 namespace rpd::replay {
 namespace {
@@ -58,8 +59,9 @@ std::string damage_of(std::span<const unsigned char> file) {
 }
 
 // The captured argument bytes have the captured layout. A kernel has only those hidden arguments that it uses: a replacement
-// may have fewer, but must not need any that has not been filled in.
-void check_arguments(const capture::KernelMetadata& captured, const capture::KernelMetadata& replacement) {
+// may have fewer, but must not need any that has not been filled in and does not follow from the packet. Returns whether it
+// takes arguments that were not captured.
+bool check_arguments(const capture::KernelMetadata& captured, const capture::KernelMetadata& replacement) {
   std::vector<capture::KernelArgument> before, after;
   std::copy_if(captured.arguments.begin(), captured.arguments.end(), std::back_inserter(before),
                [](auto& a) { return !is_hidden(a); });
@@ -68,23 +70,28 @@ void check_arguments(const capture::KernelMetadata& captured, const capture::Ker
   if (before != after)
     refuse("its arguments differ from the captured kernel's (" + std::to_string(after.size()) + " instead of " +
            std::to_string(before.size()) + ", or others at the same place)");
-  for (const capture::KernelArgument& argument : replacement.arguments)
-    if (is_hidden(argument) &&
-        std::find(captured.arguments.begin(), captured.arguments.end(), argument) == captured.arguments.end())
-      refuse("it wants the hidden argument " + argument.kind + ", which was not captured");
-  if (replacement.kernarg_bytes > captured.kernarg_bytes)
+  bool more = false;
+  for (const capture::KernelArgument& argument : replacement.arguments) {
+    if (!is_hidden(argument) ||
+        std::find(captured.arguments.begin(), captured.arguments.end(), argument) != captured.arguments.end())
+      continue;
+    if (!is_derived(argument)) refuse("it wants the hidden argument " + argument.kind + ", which was not captured");
+    more = true;
+  }
+  if (!more && replacement.kernarg_bytes > captured.kernarg_bytes)
     refuse("it takes " + std::to_string(replacement.kernarg_bytes) + " bytes of arguments, and " +
            std::to_string(captured.kernarg_bytes) + " were captured");
+  return more;
 }
 
 void check_workgroup(const capture::Packet& packet, const capture::KernelMetadata& kernel) {
   const uint32_t items = packet.workgroup[0] * packet.workgroup[1] * packet.workgroup[2];
   if (items > kernel.max_workgroup_items)
     refuse("it was compiled for workgroups of " + std::to_string(kernel.max_workgroup_items) +
-           " work-items at most, and the captured have " + std::to_string(items));
+           " work-items at most, and the launch has " + std::to_string(items));
   if (kernel.required_workgroup.size() == 3 &&
       !std::equal(packet.workgroup.begin(), packet.workgroup.end(), kernel.required_workgroup.begin()))
-    refuse("it requires another workgroup size than the captured");
+    refuse("it requires another workgroup size than the launch's");
 }
 
 }  // namespace
@@ -101,14 +108,14 @@ Fit fit(const capture::Dispatch& dispatch, std::span<const unsigned char> captur
   check_workgroup(dispatch.packet, *kernel);
   const auto then = capture::code_metadata(captured);
   const capture::KernelMetadata* original = then ? then->find(dispatch.kernel.symbol) : nullptr;
-  if (original != nullptr) check_arguments(*original, *kernel);
-  else if (kernel->kernarg_bytes != dispatch.kernel.kernarg_bytes)
+  Fit fit;
+  fit.kernel = *kernel;
+  if (original != nullptr) fit.more_arguments = check_arguments(*original, *kernel);
+  if (original == nullptr && kernel->kernarg_bytes != dispatch.kernel.kernarg_bytes)
     refuse("it takes " + std::to_string(kernel->kernarg_bytes) + " bytes of arguments, and " +
            std::to_string(dispatch.kernel.kernarg_bytes) + " were captured");
 
-  Fit fit;
-  const uint32_t dynamic =
-      dispatch.packet.group_bytes > dispatch.kernel.group_bytes ? dispatch.packet.group_bytes - dispatch.kernel.group_bytes : 0;
+  const uint32_t dynamic = dynamic_lds_of(dispatch);
   if (uint64_t{kernel->group_bytes} + dynamic > kGroupLimit)
     refuse("it needs " + std::to_string(uint64_t{kernel->group_bytes} + dynamic) + " bytes of LDS, and there are " +
            std::to_string(kGroupLimit));

@@ -39,13 +39,15 @@ class LoadedCode {
   std::vector<capture::Variable> variables_;
 };
 
-// Packet fields for which the replacement's kernel may need values other than the captured ones.
+// Packet fields for which the replacement's kernel may need values other than the captured ones, and the kernel.
 struct Fit {
   uint32_t private_bytes = 0, group_bytes = 0;
+  bool more_arguments = false;  // it takes hidden arguments that were not captured, but follow from the packet
+  capture::KernelMetadata kernel{};
 };
 
-// Throws UnfitCode, naming the mismatch: a truncated file, another target, no such kernel, other arguments, too much LDS, a
-// workgroup size that it was not compiled for.
+// dispatch: as it is to be launched. Throws UnfitCode, naming the mismatch: a truncated file, another target, no such kernel,
+// other arguments, too much LDS, a workgroup size that it was not compiled for.
 Fit fit(const capture::Dispatch& dispatch, std::span<const unsigned char> captured, std::span<const unsigned char> replacement);
 
 }  // namespace rpd::replay

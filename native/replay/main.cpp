@@ -73,10 +73,12 @@ std::vector<unsigned char> replacement(const Options& options) {
   return bytes;
 }
 
-void check_fit(const Options& options, const capture::Capture& capture, const std::vector<unsigned char>& code) {
-  if (code.empty()) return;
+void check_fit(const Options& options, const capture::Capture& capture, const std::vector<unsigned char>& code,
+               const Launch& launch) {
+  const capture::Dispatch dispatch = launched(capture.dispatch(), launch);
+  if (code.empty() && launch.as_captured()) return;
   const Doing reading(options.hsaco, "reading it", kUnfit, kBuildIt, true);
-  fit(capture.dispatch(), capture.code(), code);
+  fit(dispatch, capture.code(), code.empty() ? std::span(capture.code()) : std::span(code));
 }
 
 Times one_iteration(const Options& options, Session& session, std::vector<double>* restores) {
@@ -104,7 +106,7 @@ void require_exact(const std::vector<Placement>& placements) {
 
 int full_vm(const Options& options, const capture::Capture& capture, int count, char** words) {
   const std::vector<unsigned char> code = replacement(options);
-  check_fit(options, capture, code);  // refuse before anything is set up
+  check_fit(options, capture, code, options.launch);  // refuse before anything is set up
   if (!capture.dispatch().completed && (options.compare || options.poison))
     throw WrongUsage("--compare and --poison: the kernel failed when it was captured, so nothing is known of memory after it");
   if (!options.dump.empty()) make_dump_folder(options.dump);
@@ -113,6 +115,7 @@ int full_vm(const Options& options, const capture::Capture& capture, int count, 
   capture.verify(capture::Phase::after);  // refuse any damaged capture, whichever parts this replay would use
   require_exact(reserved(options, capture, count, words));
   Session session(capture, code, options.hsaco);
+  session.launch(options.launch);
   if (!options.overlay.empty()) session.overlay(read_overlays(options.overlay));
   Result result;
   result.setup_ms = milliseconds_since(began);
@@ -168,8 +171,8 @@ void unpack(const Options& options, const capture::Capture& capture) {
 
 int run_all_cases(const Options& options, const capture::Capture& capture, int count, char** words) {
   const std::vector<unsigned char> code = replacement(options);
-  check_fit(options, capture, code);
   const std::vector<Case> cases = read_cases(options.cases);
+  for (const Case& one : cases) check_fit(options, capture, code, one.launch);
   require_exact(reserved(options, capture, count, words));
   Session session(capture, code, options.hsaco);
   run_cases(session, cases, std::chrono::seconds(options.limit_seconds));
@@ -212,8 +215,11 @@ int guarded(int count, char** words) {
   } catch (const NotExact& error) {
     return fail(kNotExact, options.capture + ": " + error.what(),
                 "`rocm-perf replay reserve-check` shows every range; try a machine with a like address space");
+  } catch (const WrongLaunch& error) {
+    return fail(kUsage, options.capture + ": " + error.what(), "choose another --groups, --group-size or --dynamic-lds");
   } catch (const UnfitCode& error) {
-    return fail(kUnfit, options.hsaco + ": " + error.what(), kBuildIt);
+    const std::string file = options.hsaco.empty() ? options.capture + "/" + capture::kCodeFile : options.hsaco;
+    return fail(kUnfit, file + ": " + error.what(), kBuildIt);
   } catch (const WrongOverlay& error) {
     return fail(kUsage, std::string("--overlay: ") + error.what(), "see docs/REPLAY.md for its records");
   } catch (const WrongCases& error) {

@@ -48,7 +48,15 @@ Options options_from(int count, char** words) {
     else if (name == "--cases") options.cases = value();
     else if (name == "--timeout") options.limit_seconds = number_from(name, value(), 1, 1'000'000);
     else if (name == "--placement-attempt") options.attempt = static_cast<unsigned>(number_from(name, value(), 0, 1000));
-    else if (name == "--tolerance") {
+    else if (name == "--dynamic-lds")
+      options.launch.dynamic_lds = static_cast<uint32_t>(number_from(name, value(), 0, UINT32_MAX));
+    else if (name == "--groups" || name == "--group-size") {
+      try {
+        (name == "--groups" ? options.launch.groups : options.launch.group_size) = extent_from(value());
+      } catch (const WrongLaunch& error) {
+        throw WrongUsage(name + " " + error.what());
+      }
+    } else if (name == "--tolerance") {
       const std::string text = value();
       try {
         options.tolerances.push_back(tolerance_from(text));
@@ -63,6 +71,8 @@ Options options_from(int count, char** words) {
   if (options.action == Options::Action::unpack && options.dump.empty()) throw WrongUsage("unpack needs --dump-output");
   if (options.poison && !options.recopy)
     throw WrongUsage("--poison with --no-recopy: poisoned outputs would be the next iteration's inputs");
+  if (options.action == Options::Action::cases && !options.launch.as_captured())
+    throw WrongUsage("cases have launches of their own");
   if (!options.tolerances.empty()) options.compare = true;
   if (options.compare && !options.overlay.empty())
     throw WrongUsage("--compare with --overlay: what the kernel made of its captured inputs is not what it makes of others");

@@ -77,6 +77,12 @@ std::string comparison_text(const Comparison& comparison, bool tolerant) {
   return text;
 }
 
+std::string launch_text(const capture::Dispatch& dispatch) {
+  const Extent &grid = dispatch.packet.grid, &group = dispatch.packet.workgroup;
+  return format("Launch: %u x %u x %u work-items in workgroups of %u x %u x %u, %u bytes of dynamic LDS\n", grid[0], grid[1],
+                grid[2], group[0], group[1], group[2], dynamic_lds_of(dispatch));
+}
+
 }  // namespace
 
 Statistics statistics_of(std::vector<double> values) {
@@ -97,6 +103,7 @@ Statistics statistics_of(std::vector<double> values) {
 
 std::string json_of(const Options& options, const capture::Capture& capture, const Session& session, const Result& result) {
   const capture::Dispatch& dispatch = capture.dispatch();
+  const capture::Dispatch launched = replay::launched(dispatch, options.launch);
   Json gpu = statistics_json(result.gpu);
   Json timing_json = {{"unit", "ms"}, {"source", timing()}};
   timing_json.update(gpu);
@@ -115,8 +122,10 @@ std::string json_of(const Options& options, const capture::Capture& capture, con
         {"symbol", dispatch.kernel.symbol},
         {"hsaco_path", options.hsaco.empty() ? capture.path() + "/" + capture::kCodeFile : options.hsaco},
         {"replaced", !options.hsaco.empty()},
-        {"grid", dispatch.packet.grid},
-        {"workgroup", dispatch.packet.workgroup}}},
+        {"grid", launched.packet.grid},
+        {"workgroup", launched.packet.workgroup},
+        {"dynamic_lds", dynamic_lds_of(launched)},
+        {"launch_as_captured", options.launch.as_captured()}}},
       {"execution",
        {{"iterations", options.iterations},
         {"mode", options.recopy ? "stateless" : "stateful"},
@@ -146,6 +155,7 @@ std::string json_of(const Options& options, const capture::Capture& capture, con
 std::string text_of(const Options& options, const capture::Capture& capture, const Session& session, const Result& result) {
   std::string text = "Kernel: " + capture.dispatch().kernel.name + "\n";
   if (!options.hsaco.empty()) text += "Code object: " + options.hsaco + "\n";
+  if (!options.launch.as_captured()) text += launch_text(launched(capture.dispatch(), options.launch));
   text += "Agent: " + session.gpu().agent_name() + " (times are " + timing() + ")\n";
   text += format("Iterations: %lu\n", options.iterations);
   text += format("Recopy between iterations: %s\n", options.recopy ? "yes" : "no");

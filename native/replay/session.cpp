@@ -38,22 +38,41 @@ Session::Session(const capture::Capture& capture, std::span<const unsigned char>
     : capture_(capture),
       gpu_(capture.dispatch().origin.agent),
       image_(capture),
-      memory_(exact_memory(gpu_.target(), capture, &image_)) {
+      memory_(exact_memory(gpu_.target(), capture, &image_)),
+      replacement_(replacement.begin(), replacement.end()) {
   const std::vector<Placement> placements = memory_->map(capture.regions());
   if (const Placement* bad = first_not_exact(placements)) throw NotExact(described(*bad));
   memory_->restore();
-  const capture::Dispatch& dispatch = capture.dispatch();
-  packet_ = {dispatch.packet, memory_->kernel_object(), dispatch.packet.kernarg_address, dispatch.packet.private_bytes,
-             dispatch.packet.group_bytes};
-  if (replacement.empty()) return;
-  const Fit fitted = fit(dispatch, capture.code(), replacement);
-  packet_.private_bytes = fitted.private_bytes, packet_.group_bytes = fitted.group_bytes;
-  {
+  if (!replacement.empty()) {
+    fit(capture.dispatch(), capture.code(), replacement);
     const Doing loading(file, "ROCr's loader", kUnfit, kBuildIt, true);
-    code_ = std::make_unique<LoadedCode>(gpu_.target().agent, replacement, dispatch.kernel.symbol);
+    code_ = std::make_unique<LoadedCode>(gpu_.target().agent, replacement, capture.dispatch().kernel.symbol);
   }
-  packet_.kernel_object = code_->kernel_object();
-  adopt_variables();
+  launch({});
+  if (code_) adopt_variables();
+}
+
+void Session::launch(const Launch& launch) {
+  const capture::Dispatch& captured = capture_.dispatch();
+  const capture::Dispatch dispatch = launched(captured, launch);
+  packet_ = {dispatch.packet, code_ ? code_->kernel_object() : memory_->kernel_object(), captured.packet.kernarg_address,
+             captured.packet.private_bytes, captured.packet.group_bytes};
+  hidden_.clear();
+  if (!code_ && launch.as_captured()) return;
+  const Fit fitted = fit(dispatch, capture_.code(), code_ ? std::span(replacement_) : std::span(capture_.code()));
+  packet_.private_bytes = fitted.private_bytes, packet_.group_bytes = fitted.group_bytes;
+  if (launch.as_captured() && !fitted.more_arguments) return;
+  hidden_ = hidden_values(dispatch, fitted.kernel);
+}
+
+// Captured memory keeps its captured arguments: they may be those of other kernels as well.
+void Session::place_arguments() {
+  if (hidden_.empty()) return;
+  if (!kernarg_) kernarg_ = std::make_unique<Kernarg>(gpu_.target());
+  std::vector<unsigned char> content(std::min<size_t>(capture_.kernarg().size(), Kernarg::kRoom));
+  memory_->read(capture_.dispatch().packet.kernarg_address, content.data(), content.size());
+  kernarg_->fill(std::move(content), hidden_);
+  packet_.kernarg_address = kernarg_->address();
 }
 
 void Session::adopt_variables() {
@@ -147,7 +166,9 @@ void Session::poison(uint8_t value) {
 }
 
 Times Session::run(std::chrono::seconds limit) {
+  place_arguments();
   const Times times = gpu_.run(packet_, limit);
+  if (!hidden_.empty()) kernarg_->check_unchanged();
   std::vector<unsigned char> content;
   for (const Twin& twin : twins_) {
     content.resize(twin.bytes);

@@ -10,6 +10,8 @@
 #include "replay/code.h"
 #include "replay/comparison.h"
 #include "replay/gpu.h"
+#include "replay/kernarg.h"
+#include "replay/launch.h"
 #include "replay/overlay.h"
 
 namespace rpd::replay {
@@ -26,6 +28,8 @@ class Session {
   Session(const capture::Capture& capture, std::span<const unsigned char> replacement, const std::string& file);
 
   void restore();
+  // From now on, launches are of this shape. Throws WrongLaunch, UnfitCode.
+  void launch(const Launch& launch);
   // Replaces captured inputs by these, now and in later calls of restore(). Removes the overlays of an earlier call. Throws
   // WrongOverlay.
   void overlay(const std::vector<Overlay>& overlays);
@@ -60,6 +64,7 @@ class Session {
     uint64_t address, bytes;
   };
   void adopt_variables();
+  void place_arguments();
   uint64_t count_changed(uint32_t region);
   const std::vector<Run>& changed_by_the_captured_kernel();
   bool is_variable(const Overlay& overlay) const;
@@ -71,7 +76,10 @@ class Session {
   Image image_;
   std::unique_ptr<ExactMemory> memory_;
   std::unique_ptr<LoadedCode> code_;
+  const std::vector<unsigned char> replacement_;
   Packet packet_;
+  std::vector<HiddenValue> hidden_;  // of the kernel, if its arguments are not the captured ones
+  std::unique_ptr<Kernarg> kernarg_;
   std::vector<Run> changed_;
   bool changed_known_ = false;
   std::vector<Overlay> beneath_;  // the bytes that the present overlays cover

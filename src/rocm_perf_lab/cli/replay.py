@@ -57,6 +57,17 @@ def reserve_check(capture_dir: Path | None, as_json: bool, device: str) -> int:
     metavar="F",
     help="Code object to run instead of the captured one; it must fit the dispatch.",
 )
+@click.option("--groups", metavar="X[,Y[,Z]]", help="Number of workgroups to launch.  [default: as captured]")
+@click.option(
+    "--group-size", metavar="X[,Y[,Z]]", help="Work-items in each workgroup; without --groups the number of workgroups stays.  "
+    "[default: as captured]",
+)  # fmt: skip
+@click.option(
+    "--dynamic-lds",
+    type=click.IntRange(0, 65536),
+    metavar="BYTES",
+    help="LDS for each workgroup, beside what the kernel declares.  [default: as captured]",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.option(
     "--compare",
@@ -99,6 +110,9 @@ def full_vm(
     warmup: int,
     no_recopy: bool,
     hsaco: Path | None,
+    groups: str | None,
+    group_size: str | None,
+    dynamic_lds: int | None,
     as_json: bool,
     compare: bool,
     tolerances: tuple[str, ...],
@@ -123,7 +137,13 @@ def full_vm(
     options = ["--iterations", str(iterations), "--warmup", str(warmup), "--timeout", str(timeout)]
     flags = {"--no-recopy": no_recopy, "--json": as_json, "--compare": compare, "--flush-cache": flush_cache}
     options += [name for name, wanted in flags.items() if wanted]
-    values = {"--hsaco": hsaco, "--dump-output": dump_output, "--poison": poison, "--overlay": overlay}
+    values: dict[str, Path | str | int | None] = {
+        "--hsaco": hsaco,
+        "--dump-output": dump_output,
+        "--poison": poison,
+        "--overlay": overlay,
+    }
+    values |= {"--groups": groups, "--group-size": group_size, "--dynamic-lds": dynamic_lds}
     options += [word for name, value in values.items() if value is not None for word in (name, str(value))]
     options += [word for tolerance in tolerances for word in ("--tolerance", tolerance)]
     return run_attached("full-vm", capture_dir or newest(), options, device, device_options)

@@ -4,6 +4,7 @@ fails.
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import time
 from collections.abc import Sequence
@@ -16,6 +17,7 @@ from rocm_perf_lab.collect import device as devices
 from rocm_perf_lab.errors import ReplayFailedError
 from rocm_perf_lab.isolate.capture import Capture
 from rocm_perf_lab.replaying.caged import SETTING_UP_SECONDS, Caged
+from rocm_perf_lab.replaying.launch import Launch
 from rocm_perf_lab.replaying.overlay import packed
 from rocm_perf_lab.replaying.replay_document import CountedSection
 from rocm_perf_lab.replaying.run import error_of, races_and_written, run_json
@@ -30,7 +32,7 @@ class Case:
     overlays: (address, content) each, written over the captured memory. poison: byte written over what the captured kernel
     changed. device_options: passed to the software device, beside those of all cases; it begins anew where they change.
     flush_cache: begin with cold caches. compare: compare memory with what the captured kernel left. dump: keep memory.
-    findings: keep what the software device's race check finds.
+    findings: keep what the software device's race check finds. launch: None for the captured shape.
     """
 
     overlays: tuple[tuple[int, bytes], ...] = ()
@@ -40,6 +42,7 @@ class Case:
     compare: bool = False
     dump: bool = True
     findings: bool = False
+    launch: Launch | None = None
 
 
 @dataclass(frozen=True)
@@ -119,7 +122,7 @@ def _findings(dump: Path) -> tuple[Path, Path]:
     return folder / "races", folder / "written"
 
 
-def _entry(case: Case, dump: Path) -> dict[str, str | int | bool | None]:
+def _entry(case: Case, dump: Path) -> dict[str, Any]:
     dump.mkdir(parents=True)
     findings, _ = _findings(dump)
     findings.parent.mkdir()
@@ -135,4 +138,5 @@ def _entry(case: Case, dump: Path) -> dict[str, str | int | bool | None]:
         "device_options": ",".join(case.device_options),
         "flush_cache": case.flush_cache,
         "compare": case.compare,
+        "launch": None if case.launch is None else dataclasses.asdict(case.launch),
     }

@@ -29,6 +29,7 @@ from rocm_perf_lab.errors import (
 from rocm_perf_lab.isolate.capture import Capture
 from rocm_perf_lab.process.child import expect_more
 from rocm_perf_lab.replaying.caged import SETTING_UP_SECONDS, Caged
+from rocm_perf_lab.replaying.launch import Launch
 from rocm_perf_lab.replaying.overlay import packed
 from rocm_perf_lab.replaying.replay_document import ComparedRegion, CountedSection, FullVmDocument, ReserveCheckDocument
 
@@ -85,6 +86,7 @@ def replay(
     capture: Capture | Path,
     *,
     hsaco: Path | None = None,
+    launch: Launch | None = None,
     iterations: int = 10,
     warmup: int = 0,
     recopy: bool = True,
@@ -99,7 +101,8 @@ def replay(
     device_options: Sequence[str] = (),
     view: View | None = None,
 ) -> ReplayResult:
-    """Replay a capture in a fresh process. hsaco: code object that replaces the captured one.
+    """Replay a capture in a fresh process. hsaco: code object that replaces the captured one. launch: None for the captured
+    shape.
 
     recopy: restore memory before each iteration. poison: byte written over what the captured kernel changed, before each
     iteration. overlays: (address, content) each, written over the captured memory first. device_options: passed to the software
@@ -116,6 +119,7 @@ def replay(
     options += ["--compare"] if compare else []
     options += [] if poison is None else ["--poison", str(poison)]
     options += [] if hsaco is None else ["--hsaco", str(hsaco.absolute())]
+    options += [] if launch is None else _words_of(launch)
     options += [] if dump is None else ["--dump-output", str(dump.absolute())]
     options += [word for tolerance in tolerances for word in ("--tolerance", tolerance)]
     with tempfile.TemporaryDirectory(prefix="rocm-perf-") as scratch:
@@ -131,6 +135,11 @@ def replay(
         if completed.returncode not in (0, _DIFFERENT):
             raise error_of(completed)
         return ReplayResult(FullVmDocument.model_validate_json(completed.stdout), *races_and_written(races, written))
+
+
+def _words_of(launch: Launch) -> list[str]:
+    groups, size = (",".join(map(str, extent)) for extent in (launch.groups, launch.group_size))
+    return ["--groups", groups, "--group-size", size, "--dynamic-lds", str(launch.dynamic_lds)]
 
 
 def races_and_written(races: Path, written: Path) -> tuple[tuple[str, ...], tuple[tuple[int, int], ...]]:

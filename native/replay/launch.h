@@ -1,0 +1,50 @@
+// Launches of another shape than the captured one, as the host would have submitted them.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "capture/code_metadata.h"
+#include "capture/format.h"
+
+namespace rpd::replay {
+
+// No queue accepts a launch of this shape.
+struct WrongLaunch : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+using Extent = std::array<uint32_t, 3>;
+
+// What is left out stays as captured.
+struct Launch {
+  std::optional<Extent> groups, group_size;  // number of workgroups; work-items in each
+  std::optional<uint32_t> dynamic_lds;       // bytes beside those that the kernel declares
+
+  bool as_captured() const { return !groups && !group_size && !dynamic_lds; }
+  friend bool operator==(const Launch&, const Launch&) = default;
+};
+
+// "8", "8,4" or "8,4,2". Throws WrongLaunch.
+Extent extent_from(const std::string& text);
+
+uint32_t dynamic_lds_of(const capture::Dispatch& dispatch);
+
+// The dispatch with the packet that this launch would have had. Throws WrongLaunch.
+capture::Dispatch launched(const capture::Dispatch& dispatch, const Launch& launch);
+
+// Bytes of the kernel's arguments that the host derives from the packet.
+struct HiddenValue {
+  uint32_t offset = 0, bytes = 0;  // 8 bytes at most
+  uint64_t value = 0;
+};
+
+// Whether hidden_values() knows the value of this hidden argument.
+bool is_derived(const capture::KernelArgument& argument);
+std::vector<HiddenValue> hidden_values(const capture::Dispatch& dispatch, const capture::KernelMetadata& kernel);
+
+}  // namespace rpd::replay

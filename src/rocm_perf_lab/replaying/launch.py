@@ -1,0 +1,65 @@
+"""The shape of a launch, as in `kernel<<<groups, group_size, dynamic_lds>>>(...)`."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from rocm_perf_lab.isolate.capture import Capture
+
+Extent = tuple[int, int, int]
+
+MOST_ITEMS_IN_GROUP = 1024
+MOST_ITEMS_IN_GRID = 2**32 - 1
+MOST_LDS_BYTES = 64 * 1024
+
+
+@dataclass(frozen=True)
+class Launch:
+    """groups: number of workgroups in x, y and z. group_size: work-items in each. dynamic_lds: bytes of LDS for each, beside
+    those that the kernel declares.
+    """
+
+    groups: Extent
+    group_size: Extent
+    dynamic_lds: int = 0
+
+    def __str__(self) -> str:
+        lds = f" with {self.dynamic_lds} bytes of dynamic LDS" if self.dynamic_lds else ""
+        return f"{_size(self.groups)} workgroups of {_size(self.group_size)}{lds}"
+
+    @property
+    def threads(self) -> int:
+        """Work-items of a workgroup."""
+        return math.prod(self.group_size)
+
+    @property
+    def complaint(self) -> str | None:
+        """Why HIP refuses a launch of this shape, whatever the kernel; None if it does not."""
+        if not all(1 <= size <= MOST_ITEMS_IN_GROUP for size in self.group_size) or self.threads > MOST_ITEMS_IN_GROUP:
+            return f"workgroups of {_size(self.group_size)} work-items: there can be 1 to {MOST_ITEMS_IN_GROUP}"
+        items = [count * size for count, size in zip(self.groups, self.group_size, strict=True)]
+        if not all(1 <= count <= MOST_ITEMS_IN_GRID for count in items):
+            return f"{self}: a grid has 1 to {MOST_ITEMS_IN_GRID} work-items in each dimension"
+        if not 0 <= self.dynamic_lds <= MOST_LDS_BYTES:
+            return f"{self.dynamic_lds} bytes of dynamic LDS: there are {MOST_LDS_BYTES}"
+        return None
+
+
+def captured_launch(capture: Capture, lds_bytes: int) -> Launch | None:
+    """The shape of a captured dispatch; None if its last workgroup is smaller than the others. lds_bytes: LDS that the captured
+    kernel declares.
+    """
+    packet = capture.dispatch["packet"]
+    grid, size = packet["grid"], packet["workgroup"]
+    if any(total % one for total, one in zip(grid, size, strict=True)):
+        return None
+    x, y, z = (total // one for total, one in zip(grid, size, strict=True))
+    return Launch((x, y, z), (size[0], size[1], size[2]), max(0, packet["group_segment_size"] - lds_bytes))
+
+
+def _size(extent: Extent) -> str:
+    sizes = [str(one) for one in extent]
+    while len(sizes) > 1 and sizes[-1] == "1":
+        sizes.pop()
+    return " x ".join(sizes)

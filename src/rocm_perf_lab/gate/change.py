@@ -1,17 +1,29 @@
 """What the gate takes from a candidate, and the source it builds from this and the baseline.
 
 Only the target kernel's head (for its promises), its body and new device functions come from the candidate. All other bytes are
-the baseline's, so nothing else in a candidate can have any effect.
+the baseline's, so nothing else in a candidate can have any effect. What it writes between `<<<` and `>>>` is read for its
+meaning alone; see launch_change.py.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 from rocm_perf_lab.gate.promises import NONE, Promises
 from rocm_perf_lab.hip_source import HipSource, SourceKernel
-from rocm_perf_lab.hip_source.edits import line_start
+from rocm_perf_lab.hip_source.edits import Edit, apply_edits, line_start
 from rocm_perf_lab.hip_source.tokens import compiled_line_of, with_comments
+
+
+@dataclass(frozen=True)
+class LaunchText:
+    """A changed launch. start, end: the bytes between `<<<` and `>>>` in the baseline. tokens: the candidate's."""
+
+    start: int
+    end: int
+    line: int
+    tokens: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -19,7 +31,7 @@ class KernelChange:
     """The parts of a candidate that the gate takes.
 
     kernel: the target's identity. head: its declaration up to the body. body: including its braces. functions: the new device
-    functions in source order, with their names in `names`. promises: what the head promises.
+    functions in source order, with their names in `names`. promises: what the head promises. launches: those with another text.
     """
 
     kernel: str
@@ -28,6 +40,7 @@ class KernelChange:
     functions: tuple[bytes, ...] = ()
     names: tuple[str, ...] = ()
     promises: Promises = NONE
+    launches: tuple[LaunchText, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -42,27 +55,43 @@ class Spliced:
     plain: bytes
 
 
-def splice(baseline: HipSource, kernel: SourceKernel, change: KernelChange, namespace: str) -> Spliced:
+def splice(
+    baseline: HipSource, kernel: SourceKernel, change: KernelChange, namespace: str, launches: Sequence[Edit] = ()
+) -> Spliced:
     """Splice a change into the baseline.
 
-    namespace: a name that the baseline does not use; it will hold the new functions.
+    namespace: a name that the baseline does not use; it will hold the new functions. launches: edits of the baseline's
+    launches, none of which moves a line.
     """
     place = with_comments(baseline.device, kernel.declaration) if change.functions else kernel.declaration
-    judged, plain = (_made(baseline.text, kernel, change, namespace, place, numbered) for numbered in (True, False))
+    judged, plain = (_made(baseline.text, kernel, change, namespace, place, numbered, launches) for numbered in (True, False))
     return Spliced(judged, plain)
 
 
-def _made(baseline: bytes, kernel: SourceKernel, change: KernelChange, namespace: str, place: int, numbered: bool) -> bytes:
+def _made(
+    baseline: bytes,
+    kernel: SourceKernel,
+    change: KernelChange,
+    namespace: str,
+    place: int,
+    numbered: bool,
+    launches: Sequence[Edit],
+) -> bytes:
     """One version of the spliced source. place: offset at which new functions are inserted."""
-    made, body = baseline[:place], change.body
+    end = kernel.body.end
+    before = [edit for edit in launches if edit.end <= place]
+    after = [replace(edit, start=edit.start - end, end=edit.end - end) for edit in launches if edit.start >= end]
+    if len(before) + len(after) < len(launches):
+        raise ValueError("a launch lies within the kernel")
+    made, body = apply_edits(baseline[:place], before), change.body
     if change.functions:
         made += b"\n" if baseline[line_start(baseline, place) : place].strip() else b""
         made += _in_namespace(change, namespace.encode(), kernel.c_linkage)
         made += _renumbered(made, baseline, place) if numbered else b""
         body = _using(body, namespace.encode())
     made += baseline[place : kernel.span.start] + change.head + body
-    made += _renumbered(made, baseline, kernel.body.end) if numbered else b""
-    return made + baseline[kernel.body.end :]
+    made += _renumbered(made, baseline, end) if numbered else b""
+    return made + apply_edits(baseline[end:], after)
 
 
 def _renumbered(made: bytes, baseline: bytes, offset: int) -> bytes:

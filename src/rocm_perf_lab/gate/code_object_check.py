@@ -47,24 +47,26 @@ def check_code_object(
     limits: ResourceLimits = ResourceLimits(),
     promised_threads: int | None = None,
     may_be_the_same: bool = False,
+    own_launch: bool = False,
 ) -> tuple[StepVerdict, str | None]:
     """The verdict, and the concern that a gain in time has to outweigh; None if there is no concern.
 
-    kernel, symbol: the target, and its captured instantiation. workgroup_threads: threads per workgroup in the captured launch.
-    waves: resident waves per CU, before and after. promised_threads: the largest workgroup that the candidate must support if
-    it declared a bound that holds. may_be_the_same: whether machine code identical to the baseline's is accepted.
+    kernel, symbol: the target, and its captured instantiation. workgroup_threads: threads per workgroup in the candidate's
+    launch. waves: resident waves per CU, before and after. promised_threads: the largest workgroup that the candidate must
+    support if it declared a bound that holds. may_be_the_same: whether machine code identical to the baseline's is accepted.
+    own_launch: whether the candidate changes the shape of its launches; then it need not take larger workgroups.
     """
     before, after = baseline.code.kernels[symbol], candidate.code.kernels.get(symbol)
     if after is None:
         return rejected(STEP, f"the candidate has no kernel {symbol}"), None
     figures = _figures(before, after, waves, symbol)
-    largest = max(workgroup_threads, promised_threads or before.max_workgroup_size)
+    largest = workgroup_threads if own_launch else max(workgroup_threads, promised_threads or before.max_workgroup_size)
     try:
         complaint = (
             _targets(baseline.code, candidate.code)
-            or contract_breach(before, after, largest)
+            or contract_breach(before, after, largest, own_launch)
             or ("no workgroup of it fits on a compute unit" if waves[1] == 0 else None)
-            or _nothing_gained(baseline, candidate, symbol, may_be_the_same)
+            or _nothing_gained(baseline, candidate, symbol, may_be_the_same or own_launch)
             or _other_metadata(baseline.code, candidate.code, kernel, symbol)
             or _observes(baseline, candidate, symbol)
             or _lost_fence(baseline, candidate, symbol)
@@ -100,9 +102,16 @@ def instances(code: CodeObject, kernel: SourceKernel, symbol: str) -> Collection
     return [one for one in code.kernels if qualified_name(demangled(one)) == name and demangled(one).startswith("void ")]
 
 
-def contract_breach(before: KernelMetadata, after: KernelMetadata, largest_workgroup: int) -> str | None:
-    """Why a launch prepared for `before` does not fit `after`; None if it fits."""
-    if before.kernarg_layout != after.kernarg_layout or before.kernarg_bytes != after.kernarg_bytes:
+def contract_breach(
+    before: KernelMetadata, after: KernelMetadata, largest_workgroup: int, own_launch: bool = False
+) -> str | None:
+    """Why a launch prepared for `before` does not fit `after`; None if it fits. own_launch: whether the launch is prepared for
+    `after`, so that it may have other hidden arguments that follow from its shape.
+    """
+    if own_launch:
+        if _but_the_grid(before) != _but_the_grid(after):
+            return _other_arguments(before, after)
+    elif before.kernarg_layout != after.kernarg_layout or before.kernarg_bytes != after.kernarg_bytes:
         return _other_arguments(before, after)
     if before.wave_size != after.wave_size:
         return f"its waves have {after.wave_size} lanes, the baseline's {before.wave_size}"
@@ -136,6 +145,10 @@ def _targets(baseline: CodeObject, candidate: CodeObject) -> str | None:
 
 
 _OF_THE_GRID = ("hidden_block_count", "hidden_group_size", "hidden_remainder", "hidden_grid_dims", "hidden_global_offset")
+
+
+def _but_the_grid(kernel: KernelMetadata) -> list[tuple[int, int, str]]:
+    return [one for one in kernel.kernarg_layout if not one[2].startswith((*_OF_THE_GRID, "hidden_none"))]
 
 
 def _other_arguments(before: KernelMetadata, after: KernelMetadata) -> str:

@@ -8,7 +8,8 @@ from pathlib import Path
 
 from rocm_perf_lab.errors import UnfitCodeError
 from rocm_perf_lab.gate.complaint import Complaint
-from rocm_perf_lab.gate.outputs import Outputs, difference
+from rocm_perf_lab.gate.launched import Code
+from rocm_perf_lab.gate.outputs import Outputs, difference, inputs_of
 from rocm_perf_lab.gate.reference import Reference
 from rocm_perf_lab.gate.unproven import DIFFERS_IN_SAME_MEMORY, TriedCase
 from rocm_perf_lab.replaying import CaseOutcome
@@ -16,10 +17,9 @@ from rocm_perf_lab.replaying import CaseOutcome
 _PATIENCE, _LEAST_PATIENCE_SECONDS = 20, 90.0  # a candidate may take this multiple of the baseline's wall time
 
 
-def wrong_memory(reference: Reference, candidate: Path | None, found: dict[str, str]) -> Complaint | None:
-    """What is wrong with the memory that the candidate leaves on all cases; None if nothing is.
-
-    candidate: its code object; None if it is the captured one. found: receives the outcome of each case.
+def wrong_memory(reference: Reference, candidate: Code, found: dict[str, str]) -> Complaint | None:
+    """What is wrong with the memory that the candidate leaves on all cases; None if nothing is. found: receives the outcome
+    of each case.
     """
     left = reference.tried
     while left:
@@ -34,7 +34,7 @@ def wrong_memory(reference: Reference, candidate: Path | None, found: dict[str, 
 def _wrong_on(
     reference: Reference,
     tried: Sequence[TriedCase],
-    candidate: Path | None,
+    candidate: Code,
     found: dict[str, str],
     dropped: list[TriedCase],
 ) -> Complaint | None:
@@ -72,6 +72,7 @@ def compared(reference: Reference, one: TriedCase, outcome: CaseOutcome) -> Comp
     if outcome.failure:  # leave out the capture's path, which means nothing to a proposer
         return Complaint(outcome.failure.removeprefix(f"{reference.capture.path}: "))
     expected, found = Outputs(one.outcome.dump), Outputs(outcome.dump)
-    if apart := difference(expected, found, reference.arguments.buffers, reference.ulps):
+    inputs = inputs_of(reference.capture, one.case.overlays)
+    if apart := difference(expected, found, reference.arguments.buffers, reference.ulps, inputs):
         return Complaint(apart.reason, apart.where)
     return None

@@ -18,13 +18,21 @@ from rocm_perf_lab.gate.comparison import wrong_memory
 from rocm_perf_lab.gate.complaint import Complaint
 from rocm_perf_lab.gate.equivalence_options import EquivalenceOptions
 from rocm_perf_lab.gate.in_program import InProgram, difference_in_program
+from rocm_perf_lab.gate.launch_rule import LaunchRule, LaunchRules
+from rocm_perf_lab.gate.launched import Code
 from rocm_perf_lab.gate.named_runs import wrong_on_named_numbers
 from rocm_perf_lab.gate.other_runs import OtherRuns
 from rocm_perf_lab.gate.outputs import Difference, Outputs
 from rocm_perf_lab.gate.reference import Reference, replay_with, succeeded
 from rocm_perf_lab.gate.timed_replays import OtherInputs
 from rocm_perf_lab.gate.verdict import StepVerdict, passed, rejected, skipped
-from rocm_perf_lab.gate.verdict_document import EQUIVALENCE, CapturedLaunch, DifferenceSection, EquivalenceEvidence
+from rocm_perf_lab.gate.verdict_document import (
+    EQUIVALENCE,
+    CandidateLaunch,
+    CapturedLaunch,
+    DifferenceSection,
+    EquivalenceEvidence,
+)
 from rocm_perf_lab.hip_source import HipSource, SourceKernel
 from rocm_perf_lab.hip_source.parameter_layout import parameter_layouts
 from rocm_perf_lab.isolate import Capture
@@ -48,7 +56,7 @@ class _Known:
     complaint: str | None
     again: list[InProgram] = field(default_factory=list)
 
-    def judge(self, candidate: Path, named: Sequence[float], found: dict[str, str]) -> Complaint | None:
+    def judge(self, candidate: Code, named: Sequence[float], found: dict[str, str]) -> Complaint | None:
         """What is wrong with the candidate on this capture; None if nothing is. found: receives the outcome of each case."""
         return (
             wrong_memory(self.reference, candidate, found)
@@ -78,7 +86,7 @@ class Equivalence:
         most = 1 if options.level == "sampled" else None
         self._captures = [(arguments, one) for arguments, some in by_arguments for one in some[:most]]
         self._source, self._kernel, self._metadata, self._options = source, kernel, metadata, options
-        self._known: dict[int, _Known] = {}
+        self._known: dict[tuple[int, LaunchRule | None], _Known] = {}
         self._making = threading.Lock()
 
     def __enter__(self) -> Equivalence:
@@ -88,11 +96,11 @@ class Equivalence:
     def __exit__(self, *_: object) -> None:
         self._scratch.cleanup()
 
-    def check(self, candidate: Path, named: Sequence[float] = ()) -> StepVerdict:
+    def check(self, candidate: Code, named: Sequence[float] = (), rule: LaunchRule | None = None) -> StepVerdict:
         """Compare a candidate with the baseline on all captures.
 
-        candidate: path of its code object. named: the numbers that its text names; see gate.named_numbers. Raises
-        PlacementError if memory cannot be mapped at the captured addresses.
+        named: the numbers that its text names; see gate.named_numbers. rule: by which the baseline is launched with other
+        arguments; None for launches as captured. Raises PlacementError if memory cannot be mapped at the captured addresses.
         """
         options = self._options
         evidence = EquivalenceEvidence(level=options.level, seed=options.seed, ulps=options.ulps, captures=[])
@@ -102,10 +110,10 @@ class Equivalence:
         left: list[dict[str, str]] = []
         apart: list[str] = []
         for index in range(len(self._captures)):
-            known = self._known_of(index)
+            known = self._known_of(index, rule)
             found: dict[str, str] = {}
             complaint = None if known.complaint else known.judge(candidate, named, found)
-            evidence.captures = [*evidence.captures, _about(*self._captures[index], found)]
+            evidence.captures = [*evidence.captures, _about(*self._captures[index], candidate, found)]
             if known.complaint:
                 return rejected(STEP, known.complaint, evidence)
             if complaint:
@@ -116,17 +124,17 @@ class Equivalence:
             apart += known.reference.same_memory_unproven(found)
         # An input is unproven only if no dispatch proves it.
         unproven = [words for name, words in left[0].items() if all(name in other for other in left)]
-        unproven += [*dict.fromkeys(apart), *self._always_the_same()]
+        unproven += [*dict.fromkeys(apart), *self._always_the_same(rule)]
         unproven += [f"what it asks of {service}, which nobody answers in a replay" for service in self._services()]
         evidence.unproven = unproven
         return passed(STEP, self._in_words(evidence.captures, unproven), evidence)
 
-    def _always_the_same(self) -> list[str]:
+    def _always_the_same(self, rule: LaunchRule | None) -> list[str]:
         """Pairs of pointers that lead to the same memory in every captured launch, so that nothing tells them apart."""
         pairs = [
             {
                 (one.name, other.name)
-                for one, other in itertools.combinations(self._known_of(index).reference.arguments.pointers, 2)
+                for one, other in itertools.combinations(self._known_of(index, rule).reference.arguments.pointers, 2)
                 if one.target == other.target
             }
             for index in range(len(self._captures))
@@ -142,19 +150,23 @@ class Equivalence:
         dropped = f"; unproven: {', '.join(unproven)}" if unproven else ""
         return f"the same memory in all {compared} cases, {how}{level}; {_judged_sizes(captures)}{dropped}"
 
-    def outputs_of(self, index: int) -> Outputs:
+    def outputs_of(self, index: int, rule: LaunchRule | None = None) -> Outputs:
         """What the baseline writes on the captured inputs of capture `index`."""
-        return Outputs(self._known_of(index).reference.tried[0].outcome.dump)
+        return Outputs(self._known_of(index, rule).reference.tried[0].outcome.dump)
 
-    def other_inputs(self) -> list[OtherInputs]:
+    def other_inputs(self, rule: LaunchRule | None = None) -> list[OtherInputs]:
         """Other inputs for the first capture, similar to the captured ones and valid for the baseline."""
-        return timed_inputs(list(self._known_of(0).reference.usable()))
+        return timed_inputs(list(self._known_of(0, rule).reference.usable()))
 
-    def in_program(self, index: int, made: Capture, again: Callable[[], Capture]) -> tuple[Difference | None, list[str]]:
+    def in_program(
+        self, index: int, made: Capture, again: Callable[[], Capture], rules: LaunchRules | None = None
+    ) -> tuple[Difference | None, list[str]]:
         """See difference_in_program() and _at_its_own_address(). made: the same dispatch as capture `index`, in the candidate's
-        program; again: captures it once more in the baseline's program.
+        program; again: captures it once more in the baseline's program. rules: of the launches, if they change.
         """
-        known = self._known_of(index)
+        if rules is not None and (complaint := rules.after.as_captured(made)):
+            return Difference(f"its launch is not the one that was judged: {complaint}", DifferenceSection()), []
+        known = self._known_of(index, rules.before if rules else None)
 
         def with_arguments(capture: Capture) -> InProgram:
             return capture, self._arguments_of(capture)
@@ -167,31 +179,32 @@ class Equivalence:
 
         first = known.reference.capture, known.reference.arguments
         found, unlike = difference_in_program(first, with_arguments(made), baseline_again, self._options.ulps)
-        return found or self._at_its_own_address(known.reference, made), unlike
+        return found or self._at_its_own_address(known.reference, made, rules), unlike
 
-    def _at_its_own_address(self, reference: Reference, made: Capture) -> Difference | None:
+    def _at_its_own_address(self, reference: Reference, made: Capture, rules: LaunchRules | None) -> Difference | None:
         """Try the other inputs on the dispatch as captured in the candidate's program. There its code lies where the program
         loads it. In all other replays it does not, and a candidate can tell by its own address, or by what lies at another one.
         """
-        arguments, code = self._arguments_of(made), reference.capture.code_object
+        arguments, code = self._arguments_of(made), Code(reference.capture.code_object, rules.before if rules else None)
         with tempfile.TemporaryDirectory(dir=self._scratch.name) as kept:
             there = Reference(made, arguments, self._options, Path(kept), baseline=code)
-            complaint = wrong_memory(there, None, {})
+            complaint = wrong_memory(there, Code(None, rules.after if rules else None), {})
         return None if complaint is None else Difference(complaint.reason, complaint.difference or DifferenceSection())
 
     def _arguments_of(self, capture: Capture) -> Arguments:
         types = parameter_layouts(self._source, self._kernel, capture.kernel)
         return arguments_of(capture, self._kernel, types, self._metadata)
 
-    def _known_of(self, index: int) -> _Known:
+    def _known_of(self, index: int, rule: LaunchRule | None) -> _Known:
         with self._making:
-            if index not in self._known:
-                self._known[index] = self._made_known(self._captures[index][1])
-        return self._known[index]
+            if (index, rule) not in self._known:
+                self._known[index, rule] = self._made_known(self._captures[index][1], rule)
+        return self._known[index, rule]
 
-    def _made_known(self, capture: Capture) -> _Known:
+    def _made_known(self, capture: Capture, rule: LaunchRule | None) -> _Known:
         self._require_no_answers(capture)
-        reference = Reference(capture, self._arguments_of(capture), self._options, Path(self._scratch.name))
+        baseline = Code(rule=rule)
+        reference = Reference(capture, self._arguments_of(capture), self._options, Path(self._scratch.name), baseline)
         complaint = None
         if not succeeded(reference.tried[0].outcome).equal and self._options.ulps == 0:
             complaint = "the baseline itself does not give the same bytes twice: allow a tolerance with --ulps"
@@ -218,23 +231,32 @@ class Equivalence:
             )
 
 
-def _about(arguments: str | None, capture: Capture, cases: dict[str, str]) -> CapturedLaunch:
+def _about(arguments: str | None, capture: Capture, candidate: Code, cases: dict[str, str]) -> CapturedLaunch:
     """Describe a launch and the outcomes of its cases. arguments: the program's."""
     origin, packet = capture.dispatch["origin"], capture.dispatch["packet"]
+    other = candidate.launch(capture)
     return CapturedLaunch(
         arguments=arguments,
         dispatch=origin["dispatch_index"],
         grid=packet["grid"],
         workgroup=packet["workgroup"],
+        candidate_launch=other
+        and CandidateLaunch(grid=other.items, workgroup=[*other.group_size], dynamic_lds=other.dynamic_lds),
         cases=cases,
     )
 
 
 def _judged_sizes(captures: Sequence[CapturedLaunch]) -> str:
     launches = dict.fromkeys(
-        f"{_size(one.grid)} threads in groups of {_size(one.workgroup)}{_with(one.arguments)}" for one in captures
+        f"{_size(one.grid)} threads in groups of {_size(one.workgroup)}{_as_changed(one)}{_with(one.arguments)}"
+        for one in captures
     )
     return f"judged at {', '.join(launches)}"
+
+
+def _as_changed(launch: CapturedLaunch) -> str:
+    other = launch.candidate_launch
+    return f" (the candidate's {_size(other.grid)} in groups of {_size(other.workgroup)})" if other else ""
 
 
 def _with(arguments: str | None) -> str:

@@ -5,6 +5,8 @@ A step runs only if all previous steps passed: code that does not compile to the
 
 from __future__ import annotations
 
+import functools
+import math
 import tempfile
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -22,6 +24,9 @@ from rocm_perf_lab.gate.code_object_check import Image, ResourceLimits, check_co
 from rocm_perf_lab.gate.equivalence import Equivalence
 from rocm_perf_lab.gate.equivalence_options import EquivalenceOptions
 from rocm_perf_lab.gate.expanded import Expanded
+from rocm_perf_lab.gate.launch_change import LaunchChange
+from rocm_perf_lab.gate.launch_rule import LaunchRule, LaunchRules
+from rocm_perf_lab.gate.launched import Code
 from rocm_perf_lab.gate.measurement import MeasurementOptions, check_measurement
 from rocm_perf_lab.gate.named_numbers import numbers_added
 from rocm_perf_lab.gate.place_of_text import depends_on_place
@@ -32,8 +37,10 @@ from rocm_perf_lab.gate.timed_replays import Known
 from rocm_perf_lab.gate.verdict import StepOutcome, StepVerdict, Verdict, passed, rejected, skipped
 from rocm_perf_lab.gate.verdict_document import DifferenceSection, MeasurementEvidence
 from rocm_perf_lab.hip_source import HipSource
+from rocm_perf_lab.hip_source.integer_expression import NoValue
 from rocm_perf_lab.isolate import Capture
 from rocm_perf_lab.process.side_by_side import side_by_side
+from rocm_perf_lab.replaying.launch import captured_launch
 
 BUILD = "build"
 _SAME_HOST = passed(application.STEP, "the host's object code is the baseline's")
@@ -118,7 +125,7 @@ class Judge:
         if self._kernel.symbol not in (None, self._symbol):
             raise SourceError(f"the captures are of {captures[0].kernel}, not of {kernel}", "capture the kernel to be judged")
         self._equivalence = Equivalence(captures, baseline, self._kernel, self._metadata, options.equivalence, also)
-        self._times: Known = {}
+        self._times: dict[LaunchRule | None, Known] = {}
         self._expanded = Expanded(baseline, self._kernel, builder.preprocessed)
 
     def __enter__(self) -> Judge:
@@ -151,7 +158,9 @@ class Judge:
             return Verdict((*steps, *map(skipped, STEPS[1:])))
         source = self._baseline.with_text(taken.spliced.judged)
         with tempfile.TemporaryDirectory(prefix="rocm-perf-gate-") as folder:
-            judged = _Judged(source, candidate, taken.spliced.plain, taken.promises, Path(folder, "candidate.hsaco"))
+            image = Path(folder, "candidate.hsaco")
+            judged = _Judged(source, candidate, taken.spliced.plain, taken.promises, image, taken.launch)
+            judged.rules = self._rules_of(taken.launch) if taken.launch else None
             for name, step in zip(STEPS[1:], self._steps(judged), strict=True):
                 refused = any(verdict.outcome is StepOutcome.REJECTED for verdict in steps)
                 steps.append(skipped(name) if refused else step())
@@ -162,7 +171,7 @@ class Judge:
         return (
             lambda: self._built(judged),
             lambda: self._code_object(judged),
-            lambda: self._equivalence.check(judged.image, numbers_added(self._baseline.text, judged.plain)),
+            lambda: self._equivalence.check(judged.code, numbers_added(self._baseline.text, judged.plain), judged.rule_before),
             lambda: self._measured(judged),
             lambda: self._application(judged),
         )
@@ -173,11 +182,32 @@ class Judge:
         taken = check_source(self._baseline, self._kernel, change, promises, words, expanded)
         if taken.spliced is None:
             return taken
-        for capture in self._shown_for if taken.promises != NONE else ():
-            if complaint := broken_in_capture(capture, self._kernel, self._metadata, taken.promises):
+        # A bound on workgroups is about the candidate's own launches, of which the source step knows.
+        of_captures = replace(taken.promises, threads=None) if taken.launch else taken.promises
+        for capture in self._shown_for if of_captures != NONE else ():
+            if complaint := broken_in_capture(capture, self._kernel, self._metadata, of_captures):
                 return Taken(rejected(source_check.STEP, f"it promises {taken.promises}, but {complaint}"))
+        if taken.launch and (complaint := self._launched_otherwise(self._rules_of(taken.launch))):
+            return Taken(rejected(source_check.STEP, complaint))
         shown = [capture.dispatch["origin"]["dispatch_index"] for capture in self._captures]
-        return Taken(with_promises(taken.verdict, taken.promises, shown), taken.spliced, taken.promises)
+        return replace(taken, verdict=with_promises(taken.verdict, taken.promises, shown))
+
+    def _rules_of(self, launch: LaunchChange) -> LaunchRules:
+        return LaunchRules(*(LaunchRule.of(shape, self._metadata) for shape in (launch.before, launch.after)))
+
+    def _launched_otherwise(self, rules: LaunchRules) -> str | None:
+        """Why the launches cannot be changed: the source gives a captured dispatch another shape than it had, or the candidate
+        gives it none.
+        """
+        for capture in self._shown_for:
+            index = capture.dispatch["origin"]["dispatch_index"]
+            if complaint := rules.before.as_captured(capture):
+                return f"its launches cannot be changed, as their shape is not understood: of dispatch {index}, {complaint}"
+            try:
+                rules.after.launch(capture)
+            except NoValue as error:
+                return f"its launch of dispatch {index} is not possible: {error}"
+        return None
 
     def _built(self, judged: _Judged) -> StepVerdict:
         try:
@@ -189,7 +219,8 @@ class Judge:
 
     def _code_object(self, judged: _Judged) -> StepVerdict:
         packet = self._captures[0].dispatch["packet"]
-        threads = packet["workgroup"][0] * packet["workgroup"][1] * packet["workgroup"][2]
+        own = judged.code.launch(self._captures[0]) or captured_launch(self._captures[0])
+        threads = [math.prod(packet["workgroup"]), own.threads if own else math.prod(packet["workgroup"])]
         try:
             devices = self._builder.device(self._baseline), judged.device
             before, after = (Image(parse(device), device) for device in devices)
@@ -198,15 +229,18 @@ class Judge:
                 return rejected(code_object_check.STEP, complaint)
         except SourceError as error:
             return rejected(code_object_check.STEP, error.what)
-        dynamic = packet["group_segment_size"] - self._metadata.lds_bytes
+        captured_lds = packet["group_segment_size"] - self._metadata.lds_bytes
+        dynamic = [captured_lds, own.dynamic_lds if own else captured_lds]
         kernels = [image.code.kernels.get(self._symbol) or self._metadata for image in (before, after)]
-        waves = [_resident_waves(self._captures[0].target, one, threads, dynamic) for one in kernels]
+        target = self._captures[0].target
+        waves = [_resident_waves(target, *one) for one in zip(kernels, threads, dynamic, strict=True)]
         verdict, judged.concern = check_code_object(
             before,
             after,
             self._kernel,
             self._symbol,
-            workgroup_threads=threads,
+            workgroup_threads=threads[1],
+            own_launch=judged.rules is not None,
             waves=(waves[0], waves[1]),
             limits=self._options.resources,
             promised_threads=judged.promises.threads,
@@ -220,12 +254,16 @@ class Judge:
             return skipped(measurement.STEP, "not asked for")
         replayed = options.equivalence.level != "program"
         changed = [
-            self._equivalence.outputs_of(i).changed_bytes if replayed and (i == 0 or options.equivalence.level == "full") else 0
+            self._equivalence.outputs_of(i, judged.rule_before).changed_bytes
+            if replayed and (i == 0 or options.equivalence.level == "full")
+            else 0
             for i in range(len(self._captures))
         ]
-        others = self._equivalence.other_inputs() if replayed else []
+        others = self._equivalence.other_inputs(judged.rule_before) if replayed else []
+        known = self._times.setdefault(judged.rule_before, {})
+        baseline = Code(rule=judged.rule_before)
         verdict = check_measurement(
-            self._captures, judged.image, changed, options.measurement, judged.concern, others, self._times
+            self._captures, judged.code, changed, options.measurement, judged.concern, others, known, baseline
         )
         if isinstance(verdict.evidence, MeasurementEvidence) and verdict.evidence.ratio_interval is not None:
             judged.claim = Claim(self._symbol, 1 - verdict.evidence.ratio_interval[1])
@@ -247,19 +285,24 @@ class Judge:
         removed, a use of __LINE__ in other code depends on the line directives.
         """
         plain = self._baseline.with_text(judged.plain)
-        plain_will_do = elsewhere.makes_judged_code(plain, judged.source, self._baseline, self._builder)
+        plain_will_do = elsewhere.makes_judged_code(plain, judged.source, self._host_of(judged), self._builder)
         return plain if plain_will_do else judged.source
+
+    def _host_of(self, judged: _Judged) -> HipSource:
+        """The source whose host code the candidate's must equal: the baseline, with its launches changed by the gate."""
+        return judged.launch.applied(self._baseline) if judged.launch else self._baseline
 
     def _compiled_elsewhere(self, judged: _Judged) -> StepVerdict:
         """What other passes of the compiler make of it: for the host, and where the file has another name."""
-        complaint = elsewhere.host_differs(self._baseline, judged.kept, self._builder) or depends_on_place(
+        complaint = elsewhere.host_differs(self._host_of(judged), judged.kept, self._builder) or depends_on_place(
             self._baseline, judged.source, judged.given, judged.plain, self._builder
         )
         return rejected(application.STEP, complaint) if complaint else _SAME_HOST
 
     def _whole(self, judged: _Judged) -> StepVerdict:
         if self._whole_program is None:
-            return skipped(application.STEP, f"not asked for; {_SAME_HOST.reason}")
+            but = ", but for its launches" if judged.launch else ""
+            return skipped(application.STEP, f"not asked for; {_SAME_HOST.reason}{but}")
         verdict = self._whole_program(judged.kept, judged.claim)
         if verdict.outcome is not StepOutcome.PASSED or self._options.equivalence.level == "program":
             return verdict
@@ -270,7 +313,8 @@ class Judge:
         index = self._options.equivalence.seed % len(self._captures)
         try:
             made = recapture(judged.kept, index)
-            found, unlike = self._equivalence.in_program(index, made, lambda: recapture(self._baseline, index))
+            again = functools.partial(recapture, self._baseline, index)
+            found, unlike = self._equivalence.in_program(index, made, again, judged.rules)
         except RocmPerfError as error:
             reason = f"its dispatch in the program cannot be captured: {error.what}"
             return rejected(application.STEP, reason, verdict.evidence)
@@ -285,9 +329,10 @@ class Judge:
 
 @dataclass
 class _Judged:
-    """State of one candidate between steps. given: its file. plain: see Spliced. image: path of its code object. concern: a
-    disadvantage that only its time can outweigh. claim: its gain in replay. not_compared: memory whose contents vary between
-    runs of the baseline's program. kept: the source that makes the judged program, once that is known.
+    """State of one candidate between steps. given: its file. plain: see Spliced. image: path of its code object. launch: how
+    launches change, with `rules` for this kernel; None if they do not. concern: a disadvantage that only its time can outweigh.
+    claim: its gain in replay. not_compared: memory whose contents vary between runs of the baseline's program. kept: the source
+    that makes the judged program, once that is known.
     """
 
     source: HipSource
@@ -295,6 +340,8 @@ class _Judged:
     plain: bytes
     promises: Promises
     image: Path
+    launch: LaunchChange | None = None
+    rules: LaunchRules | None = None
     device: bytes = b""
     concern: str | None = None
     claim: Claim | None = None
@@ -303,6 +350,14 @@ class _Judged:
 
     def __post_init__(self) -> None:
         self.kept = self.source
+
+    @property
+    def rule_before(self) -> LaunchRule | None:
+        return self.rules.before if self.rules else None
+
+    @property
+    def code(self) -> Code:
+        return Code(self.image, self.rules.after if self.rules else None)
 
 
 def _with_text(verdict: Verdict, kept: HipSource) -> Verdict:

@@ -40,7 +40,7 @@ class Work:
 
     @classmethod
     def of(cls, packet: Mapping[str, Any], written_bytes: int, counted: CountedSection | None) -> Work:
-        """The work of a captured dispatch. packet: the capture's dispatch packet; counted: the replay's counts, or None."""
+        """The work of a dispatch. packet: its `grid` and `workgroup` in work-items; counted: the replay's counts, or None."""
         groups = math.prod(math.ceil(g / w) for g, w in zip(packet["grid"], packet["workgroup"], strict=True))
         waves = groups * math.ceil(math.prod(packet["workgroup"]) / _WAVE_SIZE)
         if counted is None:

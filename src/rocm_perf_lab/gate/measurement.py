@@ -8,12 +8,12 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from rocm_perf_lab.cage import View
 from rocm_perf_lab.collect import device as devices
 from rocm_perf_lab.errors import ReplayFailedError
 from rocm_perf_lab.gate.checked_replay import is_modelled
+from rocm_perf_lab.gate.launched import CAPTURED, Code
 from rocm_perf_lab.gate.least_time import Work, least_milliseconds
 from rocm_perf_lab.gate.statistics import Ratio, ratio_of_medians
 from rocm_perf_lab.gate.timed_replays import Known, OtherInputs, Replays, Setting, Times, times
@@ -47,26 +47,27 @@ class MeasurementOptions:
 
 def check_measurement(
     captures: Sequence[Capture],
-    candidate: Path,
+    candidate: Code,
     changed_bytes: Sequence[int],
     options: MeasurementOptions = MeasurementOptions(),
     concern: str | None = None,
     others: Sequence[OtherInputs] = (),
     known: Known | None = None,
+    baseline: Code = CAPTURED,
 ) -> StepVerdict:
     """Measure a candidate against the baseline.
 
-    candidate: path of its code object. changed_bytes: number of bytes that the kernel changes in each capture, for the least
+    changed_bytes: number of bytes that the kernel changes in each capture, for the least
     time that it can take. concern: what its gain has to outweigh, None for nothing; see code_object_check.concern_of(). others:
     inputs for the first capture on which the baseline works; the smallest of all gains counts.
-    known: the baseline's modelled times from earlier candidates; new ones are added.
+    known: the modelled times of this baseline from earlier candidates; new ones are added.
     """
     source: Timing = "modelled" if all(map(is_modelled, captures)) else "measured"
     cus = _timed_cus(options.seed) if source == "modelled" else ((),)
     settings = [Setting(len(captures), cu) for cu in cus] + [Setting(1, cus[0], other) for other in others]
     replays = Replays(options.rounds, options.iterations, options.timeout, options.device, options.view)
     try:
-        taken = times(captures, candidate, settings, replays, {} if known is None else known)
+        taken = times(captures, candidate, settings, replays, {} if known is None else known, baseline)
     except ReplayFailedError as error:
         return rejected(STEP, f"it fails while it is measured: {error.what}", MeasurementEvidence(timing=source))
     ratios = [ratio_of_medians(one.baseline, one.candidate, options.confidence, options.seed) for one in taken]
@@ -75,7 +76,7 @@ def check_measurement(
     of_others = list(zip(others, ratios[1:], taken[len(cus) :], strict=True))
     worst = min(of_others, key=lambda one: one[1].sure_improvement, default=None)
     least = sum(
-        least_milliseconds(capture.target, Work.of(capture.dispatch["packet"], size, counts))
+        least_milliseconds(capture.target, Work.of(candidate.packet(capture), size, counts))
         for capture, size, counts in zip(captures, changed_bytes, taken[0].counted, strict=True)
     )
     evidence = MeasurementEvidence(

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from rocm_perf_lab.gate.comparison import compared, patience
 from rocm_perf_lab.gate.complaint import Complaint
+from rocm_perf_lab.gate.launched import Code
 from rocm_perf_lab.gate.races import new_race, without_unwritten_reads
 from rocm_perf_lab.gate.reference import Reference
 from rocm_perf_lab.replaying import CaseOutcome
@@ -16,7 +17,7 @@ _SLOWER = 4  # under the race check
 
 
 def wrong_on_named_numbers(
-    reference: Reference, candidate: Path, numbers: Sequence[float], found: dict[str, str]
+    reference: Reference, candidate: Code, numbers: Sequence[float], found: dict[str, str]
 ) -> Complaint | None:
     """What is wrong with a candidate on inputs that consist of these numbers; None if nothing is. found: receives the outcome
     of each case. All run in the usual order under the race check, where there is one.

@@ -12,12 +12,12 @@ from pathlib import Path
 
 from rocm_perf_lab.collect import device as devices
 from rocm_perf_lab.gate import seeds
-from rocm_perf_lab.gate.buffers import Buffer
 from rocm_perf_lab.gate.checked_replay import is_modelled
 from rocm_perf_lab.gate.chosen_cases import raced_cases
 from rocm_perf_lab.gate.complaint import Complaint
 from rocm_perf_lab.gate.equivalence_options import EquivalenceOptions
-from rocm_perf_lab.gate.outputs import Outputs, difference
+from rocm_perf_lab.gate.launched import Code
+from rocm_perf_lab.gate.outputs import Outputs, difference, inputs_of
 from rocm_perf_lab.gate.races import new_race, races_of, without_atomics, without_unwritten_reads
 from rocm_perf_lab.gate.reference import DEPENDS_ON_ORDER, Reference, succeeded
 from rocm_perf_lab.gate.stores import stores_elsewhere, together
@@ -50,8 +50,8 @@ class OtherRuns:
         self._baseline: dict[str, CaseOutcome] = {}  # by the same names
         self._making = threading.Lock()
 
-    def judge(self, candidate: Path, found: dict[str, str]) -> Complaint | None:
-        """What is wrong with a candidate; None if nothing is. candidate: its code object. found: receives the outcomes."""
+    def judge(self, candidate: Code, found: dict[str, str]) -> Complaint | None:
+        """What is wrong with a candidate; None if nothing is. found: receives the outcomes."""
         if self._options.level != "full" or not is_modelled(self._reference.capture):
             return None
         with self._making:
@@ -96,15 +96,20 @@ class OtherRuns:
             else:
                 yield f"{order}, {one.name}", _observed(one, (*options, other_values))
 
-    def _outcomes(self, code: Path | None, ulps: int) -> dict[str, CaseOutcome]:
+    def _outcomes(self, code: Code, ulps: int) -> dict[str, CaseOutcome]:
         """The outcomes by name; `equal` tells whether memory is as after the baseline's usual run with these inputs."""
-        runs, buffers = self._runs, self._reference.arguments.buffers
+        runs = self._runs
         with tempfile.TemporaryDirectory(dir=self._reference.folder) as folder:
             outcomes = self._reference.replay([run.case for run in runs.values()], Path(folder), code)
             return {
-                name: outcome if outcome.failure else replace(outcome, equal=_same(run.like.outcome, outcome, buffers, ulps))
+                name: outcome if outcome.failure else replace(outcome, equal=self._same(run.like, outcome, ulps))
                 for (name, run), outcome in zip(runs.items(), outcomes, strict=True)
             }
+
+    def _same(self, like: TriedCase, found: CaseOutcome, ulps: int) -> bool:
+        inputs = inputs_of(self._reference.capture, like.case.overlays)
+        expected, buffers = Outputs(like.outcome.dump), self._reference.arguments.buffers
+        return difference(expected, Outputs(found.dump), buffers, ulps, inputs) is None
 
     def _judge_run(self, name: str, result: CaseOutcome, found: dict[str, str]) -> Complaint | None:
         run, baseline, buffers = self._runs[name], self._baseline[name], self._reference.arguments.buffers
@@ -166,7 +171,3 @@ def _spread(numbers: Sequence[float]) -> float:
 
 def _range(numbers: Sequence[float]) -> str:
     return f"{min(numbers):,.0f} to {max(numbers):,.0f}"
-
-
-def _same(expected: CaseOutcome, found: CaseOutcome, buffers: Sequence[Buffer], ulps: int) -> bool:
-    return difference(Outputs(expected.dump), Outputs(found.dump), buffers, ulps) is None

@@ -16,7 +16,7 @@ from rocm_perf_lab import cage
 from rocm_perf_lab.cage import Limits, View
 from rocm_perf_lab.cage.needed import installation
 from rocm_perf_lab.errors import SourceError, UnavailableError
-from rocm_perf_lab.gate.change import KernelChange
+from rocm_perf_lab.gate.change import KernelChange, LaunchText
 from rocm_perf_lab.gate.promises import Promises
 from rocm_perf_lab.hip_source import HipSource
 from rocm_perf_lab.process.child import expect_more
@@ -149,4 +149,5 @@ def _change(value: dict[str, Any]) -> KernelChange:
         tuple(text.encode("latin-1") for text in value["functions"]),
         tuple(value["names"]),
         Promises(tuple(promises["restrict"]), tuple(promises["unwritten"]), promises["threads"]),
+        tuple(LaunchText(one["start"], one["end"], one["line"], tuple(one["tokens"])) for one in value["launches"]),
     )

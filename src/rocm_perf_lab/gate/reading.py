@@ -1,7 +1,7 @@
 """Step 1, the part that examines a candidate's text: which kernel it changes, and that nothing else differs.
 
 Runs where hostile text can do no harm; see reader.py. Clang locates the definitions. Everything except the target's body,
-promises in its head and new device functions must equal the baseline's, token by token.
+promises in its head, new device functions and the shapes of launches must equal the baseline's, token by token.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from rocm_perf_lab.gate.change import KernelChange
+from rocm_perf_lab.gate.change import KernelChange, LaunchText
 from rocm_perf_lab.gate.head import promises_of_head
 from rocm_perf_lab.gate.promises import NONE
 from rocm_perf_lab.gate.taken_text import forbidden
@@ -22,7 +22,7 @@ from rocm_perf_lab.hip_source.cursors import body_of, is_member, place_of, walk
 from rocm_perf_lab.hip_source.directive_lines import directive_lines
 from rocm_perf_lab.hip_source.kernels import function_of, identity_of
 from rocm_perf_lab.hip_source.source import TranslationUnit
-from rocm_perf_lab.hip_source.tokens import Token, first_difference, line_of, tokens_of, with_comments
+from rocm_perf_lab.hip_source.tokens import Token, first_difference, line_of, texts, tokens_of, with_comments
 
 if TYPE_CHECKING:
     from rocm_perf_lab.hip_source.libclang import ClangType, Cursor
@@ -61,11 +61,11 @@ def read_change(baseline: HipSource, candidate: HipSource, wanted: str | None) -
     before, after = _target(baseline, candidate, wanted)
     functions = list(_new_functions(baseline.device, unit, after))
     head, body = (after.span.start, after.body.start), (after.body.start, after.body.end)
-    _expect_rest_unchanged(baseline, candidate, before, after, functions)
+    launches = _launches_of_rest(baseline, candidate, before, after, functions)
     promises = promises_of_head(baseline.device, unit, before, after)
     if isinstance(promises, str):
         raise NotAllowed(promises)
-    if not functions and promises == NONE and not _differs(baseline, candidate, before, after):
+    if not functions and not launches and promises == NONE and not _differs(baseline, candidate, before, after):
         raise NotAllowed("the candidate's source is the same as the baseline's: nothing was changed")
     own = baseline.text[before.span.start : before.span.end]
     for start, end in (head, body, *((one.start, one.end) for one in functions)):
@@ -90,6 +90,7 @@ def read_change(baseline: HipSource, candidate: HipSource, wanted: str | None) -
         tuple(unit.text[one.start : one.end] for one in functions),
         tuple(one.name for one in functions),
         promises,
+        tuple(launches),
     )
 
 
@@ -175,22 +176,59 @@ def _whole(unit: TranslationUnit, function: Cursor, baseline: bytes) -> tuple[in
     return with_comments(unit, start, without=baseline), end
 
 
-def _expect_rest_unchanged(
+def _launches_of_rest(
     baseline: HipSource, candidate: HipSource, before: SourceKernel, after: SourceKernel, functions: Sequence[_Function]
-) -> None:
+) -> list[LaunchText]:
+    """The launches with another text between `<<<` and `>>>`. Nothing else outside the kernel and the new functions may
+    differ.
+    """
     old = _without(baseline.device, [(before.span.start, before.body.end)])
     new = _without(candidate.device, [*((one.start, one.end) for one in functions), (after.span.start, after.body.end)])
+    (old, shapes), (new, other_shapes) = _apart(old), _apart(new)
     found = first_difference(old, new)
     if found is None:
-        return
+        return [
+            LaunchText(one.start, one.end, line_of(baseline.text, one.start), tuple(texts(other.tokens)))
+            for one, other in zip(shapes, other_shapes, strict=True)
+            if first_difference(one.tokens, other.tokens) is not None
+        ]
     was, is_ = found
     line = line_of(candidate.text, is_.start) if is_ else candidate.text.count(b"\n") + 1
     shown = _line(candidate.text, line) if is_ else "the end of the file"
     expected = f"`{_line(baseline.text, line_of(baseline.text, was.start))}`" if was else "nothing more"
     raise NotAllowed(
         f"line {line} is not part of {before.name}, but differs: `{shown}`, in the baseline {expected}; only the body of "
-        f"{before.name} and new __device__ functions may differ"
+        f"{before.name}, new __device__ functions and what stands between the <<< and >>> of its launches may differ"
     )
+
+
+@dataclass(frozen=True)
+class _Shape:
+    """The text between a launch's `<<<` and `>>>`."""
+
+    start: int
+    end: int
+    tokens: list[Token]
+
+
+def _apart(tokens: Sequence[Token]) -> tuple[list[Token], list[_Shape]]:
+    """The tokens outside of launches' shapes, and the shapes."""
+    rest: list[Token] = []
+    shapes: list[_Shape] = []
+    for token in tokens:
+        opened = shapes[-1] if shapes and shapes[-1].end < 0 else None
+        if opened is not None and token.text == ">>>" and not token.directive:
+            shapes[-1] = _Shape(opened.start, token.start, opened.tokens)
+            opened = None
+        if opened is not None:
+            opened.tokens.append(token)
+            continue
+        rest.append(token)
+        if token.text == "<<<" and not token.directive:
+            shapes.append(_Shape(token.end, -1, []))
+    if shapes and shapes[-1].end < 0:
+        rest += shapes.pop().tokens
+    return rest, shapes
 
 
 def _without(unit: TranslationUnit, regions: Sequence[tuple[int, int]]) -> list[Token]:

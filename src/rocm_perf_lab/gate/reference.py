@@ -20,6 +20,7 @@ from rocm_perf_lab.gate.buffers import Arguments, Unknown
 from rocm_perf_lab.gate.checked_replay import is_modelled, memory_check
 from rocm_perf_lab.gate.chosen_cases import is_too_little_work
 from rocm_perf_lab.gate.equivalence_options import EquivalenceOptions
+from rocm_perf_lab.gate.launched import CAPTURED, Code
 from rocm_perf_lab.gate.named_numbers import with_numbers
 from rocm_perf_lab.gate.observing import speaks_to_the_host
 from rocm_perf_lab.gate.outputs import Outputs, difference, same_but_for
@@ -46,9 +47,9 @@ class Reference:
     """
 
     def __init__(
-        self, capture: Capture, arguments: Arguments, options: EquivalenceOptions, folder: Path, baseline: Path | None = None
+        self, capture: Capture, arguments: Arguments, options: EquivalenceOptions, folder: Path, baseline: Code = CAPTURED
     ):
-        """folder: keeps the results. baseline: the baseline's code object; None if it is the captured one."""
+        """folder: keeps the results. baseline: the baseline's code and launches."""
         self.capture, self.arguments, self.baseline, self.folder = capture, arguments, baseline, folder
         self.ulps = options.ulps
         self.unfit: dict[str, str | None] = {}
@@ -63,10 +64,8 @@ class Reference:
         for unfit in [one for one in self.tried if one.outcome.failure or is_too_little_work(one, self.tried[0])]:
             self.tried += self._parts_of(unfit)
 
-    def replay(self, cases: Sequence[Case], folder: Path, code: Path | None, seconds: float | None = None) -> list[CaseOutcome]:
-        """Replay cases with this step's options. code: the code object; None for the captured one. seconds: wall time allowed
-        for all cases together.
-        """
+    def replay(self, cases: Sequence[Case], folder: Path, code: Code, seconds: float | None = None) -> list[CaseOutcome]:
+        """Replay cases with this step's options. seconds: wall time allowed for all cases together."""
         return replay_with(self._options, self.capture, cases, folder, code, seconds)
 
     def why_unfit(self, one: TriedCase, outcome: CaseOutcome) -> str | None:
@@ -212,22 +211,26 @@ def replay_with(
     capture: Capture,
     cases: Sequence[Case],
     folder: Path,
-    code: Path | None = None,
+    code: Code = CAPTURED,
     seconds: float | None = None,
 ) -> list[CaseOutcome]:
     """See Reference.replay()."""
     limit = [f"kernel-limit={options.instruction_limit}"] if is_modelled(capture) else []
-    return replay_cases(
-        capture,
-        cases,
-        folder,
-        hsaco=code,
-        timeout=options.timeout,
-        device=options.device,
-        device_options=[*limit, *memory_check(capture)],
-        view=options.view,
-        seconds=seconds,
-    )
+
+    def run(runnable: Sequence[Case]) -> list[CaseOutcome]:
+        return replay_cases(
+            capture,
+            runnable,
+            folder,
+            hsaco=code.file,
+            timeout=options.timeout,
+            device=options.device,
+            device_options=[*limit, *memory_check(capture)],
+            view=options.view,
+            seconds=seconds,
+        )
+
+    return code.replayed(capture, cases, run, folder)
 
 
 def succeeded(outcome: CaseOutcome) -> CaseOutcome:

@@ -7,9 +7,11 @@ from dataclasses import dataclass, replace
 
 from rocm_perf_lab.errors import SourceError
 from rocm_perf_lab.gate.change import KernelChange, Spliced, splice, unused_name
+from rocm_perf_lab.gate.launch_change import LaunchChange, LaunchRefused, launch_change
+from rocm_perf_lab.gate.launch_rule import configuration, constant_size
 from rocm_perf_lab.gate.promises import NONE, Promises, broken_in_source, joined
 from rocm_perf_lab.gate.verdict import StepOutcome, StepVerdict, passed, rejected
-from rocm_perf_lab.gate.verdict_document import SOURCE, SourceEvidence
+from rocm_perf_lab.gate.verdict_document import SOURCE, LaunchSection, SourceEvidence
 from rocm_perf_lab.hip_source import HipSource, SourceKernel
 from rocm_perf_lab.hip_source.tokens import texts, tokens_of
 
@@ -27,12 +29,13 @@ class Taken:
     """The result of the source step.
 
     verdict: the step's verdict. spliced: the source to judge; None if the step rejected. promises: the promises that it relies
-    on.
+    on. launch: how launches change; None if they do not.
     """
 
     verdict: StepVerdict
     spliced: Spliced | None = None
     promises: Promises = NONE
+    launch: LaunchChange | None = None
 
 
 def check_source(
@@ -51,7 +54,12 @@ def check_source(
     if isinstance(change, str):
         return Taken(rejected(STEP, change))
     promises = joined(change.promises, declared)
-    if promises != NONE and (complaint := broken_in_source(baseline, kernel.identity, promises)):
+    try:
+        launch = launch_change(baseline, kernel, change.launches) if change.launches else None
+    except LaunchRefused as error:
+        return Taken(rejected(STEP, str(error)))
+    complaint = None if promises == NONE else _broken(baseline, kernel, promises, launch)
+    if complaint:
         return Taken(rejected(STEP, f"it promises {promises}, but {complaint}"))
     if used := sorted(set(change.names) & set(words() if change.names else ())):
         return Taken(rejected(STEP, f"{used[0]} was added, but a header calls something of that name: choose another name"))
@@ -61,9 +69,25 @@ def check_source(
     except SourceError as error:
         return Taken(rejected(STEP, f"it cannot be read: {error.what}"))
     known = set(texts(tokens_of(baseline.device))) if change.functions else set()
-    spliced = splice(baseline, kernel, change, unused_name(kernel, known))
-    evidence = SourceEvidence(kernel=kernel.name, added=list(change.names))
-    return Taken(passed(STEP, _in_words(kernel, change, promises), evidence), spliced, promises)
+    spliced = splice(baseline, kernel, change, unused_name(kernel, known), launch.edits if launch else ())
+    evidence = SourceEvidence(kernel=kernel.name, added=list(change.names), launch=launch and _section(launch))
+    return Taken(passed(STEP, _in_words(kernel, change, promises, launch), evidence), spliced, promises, launch)
+
+
+def _section(launch: LaunchChange) -> LaunchSection:
+    return LaunchSection(before=configuration(launch.before), after=configuration(launch.after), lines=[*launch.lines])
+
+
+def _broken(baseline: HipSource, kernel: SourceKernel, promises: Promises, launch: LaunchChange | None) -> str | None:
+    """Why a launch may break a promise. A bound on workgroups is held against the shape that the launches get."""
+    if launch is None or promises.threads is None:
+        return broken_in_source(baseline, kernel.identity, promises)
+    size = constant_size(launch.after)
+    if size is None:
+        return "the size of its workgroups depends on the launch's arguments"
+    if size > promises.threads:
+        return f"its launches have {size} threads per workgroup"
+    return broken_in_source(baseline, kernel.identity, replace(promises, threads=None))
 
 
 def with_promises(verdict: StepVerdict, promises: Promises, dispatches: list[int]) -> StepVerdict:
@@ -76,7 +100,8 @@ def with_promises(verdict: StepVerdict, promises: Promises, dispatches: list[int
     return replace(verdict, reason=reason, evidence=evidence)
 
 
-def _in_words(kernel: SourceKernel, change: KernelChange, promises: Promises) -> str:
+def _in_words(kernel: SourceKernel, change: KernelChange, promises: Promises, launch: LaunchChange | None) -> str:
     added = f", and {', '.join(change.names)} {'was' if len(change.names) == 1 else 'were'} added" if change.names else ""
     promised = f"; it promises {promises}" if promises != NONE else ""
-    return f"only the body of {kernel.name} is taken{added}{promised}"
+    launched = f"; its launch {launch}" if launch else ""
+    return f"only the body of {kernel.name} is taken{added}{launched}{promised}"

@@ -11,8 +11,10 @@ from pathlib import Path
 from rocm_perf_lab.cage import View
 from rocm_perf_lab.errors import ReplayFailedError
 from rocm_perf_lab.gate.checked_replay import is_modelled, memory_check
+from rocm_perf_lab.gate.launched import CAPTURED, Code
+from rocm_perf_lab.hip_source.integer_expression import NoValue
 from rocm_perf_lab.isolate import Capture
-from rocm_perf_lab.replaying import Case, replay, replay_cases
+from rocm_perf_lab.replaying import Case, CaseOutcome, Launch, replay, replay_cases
 from rocm_perf_lab.replaying.replay_document import CountedSection
 
 
@@ -83,18 +85,23 @@ class Times:
 
 
 def times(
-    captures: Sequence[Capture], candidate: Path, settings: Sequence[Setting], replays: Replays, known: Known
+    captures: Sequence[Capture],
+    candidate: Code,
+    settings: Sequence[Setting],
+    replays: Replays,
+    known: Known,
+    baseline: Code = CAPTURED,
 ) -> list[Times]:
     """Time baseline and candidate in turns; one result per setting.
 
-    candidate: path of its code object. On the software device every run takes the same time, so one round of one run is enough,
-    and the baseline is run once for all candidates: `known` holds its times. Raises ReplayFailedError.
+    On the software device every run takes the same time, so one round of one run is enough, and the baseline is run once for
+    all candidates: `known` holds its times, for this baseline alone. Raises ReplayFailedError.
     """
     modelled = all(map(is_modelled, captures))
     found = [Times() for _ in settings]
     for _ in range(1 if modelled else replays.rounds):
         if not (modelled and all(setting in known for setting in settings)):
-            known.update(zip(settings, _round(captures, None, settings, replays), strict=True))
+            known.update(zip(settings, _round(captures, baseline, settings, replays), strict=True))
         after = _round(captures, candidate, settings, replays)
         for one, setting, timed in zip(found, settings, after, strict=True):
             one.baseline.append(sum(dispatch.ms for dispatch in known[setting]))
@@ -103,8 +110,8 @@ def times(
     return found
 
 
-def _round(captures: Sequence[Capture], code: Path | None, settings: Sequence[Setting], replays: Replays) -> list[list[Timed]]:
-    """For each setting, each dispatch's time with this code object; None for the captured one."""
+def _round(captures: Sequence[Capture], code: Code, settings: Sequence[Setting], replays: Replays) -> list[list[Timed]]:
+    """For each setting, each dispatch's time with this code."""
     taken: list[list[Timed]] = [[] for _ in settings]
     for number, capture in enumerate(captures):
         used = [index for index, setting in enumerate(settings) if number < setting.dispatches]
@@ -114,21 +121,25 @@ def _round(captures: Sequence[Capture], code: Path | None, settings: Sequence[Se
     return taken
 
 
-def _modelled(capture: Capture, code: Path | None, settings: Sequence[Setting], replays: Replays) -> list[Timed]:
+def _modelled(capture: Capture, code: Code, settings: Sequence[Setting], replays: Replays) -> list[Timed]:
     cases = [
         Case(setting.overlays, device_options=setting.device_options, flush_cache=True, dump=False) for setting in settings
     ]
     with tempfile.TemporaryDirectory(prefix="rocm-perf-gate-") as folder:
-        outcomes = replay_cases(
-            capture,
-            cases,
-            Path(folder),
-            hsaco=code,
-            timeout=replays.timeout,
-            device=replays.device,
-            device_options=memory_check(capture),
-            view=replays.view,
-        )
+
+        def run(runnable: Sequence[Case]) -> list[CaseOutcome]:
+            return replay_cases(
+                capture,
+                runnable,
+                Path(folder),
+                hsaco=code.file,
+                timeout=replays.timeout,
+                device=replays.device,
+                device_options=memory_check(capture),
+                view=replays.view,
+            )
+
+        outcomes = code.replayed(capture, cases, run, Path(folder))
     return [_timed(capture, outcome.gpu_ms, outcome.counted, outcome.failure) for outcome in outcomes]
 
 
@@ -139,12 +150,13 @@ def _timed(capture: Capture, ms: float | None, counted: CountedSection | None, f
     return Timed(ms, counted)
 
 
-def _measured(capture: Capture, code: Path | None, settings: Sequence[Setting], replays: Replays) -> list[Timed]:
+def _measured(capture: Capture, code: Code, settings: Sequence[Setting], replays: Replays) -> list[Timed]:
     """Each setting has a process of its own, with `iterations` runs from fresh memory and cold caches."""
     results = [
         replay(
             capture,
-            hsaco=code,
+            hsaco=code.file,
+            launch=_launch(code, capture, setting),
             overlays=setting.overlays,
             iterations=replays.iterations,
             flush_cache=True,
@@ -155,3 +167,10 @@ def _measured(capture: Capture, code: Path | None, settings: Sequence[Setting], 
         for setting in settings
     ]
     return [Timed(statistics.median(result.gpu_ms), result.counted) for result in results]
+
+
+def _launch(code: Code, capture: Capture, setting: Setting) -> Launch | None:
+    try:
+        return code.launch(capture, setting.overlays)
+    except NoValue as error:
+        raise ReplayFailedError(f"it cannot be launched: {error}", "see docs/REPLAY.md") from error

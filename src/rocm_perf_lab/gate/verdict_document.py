@@ -22,6 +22,14 @@ class StepEvidence(SparseModel):
     """What a step's outcome rests on."""
 
 
+class LaunchSection(JsonModel):
+    """The shape of the kernel's launches, as between `<<<` and `>>>`, over the names of the first launch."""
+
+    before: Text = Field(description="the baseline's")
+    after: Text = Field(description="the candidate's")
+    lines: list[int] = Field(description="lines of the launches in the baseline's source")
+
+
 class SourceEvidence(StepEvidence):
     """The parts of the candidate that are used."""
 
@@ -30,6 +38,9 @@ class SourceEvidence(StepEvidence):
     promises: Text | None = Field(default=None, description="promises of the kernel beyond its body; absent if there are none")
     shown_for: list[int] | None = Field(
         default=None, description="indices of the captured dispatches that keep the promises; absent without promises"
+    )
+    launch: LaunchSection | None = Field(
+        default=None, description="the shape of its launches, where it changes that; absent if it does not"
     )
 
 
@@ -99,6 +110,14 @@ class DifferenceSection(SparseModel):
     )
 
 
+class CandidateLaunch(JsonModel):
+    """The shape of a launch that the candidate changes, with the captured arguments."""
+
+    grid: list[int] = Field(description="size in work-items, x, y and z")
+    workgroup: list[int] = Field(description="size in work-items, x, y and z")
+    dynamic_lds: int = Field(description="bytes of LDS of a workgroup beside those that the kernel declares")
+
+
 class CapturedLaunch(JsonModel):
     """A captured dispatch, and the outcome of each case."""
 
@@ -106,6 +125,9 @@ class CapturedLaunch(JsonModel):
     dispatch: int = Field(description="index among the program's dispatches of the kernel")
     grid: list[int] = Field(description="size in work-items, x, y and z")
     workgroup: list[int] = Field(description="size in work-items, x, y and z")
+    candidate_launch: CandidateLaunch | None = Field(
+        default=None, description="the shape in which the candidate is launched; null if it is the captured one"
+    )
     cases: dict[str, Text] = Field(
         description="case -> equal, no race, differs, race, failed, stores elsewhere, or dropped and why"
     )

@@ -100,13 +100,13 @@ class _Search:
         """
         kinds = self._kinds
         inside = [child for child in operand.get_children() if child.kind.is_expression()]
-        if operand.kind == kinds.CALL_EXPR and _is_construction(operand):
-            if len(inside) == 1 and _is_dim3(inside[0]):
+        if operand.kind == kinds.CALL_EXPR and is_construction(operand):
+            if len(inside) == 1 and is_dim3(inside[0]):
                 return self._dimensions(inside[0])  # a copy
             return self._constants(inside)
         if operand.kind == kinds.DECL_REF_EXPR and operand.referenced is not None:
             variable = operand.referenced
-            if variable.kind != kinds.VAR_DECL or not _is_dim3(variable) or not self._stays(variable):
+            if variable.kind != kinds.VAR_DECL or not is_dim3(variable) or not stays(variable):
                 return None
             made = next((c for c in variable.get_children() if c.kind.is_expression()), None)
             return self._dimensions(made) if made is not None else None
@@ -122,19 +122,6 @@ class _Search:
             return None
         x, y, z = (*known, 1, 1)[:3]
         return x, y, z
-
-    def _stays(self, variable: Cursor) -> bool:
-        """Whether the variable is only ever copied as a whole: through a reference it could be changed."""
-        if variable.type.is_const_qualified():
-            return True
-        scope, kinds = variable.semantic_parent, self._kinds
-        if scope is None or scope.kind not in (kinds.FUNCTION_DECL, kinds.CXX_METHOD):
-            return False
-        return all(
-            _is_copied(above)
-            for cursor, above in walk_below(scope)
-            if cursor.kind == kinds.DECL_REF_EXPR and cursor.referenced == variable
-        )
 
     def _origins(self, argument: Cursor) -> frozenset[str]:
         """Names in the argument that may hold addresses. Members are named in full: two members of one object are two
@@ -155,15 +142,29 @@ class _Search:
         return frozenset(found)
 
 
-def _is_dim3(cursor: Cursor) -> bool:
+def is_dim3(cursor: Cursor) -> bool:
     """Whether its type is dim3 itself; references to one are followed, since they bind to what is examined next."""
     words = str(cursor.type.get_canonical().spelling).removeprefix("const ")
     return words.removesuffix("&").rstrip() == "dim3"
 
 
-def _is_construction(call: Cursor) -> bool:
+def is_construction(call: Cursor) -> bool:
     """Whether it calls a constructor of dim3, not a function of that name."""
     return call.spelling == "dim3" and (call.referenced is None or call.referenced.kind.name == "CONSTRUCTOR")
+
+
+def stays(variable: Cursor) -> bool:
+    """Whether a dim3 is only ever copied as a whole: through a reference it could be changed."""
+    if variable.type.is_const_qualified():
+        return True
+    scope = variable.semantic_parent
+    if scope is None or scope.kind.name not in ("FUNCTION_DECL", "CXX_METHOD"):
+        return False
+    return all(
+        _is_copied(above)
+        for cursor, above in walk_below(scope)
+        if cursor.kind.name == "DECL_REF_EXPR" and cursor.referenced == variable
+    )
 
 
 def _is_copied(above: list[Cursor]) -> bool:

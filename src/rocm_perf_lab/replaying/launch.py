@@ -34,28 +34,30 @@ class Launch:
         return math.prod(self.group_size)
 
     @property
+    def items(self) -> list[int]:
+        """Work-items of the grid in x, y and z."""
+        return [count * size for count, size in zip(self.groups, self.group_size, strict=True)]
+
+    @property
     def complaint(self) -> str | None:
         """Why HIP refuses a launch of this shape, whatever the kernel; None if it does not."""
         if not all(1 <= size <= MOST_ITEMS_IN_GROUP for size in self.group_size) or self.threads > MOST_ITEMS_IN_GROUP:
             return f"workgroups of {_size(self.group_size)} work-items: there can be 1 to {MOST_ITEMS_IN_GROUP}"
-        items = [count * size for count, size in zip(self.groups, self.group_size, strict=True)]
-        if not all(1 <= count <= MOST_ITEMS_IN_GRID for count in items):
+        if not all(1 <= count <= MOST_ITEMS_IN_GRID for count in self.items):
             return f"{self}: a grid has 1 to {MOST_ITEMS_IN_GRID} work-items in each dimension"
         if not 0 <= self.dynamic_lds <= MOST_LDS_BYTES:
             return f"{self.dynamic_lds} bytes of dynamic LDS: there are {MOST_LDS_BYTES}"
         return None
 
 
-def captured_launch(capture: Capture, lds_bytes: int) -> Launch | None:
-    """The shape of a captured dispatch; None if its last workgroup is smaller than the others. lds_bytes: LDS that the captured
-    kernel declares.
-    """
-    packet = capture.dispatch["packet"]
+def captured_launch(capture: Capture) -> Launch | None:
+    """The shape of a captured dispatch; None if its last workgroup is smaller than the others."""
+    packet, declared = capture.dispatch["packet"], capture.dispatch["kernel"]["group_segment_size"]
     grid, size = packet["grid"], packet["workgroup"]
     if any(total % one for total, one in zip(grid, size, strict=True)):
         return None
     x, y, z = (total // one for total, one in zip(grid, size, strict=True))
-    return Launch((x, y, z), (size[0], size[1], size[2]), max(0, packet["group_segment_size"] - lds_bytes))
+    return Launch((x, y, z), (size[0], size[1], size[2]), max(0, packet["group_segment_size"] - declared))
 
 
 def _size(extent: Extent) -> str:

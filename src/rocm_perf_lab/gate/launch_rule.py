@@ -1,0 +1,106 @@
+"""The shapes in which the host launches a kernel, by the arguments that it passes: of the baseline, and of a candidate that
+changes them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from rocm_perf_lab.code_object import KernelMetadata
+from rocm_perf_lab.hip_source.integer_expression import Argument, Constant, Expression, NoValue, in_source, value_of
+from rocm_perf_lab.hip_source.launch_shapes import Shape
+from rocm_perf_lab.isolate import Capture
+from rocm_perf_lab.replaying import Launch
+from rocm_perf_lab.replaying.launch import captured_launch
+
+Overlays = Sequence[tuple[int, bytes]]
+
+
+@dataclass(frozen=True)
+class LaunchRule:
+    """shape: as written in the host's code. offsets: (offset, size) of each explicit argument in the argument bytes."""
+
+    shape: Shape
+    offsets: tuple[tuple[int, int], ...]
+
+    @classmethod
+    def of(cls, shape: Shape, metadata: KernelMetadata) -> LaunchRule:
+        return cls(shape, tuple((one.offset, one.size) for one in metadata.arguments if not one.hidden))
+
+    def launch(self, capture: Capture, overlays: Overlays = ()) -> Launch:
+        """The launch with the captured arguments, or with those that the overlays put in their place. Raises NoValue if the
+        host would not get a valid shape from them.
+        """
+        content = _arguments(capture, overlays)
+
+        def passed(argument: Argument) -> int:
+            offset, size = self.offsets[argument.position]
+            if size * 8 != argument.stored.bits:
+                raise NoValue(f"{argument.name} has another size in the kernel's arguments")
+            return int.from_bytes(content[offset : offset + size], "little", signed=argument.stored.signed)
+
+        numbers = [value_of(one, passed) for one in self.shape.expressions]
+        launch = Launch((numbers[0], numbers[1], numbers[2]), (numbers[3], numbers[4], numbers[5]), numbers[6])
+        if launch.complaint:
+            raise NoValue(launch.complaint)
+        return launch
+
+    def as_captured(self, capture: Capture) -> str | None:
+        """Why the captured dispatch is not what this rule makes of its arguments; None if it is."""
+        try:
+            launch = self.launch(capture)
+        except NoValue as error:
+            return str(error)
+        there = captured_launch(capture)
+        return None if launch == there else f"the source gives {launch}, and {there or 'another shape'} was launched"
+
+    def __str__(self) -> str:
+        return configuration(self.shape)
+
+
+@dataclass(frozen=True)
+class LaunchRules:
+    """The rules of a baseline and of a candidate that changes them."""
+
+    before: LaunchRule
+    after: LaunchRule
+
+
+def constant_size(shape: Shape) -> int | None:
+    """Work-items of a workgroup if that does not depend on the arguments, else None."""
+    sizes = [one.value for one in shape.group_size if isinstance(one, Constant)]
+    return sizes[0] * sizes[1] * sizes[2] if len(sizes) == 3 else None
+
+
+def configuration(shape: Shape, stream: Sequence[str] = ()) -> str:
+    """What stands between `<<<` and `>>>`. stream: tokens of the fourth operand."""
+    words = [_extent(shape.groups), _extent(shape.group_size)]
+    if shape.dynamic_lds != Constant(0, shape.dynamic_lds.type) or stream:
+        words.append(_plain(shape.dynamic_lds))
+    return ", ".join([*words, *([" ".join(stream)] if stream else [])])
+
+
+def _extent(extent: Sequence[Expression]) -> str:
+    numbers = [_plain(one) for one in extent]
+    while len(numbers) > 1 and numbers[-1] == "1":
+        numbers.pop()
+    return numbers[0] if len(numbers) == 1 else f"dim3({', '.join(numbers)})"
+
+
+def _plain(expression: Expression) -> str:
+    """Without the conversion to the operand's own type, which C++ makes anyway."""
+    if isinstance(expression, Constant) and expression.value < 2**31:
+        return str(expression.value)
+    inner = getattr(expression, "inner", None)
+    return in_source(expression if inner is None else inner)
+
+
+def _arguments(capture: Capture, overlays: Overlays) -> bytes:
+    content = bytearray((capture.path / "kernarg.bin").read_bytes())
+    start = int(capture.dispatch["packet"]["kernarg_address"], 16)
+    for address, written in overlays:
+        low, high = max(address, start), min(address + len(written), start + len(content))
+        if low < high:
+            content[low - start : high - start] = written[low - address : high - address]
+    return bytes(content)

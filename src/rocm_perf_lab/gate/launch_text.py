@@ -1,0 +1,152 @@
+"""Reads what a candidate writes between `<<<` and `>>>`: arithmetic over the launch's own arguments, and nothing else.
+
+Only the meaning is taken, and written again by the gate. So no text of the candidate's gets into host code.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+from rocm_perf_lab.hip_source.integer_expression import (
+    INT,
+    LONG,
+    UNSIGNED,
+    UNSIGNED_LONG,
+    Constant,
+    Expression,
+    IntegerType,
+    converted,
+    operation,
+)
+from rocm_perf_lab.hip_source.launch_shapes import Extent, Shape
+
+_LITERAL = re.compile(r"(0|[1-9](?:'?\d)*)([uU]?[lL]{0,2}|[lL]{1,2}[uU])")
+_MOST_TOKENS = 200
+_MOST_DEEP = 20
+
+
+class NotRead(Exception):
+    """Why the text is refused, in words that follow `its launch`."""
+
+
+def read_shape(tokens: Sequence[str], names: Mapping[str, Expression], stream: Sequence[str]) -> Shape:
+    """The shape that the text means.
+
+    tokens: the candidate's, between `<<<` and `>>>`. names: what it may refer to. stream: the tokens of the baseline's fourth
+    operand, which must be the same; empty if it has none. Raises NotRead.
+    """
+    if len(tokens) > _MOST_TOKENS:
+        raise NotRead(f"has a shape of more than {_MOST_TOKENS} tokens")
+    operands = operands_of(tokens)
+    if not 2 <= len(operands) <= 4:
+        raise NotRead(f"has {len(operands)} operands between <<< and >>>")
+    if list(operands[3] if len(operands) == 4 else ()) != list(stream):
+        raise NotRead(f"is on another stream than the baseline's `{' '.join(stream) or 'default stream'}`")
+    lds = _Text(operands[2], names).number() if len(operands) > 2 else Constant(0, INT)
+    groups, size = (_Text(operand, names).extent() for operand in operands[:2])
+    return Shape(groups, size, converted(lds, UNSIGNED_LONG))
+
+
+def operands_of(tokens: Sequence[str]) -> list[list[str]]:
+    """The tokens of each operand, by the commas outside of parentheses."""
+    operands: list[list[str]] = [[]]
+    depth = 0
+    for token in tokens:
+        depth += (token in "([{") - (token in ")]}") if len(token) == 1 else 0
+        if token == "," and depth == 0:
+            operands.append([])
+        else:
+            operands[-1].append(token)
+    return operands
+
+
+class _Text:
+    def __init__(self, tokens: Sequence[str], names: Mapping[str, Expression]):
+        self._left, self._names, self._depth = list(reversed(tokens)), names, 0
+
+    def extent(self) -> Extent:
+        """`dim3(x, y, z)` or a number."""
+        given = [converted(one, UNSIGNED) for one in (self._dim3() if self._next() == "dim3" else [self._sum()])]
+        self._expect_end()
+        x, y, z = (*given, *[Constant(1, UNSIGNED)] * 3)[:3]
+        return x, y, z
+
+    def number(self) -> Expression:
+        found = self._sum()
+        self._expect_end()
+        return found
+
+    def _dim3(self) -> list[Expression]:
+        self._take()
+        self._expect("(")
+        given = [self._sum()]
+        while self._next() == "," and len(given) < 3:
+            self._take()
+            given.append(self._sum())
+        self._expect(")")
+        return given
+
+    def _sum(self) -> Expression:
+        found = self._product()
+        while self._next() in ("+", "-"):
+            found = operation(self._take(), found, self._product())
+        return found
+
+    def _product(self) -> Expression:
+        found = self._operand()
+        while self._next() in ("*", "/", "%"):
+            found = operation(self._take(), found, self._operand())
+        return found
+
+    def _operand(self) -> Expression:
+        word = self._take()
+        if word == "(":
+            self._depth += 1
+            if self._depth > _MOST_DEEP:
+                raise NotRead("has a shape with too many parentheses")
+            found = self._sum()
+            self._expect(")")
+            self._depth -= 1
+            return found
+        if literal := _LITERAL.fullmatch(word):
+            return _constant(literal[1], literal[2].lower())
+        if word in self._names:
+            return self._names[word]
+        known = ", ".join(self._names) or "none"
+        raise NotRead(
+            f"has a shape with `{word}`: only + - * / %, parentheses, dim3, integers, the launch's own integer arguments and "
+            f"constants of the file can be used (here: {known})"
+        )
+
+    def _next(self) -> str:
+        return self._left[-1] if self._left else ""
+
+    def _take(self) -> str:
+        if not self._left:
+            raise NotRead("has a shape that ends too early")
+        return self._left.pop()
+
+    def _expect(self, word: str) -> None:
+        if self._next() != word:
+            raise NotRead(f"has a shape with `{self._next() or 'its end'}` where `{word}` is expected")
+        self._take()
+
+    def _expect_end(self) -> None:
+        if self._left:
+            raise NotRead(f"has a shape with `{self._next()}`, where it should end")
+
+
+def _constant(digits: str, suffix: str) -> Constant:
+    value = int(digits.replace("'", ""))
+    signed, is_long = "u" not in suffix, "l" in suffix
+    types: dict[tuple[bool, bool], tuple[IntegerType, ...]] = {
+        (True, False): (INT, LONG),
+        (True, True): (LONG,),
+        (False, False): (UNSIGNED, UNSIGNED_LONG),
+        (False, True): (UNSIGNED_LONG,),
+    }
+    fitting = next((one for one in types[signed, is_long] if one.holds(value)), None)
+    if fitting is None:
+        raise NotRead(f"has a shape with {digits}, which is too large")
+    return Constant(value, fitting)

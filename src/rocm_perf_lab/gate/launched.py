@@ -1,0 +1,55 @@
+"""Code to be replayed, with the rule by which the host launches it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from rocm_perf_lab.gate.launch_rule import LaunchRule, Overlays
+from rocm_perf_lab.hip_source.integer_expression import NoValue
+from rocm_perf_lab.isolate import Capture
+from rocm_perf_lab.replaying import Case, CaseOutcome, Launch
+from rocm_perf_lab.replaying.launch import captured_launch
+
+
+@dataclass(frozen=True)
+class Code:
+    """file: of the code object; None for the captured one. rule: None for launches as captured, whatever the arguments are."""
+
+    file: Path | None = None
+    rule: LaunchRule | None = None
+
+    def launch(self, capture: Capture, overlays: Overlays = ()) -> Launch | None:
+        """The launch with these inputs; None for the captured shape. Raises NoValue if the host could not launch it."""
+        if self.rule is None:
+            return None
+        launch = self.rule.launch(capture, overlays)
+        return None if launch == captured_launch(capture) else launch
+
+    def packet(self, capture: Capture) -> dict[str, list[int]]:
+        """`grid` and `workgroup` of the launch with the captured inputs, in work-items. Raises NoValue."""
+        launch = self.launch(capture)
+        if launch is None:
+            return {name: list(capture.dispatch["packet"][name]) for name in ("grid", "workgroup")}
+        return {"grid": launch.items, "workgroup": [*launch.group_size]}
+
+    def replayed(
+        self, capture: Capture, cases: Sequence[Case], run: Callable[[Sequence[Case]], list[CaseOutcome]], folder: Path
+    ) -> list[CaseOutcome]:
+        """The outcomes of the cases, each launched by the rule. run: replays those that can be launched. folder: stands for the
+        results of the others, which have none.
+        """
+        shaped = [self._shaped(capture, case) for case in cases]
+        runnable = [one for one in shaped if isinstance(one, Case)]
+        outcomes = iter(run(runnable) if runnable else ())
+        return [next(outcomes) if isinstance(one, Case) else CaseOutcome(folder, None, one) for one in shaped]
+
+    def _shaped(self, capture: Capture, case: Case) -> Case | str:
+        try:
+            return replace(case, launch=self.launch(capture, case.overlays))
+        except NoValue as error:
+            return f"it cannot be launched: {error}"
+
+
+CAPTURED = Code()

@@ -1,0 +1,172 @@
+"""Integer arithmetic of C++ over the arguments of a launch: its value, and its text.
+
+A value that its type cannot hold is no value here, also where C++ defines one: a launch that relies on it is not understood.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+ARITHMETIC = ("+", "-", "*", "/", "%")
+_PRODUCTS = ("*", "/", "%")
+
+
+@dataclass(frozen=True)
+class IntegerType:
+    bits: int
+    signed: bool
+
+    def holds(self, value: int) -> bool:
+        least, most = (-(1 << (self.bits - 1)), (1 << (self.bits - 1)) - 1) if self.signed else (0, (1 << self.bits) - 1)
+        return least <= value <= most
+
+    def holds_all_of(self, other: IntegerType) -> bool:
+        least, most = (-(1 << (other.bits - 1)), (1 << (other.bits - 1)) - 1) if other.signed else (0, (1 << other.bits) - 1)
+        return self.holds(least) and self.holds(most)
+
+    @property
+    def suffix(self) -> str:
+        """Of a literal of this type."""
+        return ("" if self.signed else "u") + ("l" if self.bits == 64 else "")
+
+    def __str__(self) -> str:
+        return ("" if self.signed else "unsigned ") + {8: "char", 16: "short", 32: "int", 64: "long"}[self.bits]
+
+
+INT, UNSIGNED, LONG, UNSIGNED_LONG = (IntegerType(bits, signed) for bits in (32, 64) for signed in (True, False))
+_NAMED = {
+    "short": IntegerType(16, True),
+    "unsigned short": IntegerType(16, False),
+    "int": INT,
+    "unsigned int": UNSIGNED,
+    "long": LONG,
+    "unsigned long": UNSIGNED_LONG,
+    "long long": LONG,
+    "unsigned long long": UNSIGNED_LONG,
+}
+
+
+def integer_type(canonical: str) -> IntegerType | None:
+    """The type of this canonical name, const or not; None for anything but the arithmetic integers."""
+    return _NAMED.get(canonical.removeprefix("const "))
+
+
+class NoValue(Exception):
+    """Why an expression has no value for some arguments."""
+
+
+@dataclass(frozen=True)
+class Constant:
+    value: int
+    type: IntegerType
+
+
+@dataclass(frozen=True)
+class Argument:
+    """A variable that is passed to the kernel by value.
+
+    position: of the kernel's parameter, from 0. type: the variable's. stored: the parameter's, which holds all its values.
+    name: of the variable at this launch.
+    """
+
+    position: int
+    type: IntegerType
+    stored: IntegerType
+    name: str = field(compare=False)
+
+
+@dataclass(frozen=True)
+class Conversion:
+    inner: Expression
+    type: IntegerType
+
+
+@dataclass(frozen=True)
+class Operation:
+    """operator: one of ARITHMETIC. type: that in which C++ computes."""
+
+    operator: str
+    left: Expression
+    right: Expression
+    type: IntegerType
+
+
+Expression = Constant | Argument | Conversion | Operation
+Values = Callable[[Argument], int]
+
+
+def operation(operator: str, left: Expression, right: Expression) -> Operation:
+    """The operation with the type that the usual arithmetic conversions give it."""
+    return Operation(operator, left, right, _common(_promoted(left.type), _promoted(right.type)))
+
+
+def converted(inner: Expression, to: IntegerType) -> Expression:
+    if inner.type == to:
+        return inner
+    if isinstance(inner, Constant) and to.holds(inner.value):
+        return Constant(inner.value, to)
+    return Conversion(inner, to)
+
+
+def value_of(expression: Expression, values: Values) -> int:
+    """Its value. values: of the arguments. Raises NoValue."""
+    if isinstance(expression, Constant):
+        return _held(expression.value, expression)
+    if isinstance(expression, Argument):
+        return _held(values(expression), expression)
+    if isinstance(expression, Conversion):
+        return _held(value_of(expression.inner, values), expression)
+    operands = (value_of(operand, values) for operand in (expression.left, expression.right))
+    left, right = (_held(operand, expression) for operand in operands)
+    return _held(_computed(expression.operator, left, right, expression), expression)
+
+
+def in_source(expression: Expression, inside: str = "", right: bool = False) -> str:
+    """C++ text with this value and type. inside, right: the operator around it, and whether it is the right operand."""
+    if isinstance(expression, Constant):
+        return f"{expression.value}{expression.type.suffix}"
+    if isinstance(expression, Argument):
+        return expression.name
+    if isinstance(expression, Conversion):
+        return f"static_cast<{expression.type}>({in_source(expression.inner)})"
+    operator = expression.operator
+    text = f"{in_source(expression.left, operator)} {operator} {in_source(expression.right, operator, right=True)}"
+    weaker = inside in _PRODUCTS and operator not in _PRODUCTS
+    same = bool(inside) and (inside in _PRODUCTS) == (operator in _PRODUCTS)
+    return f"({text})" if weaker or (same and right) else text
+
+
+def arguments_in(expression: Expression) -> Iterator[Argument]:
+    if isinstance(expression, Argument):
+        yield expression
+    elif isinstance(expression, Conversion):
+        yield from arguments_in(expression.inner)
+    elif isinstance(expression, Operation):
+        yield from arguments_in(expression.left)
+        yield from arguments_in(expression.right)
+
+
+def _held(value: int, expression: Expression) -> int:
+    if not expression.type.holds(value):
+        raise NoValue(f"`{in_source(expression)}` would be {value}, which {expression.type} does not hold")
+    return value
+
+
+def _computed(operator: str, left: int, right: int, expression: Expression) -> int:
+    if operator in ("/", "%"):
+        if right == 0:
+            raise NoValue(f"`{in_source(expression)}` divides by zero")
+        quotient = abs(left) // abs(right) * (1 if (left < 0) == (right < 0) else -1)  # C++ rounds towards zero
+        return quotient if operator == "/" else left - quotient * right
+    return left + right if operator == "+" else left - right if operator == "-" else left * right
+
+
+def _promoted(one: IntegerType) -> IntegerType:
+    return INT if one.bits < INT.bits else one
+
+
+def _common(one: IntegerType, other: IntegerType) -> IntegerType:
+    bits = max(one.bits, other.bits)
+    signed = all(each.signed for each in (one, other) if each.bits == bits)
+    return IntegerType(bits, signed)

@@ -1,0 +1,260 @@
+"""The shapes of a kernel's launches, as arithmetic over the launches' own arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from rocm_perf_lab.hip_source import libclang
+from rocm_perf_lab.hip_source.cursors import place_of, walk, walk_below
+from rocm_perf_lab.hip_source.integer_expression import (
+    ARITHMETIC,
+    UNSIGNED,
+    UNSIGNED_LONG,
+    Argument,
+    Constant,
+    Expression,
+    IntegerType,
+    Operation,
+    converted,
+    integer_type,
+)
+from rocm_perf_lab.hip_source.launches import LaunchSite, is_construction, is_dim3, launches_of, stays
+from rocm_perf_lab.hip_source.model import SourceKernel
+
+if TYPE_CHECKING:
+    from rocm_perf_lab.hip_source.libclang import Cursor
+    from rocm_perf_lab.hip_source.source import HipSource, TranslationUnit
+
+_WRAPS = ("UNEXPOSED_EXPR", "PAREN_EXPR", "CSTYLE_CAST_EXPR", "CXX_STATIC_CAST_EXPR", "CXX_FUNCTIONAL_CAST_EXPR")
+_LOOPS = ("FOR_STMT", "WHILE_STMT", "DO_STMT", "CXX_FOR_RANGE_STMT")
+_FUNCTIONS = ("FUNCTION_DECL", "CXX_METHOD")
+_ACTS = ("CALL_EXPR", "COMPOUND_ASSIGNMENT_OPERATOR", "LAMBDA_EXPR", "CXX_NEW_EXPR", "CXX_DELETE_EXPR", "StmtExpr")
+_MARK = 3  # bytes of `<<<` and `>>>`
+
+Extent = tuple[Expression, Expression, Expression]
+
+
+class NotUnderstood(Exception):
+    """Why the shape of a launch is not known, in words that follow the launch's line."""
+
+
+@dataclass(frozen=True)
+class Shape:
+    """groups, group_size: in x, y and z, as 32-bit unsigned integers. dynamic_lds: bytes, as a size_t."""
+
+    groups: Extent
+    group_size: Extent
+    dynamic_lds: Expression
+
+    @property
+    def expressions(self) -> tuple[Expression, ...]:
+        return (*self.groups, *self.group_size, self.dynamic_lds)
+
+
+@dataclass(frozen=True)
+class ShapedLaunch:
+    """A launch `kernel<<<...>>>(...)` whose shape is known.
+
+    start, end: byte range between `<<<` and `>>>`. arguments: by the names of variables that are passed to the kernel by value.
+    changing: of these, the ones that something else in the launch may change while it is made.
+    """
+
+    line: int
+    start: int
+    end: int
+    shape: Shape
+    arguments: Mapping[str, Argument] = field(compare=False)
+    changing: frozenset[str] = field(compare=False)
+
+
+def shaped_launches(source: HipSource, kernel: SourceKernel) -> list[ShapedLaunch]:
+    """All launches of the kernel in the source's own unit. Raises NotUnderstood for the first that is not; SourceError."""
+    found = []
+    for site in launches_of(source.host, kernel).seen:
+        try:
+            found.append(_Launch(source.host, kernel, site).read())
+        except NotUnderstood as error:
+            raise NotUnderstood(f"the launch in line {site.line} {error}") from error
+    return found
+
+
+def constants_of(source: HipSource) -> dict[str, Constant]:
+    """The integer constants that the source's own file defines, also by macros, by name; without those that differ from place
+    to place. Errors: SourceError.
+    """
+    unit, found = source.host, dict[str, set[Constant]]()
+    for cursor in unit.user_declarations:
+        if cursor.location.file.name != unit.own:
+            continue
+        for name, constant in _defined(unit, cursor):
+            found.setdefault(name, set()).add(constant)
+    return {name: next(iter(values)) for name, values in found.items() if len(values) == 1}
+
+
+def _defined(unit: TranslationUnit, cursor: Cursor) -> Iterator[tuple[str, Constant]]:
+    if cursor.kind.name == "MACRO_DEFINITION":
+        words = [token.spelling for token in cursor.get_tokens()][1:]
+        if len(words) == 1 and words[0].isdigit() and (words[0] == "0" or words[0][0] != "0"):
+            constant = Constant(int(words[0]), integer_type("int") or UNSIGNED)
+            if constant.type.holds(constant.value):
+                yield cursor.spelling, constant
+        return
+    for inside in walk(cursor):
+        type_ = integer_type(inside.type.get_canonical().spelling) if inside.kind.name == "VAR_DECL" else None
+        if type_ is None or not inside.type.get_canonical().is_const_qualified():
+            continue
+        made = [child for child in inside.get_children() if child.kind.is_expression()]
+        value = libclang.integer_value(unit.bindings, made[-1]) if made else None
+        if value is not None and value >= 0 and type_.holds(value):
+            yield inside.spelling, Constant(value, type_)
+
+
+class _Launch:
+    def __init__(self, unit: TranslationUnit, kernel: SourceKernel, site: LaunchSite):
+        self._unit, self._kernel, self._site = unit, kernel, site
+        self._configuration = list(site.call.get_children())[1]
+        self._passed = list(self._by_value())
+
+    def read(self) -> ShapedLaunch:
+        start, end = place_of(self._configuration)
+        file, text = self._site.call.location.file, self._unit.text
+        if file is None or file.name != self._unit.own:
+            raise NotUnderstood("is in another file")
+        inside = (start + _MARK, end - _MARK)
+        is_written = text[start : inside[0]] == b"<<<" and text[inside[1] : end] == b">>>"
+        if not is_written or self._unit.is_cut_by_macro(self._site.call):
+            raise NotUnderstood("is made by a macro: write it with <<< >>>")
+        grid, block, lds, *_ = list(self._configuration.get_children())[1:]
+        shape = Shape(self._extent(grid, None), self._extent(block, None), converted(self._number(lds, None), UNSIGNED_LONG))
+        names = {argument.name: argument for _, argument in reversed(self._passed)}
+        acts = self._acts()
+        changing = {argument.name for decl, argument in self._passed if acts and not decl.type.is_const_qualified()}
+        return ShapedLaunch(self._site.line, *inside, shape, names, frozenset(changing))
+
+    def _by_value(self) -> Iterator[tuple[Cursor, Argument]]:
+        """The variables that are passed as they are, with the parameters that receive them."""
+        for position, (cursor, parameter) in enumerate(zip(self._site.arguments, self._kernel.parameters, strict=False)):
+            variable = _bare(cursor)
+            decl = variable.referenced if variable.kind.name == "DECL_REF_EXPR" else None
+            if decl is None or decl.kind.name not in ("VAR_DECL", "PARM_DECL"):
+                continue
+            canonical, stored = decl.type.get_canonical(), integer_type(parameter.canonical)
+            type_ = integer_type(canonical.spelling)
+            local = decl.semantic_parent is not None and decl.semantic_parent.kind.name in _FUNCTIONS
+            if type_ is None or stored is None or not (local or canonical.is_const_qualified()):
+                continue
+            written = not self._unit.is_cut_by_macro(variable) and self._unit.text_of(variable) == decl.spelling
+            if written and stored.holds_all_of(type_):
+                yield decl, Argument(position, type_, stored, decl.spelling)
+
+    def _acts(self) -> bool:
+        """Whether making the launch may change a variable: by a call or an assignment in what it passes."""
+        bindings = self._unit.bindings
+        operands = (*self._site.arguments, *list(self._configuration.get_children())[4:])
+        return any(
+            cursor.kind.name in _ACTS or libclang.operator(bindings, cursor) in ("=", "++", "--")
+            for operand in operands
+            for cursor in walk(operand)
+        )
+
+    def _extent(self, operand: Cursor, at: int | None) -> Extent:
+        """Three numbers of a dim3. at: where it was evaluated, None for in the launch itself."""
+        inside = [child for child in operand.get_children() if child.kind.is_expression()]
+        if operand.kind.name == "CALL_EXPR" and is_construction(operand):
+            if len(inside) == 1 and is_dim3(inside[0]):
+                return self._extent(inside[0], at)  # a copy
+            given = [self._number(one, at) for one in inside if one.extent.start.file is not None]
+            x, y, z = (*(converted(one, UNSIGNED) for one in given), *[Constant(1, UNSIGNED)] * 3)[:3]
+            return x, y, z
+        if operand.kind.name == "DECL_REF_EXPR" and operand.referenced is not None:
+            variable = operand.referenced
+            made = [child for child in variable.get_children() if child.kind.is_expression()]
+            if variable.kind.name == "VAR_DECL" and is_dim3(variable) and stays(variable) and made:
+                return self._extent(made[-1], variable.extent.start.offset)
+        elif operand.kind.name in _WRAPS and len(inside) == 1:
+            return self._extent(inside[0], at)
+        raise self._obscure(operand)
+
+    def _number(self, cursor: Cursor, at: int | None) -> Expression:
+        inside = [child for child in cursor.get_children() if child.kind.is_expression()]
+        type_ = integer_type(cursor.type.get_canonical().spelling)
+        if type_ is None:
+            raise self._obscure(cursor)
+        if cursor.kind.name == "DECL_REF_EXPR":
+            return converted(self._variable(cursor, type_, at), type_)
+        if cursor.kind.name in _WRAPS and len(inside) == 1:
+            return converted(self._number(inside[0], at), type_)
+        operator = libclang.operator(self._unit.bindings, cursor)
+        if operator in ARITHMETIC and len(inside) == 2:
+            return Operation(operator, self._number(inside[0], at), self._number(inside[1], at), type_)
+        return self._constant(cursor, type_)
+
+    def _constant(self, cursor: Cursor, type_: IntegerType) -> Constant:
+        value = libclang.integer_value(self._unit.bindings, cursor)
+        if value is None:
+            raise self._obscure(cursor)
+        return Constant(value, type_)
+
+    def _variable(self, cursor: Cursor, type_: IntegerType, at: int | None) -> Expression:
+        decl = cursor.referenced
+        argument = next((argument for passed, argument in self._passed if passed == decl), None)
+        if argument is not None:
+            if at is None or decl.type.is_const_qualified() or _is_settled(decl, at):
+                return argument
+            raise NotUnderstood(f"has a shape that was computed from {argument.name}, which changes later, or may")
+        if libclang.integer_value(self._unit.bindings, cursor) is not None:
+            return self._constant(cursor, type_)
+        made = [child for child in decl.get_children() if child.kind.is_expression()] if decl is not None else []
+        declared = decl.extent.start.offset if made else 0
+        if made and decl.kind.name == "VAR_DECL" and (decl.type.is_const_qualified() or _is_settled(decl, declared)):
+            return self._number(made[-1], declared)
+        raise self._obscure(cursor)
+
+    def _obscure(self, cursor: Cursor) -> NotUnderstood:
+        text = self._unit.text_of(cursor) or self._unit.text_of(self._configuration)
+        return NotUnderstood(f"has a shape that is no arithmetic over its own arguments and constants: `{text[:60]}`")
+
+
+def _bare(cursor: Cursor) -> Cursor:
+    """Without implicit conversions."""
+    while cursor.kind.name == "UNEXPOSED_EXPR":
+        inside = list(cursor.get_children())
+        if len(inside) != 1:
+            break
+        cursor = inside[0]
+    return cursor
+
+
+def _is_settled(variable: Cursor, place: int) -> bool:
+    """Whether a local variable keeps the value that it has at this byte of the function: it is changed only before, by
+    assignments that are not made again.
+    """
+    scope = variable.semantic_parent
+    if scope is None or scope.kind.name not in _FUNCTIONS or variable.type.get_canonical().is_volatile_qualified():
+        return False
+    for cursor, above in walk_below(scope):
+        if cursor.kind.name in ("GOTO_STMT", "INDIRECT_GOTO_STMT"):
+            return False
+        if cursor.kind.name == "DECL_REF_EXPR" and cursor.referenced == variable and not _is_read(above):
+            if not _is_assigned(cursor, above) or cursor.extent.start.offset >= place:
+                return False
+            if any(_repeats(one, place) for one in above):
+                return False
+    return True
+
+
+def _is_read(above: list[Cursor]) -> bool:
+    """Whether a name is read: only then does an implicit conversion enclose it. above: its ancestors."""
+    return bool(above) and above[-1].kind.name == "UNEXPOSED_EXPR"
+
+
+def _is_assigned(cursor: Cursor, above: list[Cursor]) -> bool:
+    parent = above[-1]
+    return parent.kind.name in ("BINARY_OPERATOR", "COMPOUND_ASSIGNMENT_OPERATOR") and next(parent.get_children()) == cursor
+
+
+def _repeats(above: Cursor, place: int) -> bool:
+    start, end = place_of(above)
+    return above.kind.name == "LAMBDA_EXPR" or (above.kind.name in _LOOPS and start <= place < end)

@@ -109,7 +109,7 @@ def contract_breach(
     `after`, so that it may have other hidden arguments that follow from its shape.
     """
     if own_launch:
-        if _but_the_grid(before) != _but_the_grid(after):
+        if _but_the_launch(before) != _but_the_launch(after):
             return _other_arguments(before, after)
     elif before.kernarg_layout != after.kernarg_layout or before.kernarg_bytes != after.kernarg_bytes:
         return _other_arguments(before, after)
@@ -147,8 +147,11 @@ def _targets(baseline: CodeObject, candidate: CodeObject) -> str | None:
 _OF_THE_GRID = ("hidden_block_count", "hidden_group_size", "hidden_remainder", "hidden_grid_dims", "hidden_global_offset")
 
 
-def _but_the_grid(kernel: KernelMetadata) -> list[tuple[int, int, str]]:
-    return [one for one in kernel.kernarg_layout if not one[2].startswith((*_OF_THE_GRID, "hidden_none"))]
+_OF_THE_LAUNCH = (*_OF_THE_GRID, "hidden_dynamic_lds_size", "hidden_none")
+
+
+def _but_the_launch(kernel: KernelMetadata) -> list[tuple[int, int, str]]:
+    return [one for one in kernel.kernarg_layout if not one[2].startswith(_OF_THE_LAUNCH)]
 
 
 def _other_arguments(before: KernelMetadata, after: KernelMetadata) -> str:

@@ -25,6 +25,7 @@ from rocm_perf_lab.gate.equivalence import Equivalence
 from rocm_perf_lab.gate.equivalence_options import EquivalenceOptions
 from rocm_perf_lab.gate.expanded import Expanded
 from rocm_perf_lab.gate.launch_change import LaunchChange
+from rocm_perf_lab.gate.launch_growth import falls_behind
 from rocm_perf_lab.gate.launch_rule import LaunchRule, LaunchRules
 from rocm_perf_lab.gate.launched import Code
 from rocm_perf_lab.gate.measurement import MeasurementOptions, check_measurement
@@ -207,7 +208,7 @@ class Judge:
                 rules.after.launch(capture)
             except NoValue as error:
                 return f"its launch of dispatch {index} is not possible: {error}"
-        return None
+        return falls_behind(rules, self._shown_for)
 
     def _built(self, judged: _Judged) -> StepVerdict:
         try:

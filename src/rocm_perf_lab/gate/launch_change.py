@@ -96,7 +96,7 @@ def _shape_of(
     if tokens is None:
         return site.shape
     try:
-        shape = read_shape(tokens, {**constants, **site.arguments}, _stream(baseline, site))
+        shape = read_shape(tokens, {**constants, **site.arguments}, stream_of(baseline, site))
     except NotRead as error:
         raise LaunchRefused(f"its launch in line {site.line} {error}") from error
     used = {argument.name for one in shape.expressions for argument in arguments_in(one)}
@@ -108,7 +108,8 @@ def _shape_of(
     return shape
 
 
-def _stream(baseline: HipSource, site: ShapedLaunch) -> list[str]:
+def stream_of(baseline: HipSource, site: ShapedLaunch) -> list[str]:
+    """The tokens of the launch's fourth operand; empty if it has none."""
     operands = operands_of(texts(tokens_of(baseline.host, site.start, site.end)))
     return operands[3] if len(operands) > 3 else []
 
@@ -116,4 +117,4 @@ def _stream(baseline: HipSource, site: ShapedLaunch) -> list[str]:
 def _edit(baseline: HipSource, site: ShapedLaunch, shape: Shape) -> Edit:
     """In the gate's own words, with as many lines as before."""
     lines = baseline.text.count(b"\n", site.start, site.end)
-    return Edit(site.start, site.end, configuration(shape, _stream(baseline, site)) + "\n" * lines)
+    return Edit(site.start, site.end, configuration(shape, stream_of(baseline, site)) + "\n" * lines)

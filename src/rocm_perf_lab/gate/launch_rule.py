@@ -4,11 +4,19 @@ changes them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from rocm_perf_lab.code_object import KernelMetadata
-from rocm_perf_lab.hip_source.integer_expression import Argument, Constant, Expression, NoValue, in_source, value_of
+from rocm_perf_lab.hip_source.integer_expression import (
+    Argument,
+    Constant,
+    Expression,
+    NoValue,
+    arguments_in,
+    in_source,
+    value_of,
+)
 from rocm_perf_lab.hip_source.launch_shapes import Shape
 from rocm_perf_lab.isolate import Capture
 from rocm_perf_lab.replaying import Launch
@@ -32,15 +40,22 @@ class LaunchRule:
         """The launch with the captured arguments, or with those that the overlays put in their place. Raises NoValue if the
         host would not get a valid shape from them.
         """
-        content = _arguments(capture, overlays)
+        return self.launch_of(self.arguments(capture, overlays))
 
-        def passed(argument: Argument) -> int:
+    def arguments(self, capture: Capture, overlays: Overlays = ()) -> dict[Argument, int]:
+        """The values of the arguments that the shape depends on. Raises NoValue."""
+        content = _arguments(capture, overlays)
+        values = {}
+        for argument in dict.fromkeys(one for expression in self.shape.expressions for one in arguments_in(expression)):
             offset, size = self.offsets[argument.position]
             if size * 8 != argument.stored.bits:
                 raise NoValue(f"{argument.name} has another size in the kernel's arguments")
-            return int.from_bytes(content[offset : offset + size], "little", signed=argument.stored.signed)
+            values[argument] = int.from_bytes(content[offset : offset + size], "little", signed=argument.stored.signed)
+        return values
 
-        numbers = [value_of(one, passed) for one in self.shape.expressions]
+    def launch_of(self, values: Mapping[Argument, int]) -> Launch:
+        """The launch with these arguments. Raises NoValue."""
+        numbers = [value_of(one, values.__getitem__) for one in self.shape.expressions]
         launch = Launch((numbers[0], numbers[1], numbers[2]), (numbers[3], numbers[4], numbers[5]), numbers[6])
         if launch.complaint:
             raise NoValue(launch.complaint)

@@ -1,0 +1,77 @@
+"""Whether a changed launch still covers the problem where the program's numbers are larger than the captured ones.
+
+No replay can show that, as the buffers were made for the captured sizes: a grid that is right for these alone passes them all.
+So both rules are evaluated for larger numbers, and no work-item of the candidate may have to stand for more of the baseline's
+than in a dispatch that was judged.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from fractions import Fraction
+
+from rocm_perf_lab.gate.launch_rule import LaunchRules
+from rocm_perf_lab.hip_source.integer_expression import Argument, NoValue
+from rocm_perf_lab.isolate import Capture
+from rocm_perf_lab.replaying import Launch
+
+_FACTORS = (2, 3, 5, 8, 16, 64)
+_COMMON = 8  # up to this factor, a launch that the baseline can make must be possible for the candidate
+
+Values = Mapping[Argument, int]
+
+
+def falls_behind(rules: LaunchRules, captures: Sequence[Capture]) -> str | None:
+    """Why the candidate's launches may be too small for larger numbers; None if they are not. Raises NoValue if a captured
+    dispatch has no shape.
+    """
+    judged = max(Fraction(_items(rules.before.launch(one)), _full(rules.after.launch(one))) for one in captures)
+    for capture in captures:
+        captured = {**rules.before.arguments(capture), **rules.after.arguments(capture)}
+        for factor, values in _larger(captured):
+            if complaint := _behind(rules, values, factor, judged):
+                return complaint
+    return None
+
+
+def _behind(rules: LaunchRules, values: Values, factor: int, judged: Fraction) -> str | None:
+    where = ", ".join(f"{argument.name} = {value}" for argument, value in values.items())
+    try:
+        before = rules.before.launch_of(values)
+    except NoValue:
+        return None
+    try:
+        after = rules.after.launch_of(values)
+    except NoValue as error:
+        return f"its launch is not possible with {where}, where the baseline's is: {error}" if factor <= _COMMON else None
+    if Fraction(_needed(before), _items(after)) <= judged:
+        return None
+    return (
+        f"its launch does not grow as the baseline's does: with {where} it is {after}, and the baseline's is {before}. If the "
+        "kernel takes any number of workgroups, or takes more for larger sizes, show it larger sizes with --also"
+    )
+
+
+def _larger(captured: Values) -> Iterator[tuple[int, dict[Argument, int]]]:
+    """Each number alone, and all of them, multiplied, and one more than that."""
+    for chosen in [*([one] for one in captured), list(captured)]:
+        for factor in _FACTORS:
+            for more in (0, 1):
+                values = {one: value * factor + more if one in chosen else value for one, value in captured.items()}
+                if all(one.type.holds(value) for one, value in values.items()):
+                    yield factor, values
+
+
+def _items(launch: Launch) -> int:
+    return math.prod(launch.items)
+
+
+def _full(launch: Launch) -> int:
+    """The work-items without the last workgroup, which may have had next to nothing to do; a single one counts as full."""
+    return math.prod(max(count - 1, 1) * size for count, size in zip(launch.groups, launch.group_size, strict=True))
+
+
+def _needed(launch: Launch) -> int:
+    """The work-items that are needed at least if no workgroup is superfluous: of the last one, a single work-item."""
+    return math.prod((count - 1) * size + 1 for count, size in zip(launch.groups, launch.group_size, strict=True))

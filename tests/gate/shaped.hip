@@ -1,5 +1,5 @@
-// Kernels whose launches the candidates of test_launch_change.py change. It declares what it needs of HIP itself, as program.hip
-// does.
+// Kernels whose launches the candidates of test_launch_change.py change. It declares what it needs of HIP itself, as
+// program.hip does.
 extern "C" {
 typedef struct ihipStream_t* hipStream_t;
 typedef enum { hipSuccess } hipError_t;
@@ -7,7 +7,8 @@ struct dim3 {
   unsigned x, y, z;
   constexpr dim3(unsigned a = 1, unsigned b = 1, unsigned c = 1) : x(a), y(b), z(c) {}
 };
-hipError_t hipLaunchKernel(const void* function, dim3 grid, dim3 block, void** arguments, unsigned long lds, hipStream_t stream);
+hipError_t hipLaunchKernel(const void* function, dim3 grid, dim3 block, void** arguments, unsigned long lds,
+                           hipStream_t stream);
 unsigned __hipPushCallConfiguration(dim3 grid, dim3 block, unsigned long lds = 0, hipStream_t stream = nullptr);
 unsigned __hipPopCallConfiguration(dim3* grid, dim3* block, unsigned long* lds, hipStream_t* stream);
 int hipMalloc(void** address, unsigned long size);

@@ -19,6 +19,7 @@ from rocm_perf_lab.cli.change_options import (
     runs_folder_option,
     seed_option,
     source_option,
+    ulps_option,
     with_backend_options,
 )
 from rocm_perf_lab.cli.consent import ask_whether_to_keep, keep_always
@@ -67,6 +68,7 @@ class _Factors(ParamType[tuple[int, ...]]):
     "--max-iters", type=click.IntRange(min=1), default=3, show_default=True, help="Maximum number of changes to accept."
 )
 @click.option("--workers", type=click.IntRange(1, 64), help="Proposals to judge at a time.  [default: one per core, at most 4]")
+@ulps_option
 @check_option
 @seed_option
 @also_option
@@ -102,8 +104,9 @@ def command(
 ) -> None:
     """Make a kernel of PROGRAM faster by known transformations of its source; keep only what the gate accepts.
 
-    The source can be named first: SOURCE "PROGRAM ARGS". A change is kept only if its results are bit-identical on captured
-    and on other inputs, its kernel is faster beyond the noise, and the output of the whole program is right.
+    The source can be named first: SOURCE "PROGRAM ARGS". A change is kept only if its results are bit-identical (or
+    within --ulps) on captured and on other inputs, its kernel is faster beyond the noise, and the output of the whole
+    program is right.
     """
     from rocm_perf_lab.optimize.describe import describe
     from rocm_perf_lab.optimize.entry import OptimizeRequest, optimize

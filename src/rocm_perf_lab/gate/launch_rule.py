@@ -50,7 +50,7 @@ class LaunchRule:
             offset, size = self.offsets[argument.position]
             if size * 8 != argument.stored.bits:
                 raise NoValue(f"{argument.name} has another size in the kernel's arguments")
-            values[argument] = int.from_bytes(content[offset : offset + size], "little", signed=argument.stored.signed)
+            values[argument] = argument.passed_as(content[offset : offset + size])
         return values
 
     def launch_of(self, values: Mapping[Argument, int]) -> Launch:

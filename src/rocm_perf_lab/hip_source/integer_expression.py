@@ -66,7 +66,8 @@ class Constant:
 class Argument:
     """A variable that is passed to the kernel by value.
 
-    position: of the kernel's parameter, from 0. type: the variable's. stored: the parameter's, which holds all its values.
+    position: of the kernel's parameter, from 0. type: the variable's. stored: the parameter's, which holds all its values, or
+    has as many bits.
     name: of the variable at this launch.
     """
 
@@ -74,6 +75,11 @@ class Argument:
     type: IntegerType
     stored: IntegerType
     name: str = field(compare=False)
+
+    def passed_as(self, content: bytes) -> int:
+        """The variable's value, from the bytes of the kernel's argument."""
+        same = self.type.bits == self.stored.bits
+        return int.from_bytes(content, "little", signed=self.type.signed if same else self.stored.signed)
 
 
 @dataclass(frozen=True)

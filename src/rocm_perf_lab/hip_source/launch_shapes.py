@@ -77,6 +77,8 @@ def shaped_launches(source: HipSource, kernel: SourceKernel) -> list[ShapedLaunc
             found.append(_Launch(source.host, kernel, site).read())
         except NotUnderstood as error:
             raise NotUnderstood(f"the launch in line {site.line} {error}") from error
+        except RecursionError as error:
+            raise NotUnderstood(f"the launch in line {site.line} has a shape that is nested too deeply") from error
     return found
 
 
@@ -146,7 +148,7 @@ class _Launch:
             if type_ is None or stored is None or not (local or canonical.is_const_qualified()):
                 continue
             written = not self._unit.is_cut_by_macro(variable) and self._unit.text_of(variable) == decl.spelling
-            if written and stored.holds_all_of(type_):
+            if written and (stored.holds_all_of(type_) or stored.bits == type_.bits):
                 yield decl, Argument(position, type_, stored, decl.spelling)
 
     def _acts(self) -> bool:

@@ -1,4 +1,5 @@
-// Writes what a kernel can know of its launch: shapes GROUPS_X,Y,Z SIZE_X,Y,Z DYNAMIC_LDS. With -DPLAIN it knows only its place.
+// Writes what a kernel can know of its launch: shapes GROUPS_X,Y,Z SIZE_X,Y,Z DYNAMIC_LDS. With -DPLAIN it knows only its
+// place.
 #include <hip/hip_runtime.h>
 
 #include <cstdio>

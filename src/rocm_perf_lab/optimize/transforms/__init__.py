@@ -1,15 +1,26 @@
 """The transformations that the optimizer can propose, by name. To add one, add a file here with `propose`, and a line below.
 
 A transformation reads a kernel and yields proposals and refusals; it runs nothing and decides nothing. Every proposal is
-intended to keep results bit-identical; the gate verifies this.
+intended to keep results bit-identical, except that `wave-per-row` adds floating-point numbers in another order; the gate
+verifies this.
 """
 
 from __future__ import annotations
 
-from rocm_perf_lab.optimize.transforms import batch, hoist, launch_bounds, lds_padding, nontemporal, restrict, unroll, vector
+from rocm_perf_lab.optimize.transforms import (
+    batch,
+    hoist,
+    launch_bounds,
+    lds_padding,
+    nontemporal,
+    restrict,
+    unroll,
+    vector,
+    wave_per_row,
+)
 from rocm_perf_lab.optimize.transforms.proposal import Proposal, Refusal, Transformation
 
-_ALL = (unroll, batch, lds_padding, restrict, hoist, vector, launch_bounds, nontemporal)
+_ALL = (wave_per_row, unroll, batch, lds_padding, restrict, hoist, vector, launch_bounds, nontemporal)
 TRANSFORMS: dict[str, Transformation] = {module.NAME: module.propose for module in _ALL}
 DEFAULT = tuple(name for name in TRANSFORMS if name != nontemporal.NAME)  # a hint costs one judgement per pointer
 

@@ -1,0 +1,192 @@
+"""Give each row a wave where it has a thread: the lanes take its elements in turns, and combine what they found.
+
+Neighbouring lanes then read neighbouring elements, and there are 64 times as many waves. Sums are added in another order, so a
+tolerance is needed for floating-point numbers (--ulps). The shape of the launches changes with it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from rocm_perf_lab.gate.launch_change import stream_of
+from rocm_perf_lab.hip_source import Edit, HipSource, Loop, SourceKernel, libclang
+from rocm_perf_lab.hip_source.cursors import body_of, place_of, walk
+from rocm_perf_lab.hip_source.edits import indentation, new_names
+from rocm_perf_lab.hip_source.kernels import function_of
+from rocm_perf_lab.hip_source.launch_shapes import NotUnderstood, shaped_launches
+from rocm_perf_lab.optimize.transforms.proposal import Proposal, Refusal
+
+if TYPE_CHECKING:
+    from rocm_perf_lab.hip_source.libclang import Cursor
+    from rocm_perf_lab.hip_source.source import TranslationUnit
+
+NAME = "wave-per-row"
+_LANES, _ROWS = 64, 4  # lanes of a wave; rows, and so waves, of a workgroup
+_THREAD = ("blockIdx.x*blockDim.x+threadIdx.x", "blockDim.x*blockIdx.x+threadIdx.x", "threadIdx.x+blockIdx.x*blockDim.x")
+_PLACES = re.compile(rb"\b(blockIdx|blockDim|threadIdx|gridDim|__syncthreads|__shared__)\b")
+_CHOOSING = ("fmaxf", "fmax", "fminf", "fmin", "max", "min")
+_ZERO = re.compile(r"0(\.0*)?[fFuUlL]*")
+
+
+class _Unfit(Exception):
+    """Why the kernel is left unchanged."""
+
+
+def propose(source: HipSource, kernel: SourceKernel, factors: tuple[int, ...]) -> Iterator[Proposal | Refusal]:
+    """One proposal at most."""
+    try:
+        edits = _edits(source, kernel)
+    except (_Unfit, NotUnderstood) as error:
+        yield Refusal(NAME, kernel.name, kernel.span.line, str(error))
+        return
+    yield Proposal(
+        transformation=NAME,
+        kernel=kernel.name,
+        line=kernel.span.line,
+        description=f"give each row a wave instead of a thread, with {_ROWS} rows per workgroup",
+        edits=tuple(edits),
+        parameters={"rows_per_workgroup": _ROWS},
+    )
+
+
+def _edits(source: HipSource, kernel: SourceKernel) -> list[Edit]:
+    unit = source.device
+    body = body_of(function_of(unit, kernel))
+    statements = list(body.get_children()) if body is not None else []
+    if body is None or len(statements) < 2 or unit.cut_by_macro(unit.own, *place_of(body)):
+        raise _Unfit("its body is too short, or comes from a macro")
+    first, guard, *rest = statements
+    row = _row_of(unit, first)
+    rows = _bound_of(unit, guard, row)
+    if _PLACES.search(source.text[place_of(guard)[1] : kernel.body.end]):
+        raise _Unfit("it uses its place in the grid, or LDS, for more than its row")
+    lane, step = new_names(source.text, "lane", 1)[0], new_names(source.text, "step", 1)[0]
+    start, end = place_of(first)
+    margin = indentation(source.text, start)
+    mine = f"blockIdx.x * {_ROWS} + threadIdx.x / {_LANES}"
+    edits = [Edit(start, end, f"const int {lane} = threadIdx.x % {_LANES};\n{margin}const int {row} = {mine};")]
+    loops = {(loop.span.start, loop.span.end): loop for loop in kernel.loops}
+    for statement in rest:
+        loop = loops.pop(place_of(statement), None)
+        edits += _shared(unit, statement, loop, lane, step) if loop else _kept(unit, statement, lane)
+    if loops or len(edits) == 1:
+        raise _Unfit("it has no loop over its row's elements")
+    return [*edits, *_launches(source, kernel, rows)]
+
+
+def _row_of(unit: TranslationUnit, statement: Cursor) -> str:
+    """The name of the variable that holds the thread's row."""
+    declared = list(statement.get_children())
+    made = [child for child in declared[0].get_children() if child.kind.is_expression()] if len(declared) == 1 else []
+    if not made or statement.kind.name != "DECL_STMT" or _tight(unit.text_of(made[-1])) not in _THREAD:
+        raise _Unfit("it does not begin with its thread's number as its row")
+    return str(declared[0].spelling)
+
+
+def _bound_of(unit: TranslationUnit, statement: Cursor, row: str) -> str:
+    """The name of the number of rows, from `if (row >= rows) return;`."""
+    found = re.fullmatch(rf"if\({row}>=(\w+)\){{?return;?}}?", _tight(unit.text_of(statement)))
+    if found is None:
+        raise _Unfit(f"the end of the rows is not checked by `if ({row} >= ...) return;`")
+    return found[1]
+
+
+def _shared(unit: TranslationUnit, statement: Cursor, loop: Loop, lane: str, step: str) -> Iterator[Edit]:
+    """The loop with the row's elements shared among the lanes, and the lanes' results combined behind it."""
+    if loop.kind != "for" or loop.step != 1 or not loop.innermost or loop.found or loop.in_macro:
+        raise _Unfit(f"the loop of line {loop.span.line} is not a plain one over elements")
+    init, _, increment, inside = list(statement.get_children())
+    first = list(list(init.get_children())[0].get_children())[-1]
+    start, end = place_of(first)
+    text = unit.text_of(first)
+    begin = text if text.isalnum() else f"({text})"
+    yield Edit(start, end, lane if text == "0" else f"{begin} + {lane}")
+    yield Edit(*place_of(increment), f"{loop.variable} += {_LANES}")
+    combined = [line for one in _statements(inside) if (line := _combined(unit, one, step))]
+    _expect_independent(inside)
+    margin = indentation(unit.text, loop.span.start)
+    after = "".join(
+        f"\n{margin}for (int {step} = {_LANES // 2}; {step} > 0; {step} /= 2) {line}" for line in dict.fromkeys(combined)
+    )
+    behind = unit.text.find(b";", loop.span.end - 1) + 1 if inside.kind.name != "COMPOUND_STMT" else loop.span.end
+    yield Edit(behind, behind, after)
+
+
+def _expect_independent(inside: Cursor) -> None:
+    """Refuse a loop in which an element needs what another one has left: a result so far, or memory that the loop stores to."""
+    statements = [(statement, [*statement.get_children()]) for statement in _statements(inside)]
+    reduced = {parts[0].spelling for _, parts in statements if parts[0].kind.name == "DECL_REF_EXPR"}
+    stored = {_base(parts[0]) for _, parts in statements if parts[0].kind.name == "ARRAY_SUBSCRIPT_EXPR"}
+    for statement, (target, *_) in statements:
+        names = [one.spelling for one in walk(statement) if one.kind.name == "DECL_REF_EXPR"]
+        for name in reduced - {target.spelling}:
+            if name in names:
+                raise _Unfit(f"{name} is needed while it is summed, in line {statement.location.line}")
+        for name in stored:
+            if names.count(name) > (_base(target) == name):
+                raise _Unfit(f"the loop reads {name}, which it stores to, in line {statement.location.line}")
+
+
+def _base(element: Cursor) -> str:
+    """The name of the array or pointer of `array[...]`; "" for anything else."""
+    return next((one.spelling for one in walk(element) if one.kind.name == "DECL_REF_EXPR"), "")
+
+
+def _combined(unit: TranslationUnit, statement: Cursor, step: str) -> str:
+    """How the lanes' results of a statement are combined; "" for one that stores elements."""
+    target, *values = list(statement.get_children())
+    operator = libclang.operator(unit.bindings, statement)
+    if operator == "=" and target.kind.name == "ARRAY_SUBSCRIPT_EXPR":
+        return ""
+    decl = target.referenced if target.kind.name == "DECL_REF_EXPR" else None
+    if decl is None or decl.kind.name != "VAR_DECL":
+        raise _Unfit(f"line {statement.location.line} neither stores an element nor reduces")
+    name = decl.spelling
+    if operator == "+=" and not _names(values[0], name):
+        made = [child for child in decl.get_children() if child.kind.is_expression()]
+        if not made or not _ZERO.fullmatch(unit.text_of(made[-1])):
+            raise _Unfit(f"{name} does not begin as 0")
+        return f"{name} += __shfl_xor({name}, {step});"
+    words = re.fullmatch(rf"({'|'.join(_CHOOSING)})\({name},.*\)", _tight(unit.text_of(values[0]))) if operator == "=" else None
+    if words is None or sum(cursor.spelling == name for cursor in walk(values[0]) if cursor.kind.name == "DECL_REF_EXPR") != 1:
+        raise _Unfit(f"line {statement.location.line} reduces in a way that is not known")
+    return f"{name} = {words[1]}({name}, __shfl_xor({name}, {step}));"
+
+
+def _kept(unit: TranslationUnit, statement: Cursor, lane: str) -> Iterator[Edit]:
+    """A statement outside of loops: every lane executes it, but only one stores."""
+    if statement.kind.name == "DECL_STMT":
+        return
+    operator = libclang.operator(unit.bindings, statement)
+    target = next(statement.get_children(), None)
+    if target is not None and target.kind.name == "DECL_REF_EXPR" and operator.endswith("="):
+        return
+    if target is None or operator != "=" or target.kind.name != "ARRAY_SUBSCRIPT_EXPR":
+        raise _Unfit(f"line {statement.location.line} is neither a loop nor a plain assignment")
+    start = place_of(statement)[0]
+    yield Edit(start, start, f"if ({lane} == 0) ")
+
+
+def _launches(source: HipSource, kernel: SourceKernel, rows: str) -> Iterator[Edit]:
+    position = next((i for i, one in enumerate(kernel.parameters) if one.name == rows), None)
+    for site in shaped_launches(source, kernel):
+        passed = next((one.name for one in site.arguments.values() if one.position == position), None)
+        if passed is None or passed in site.changing:
+            raise _Unfit(f"the launch in line {site.line} does not pass the number of rows as a plain variable")
+        stream = stream_of(source, site)
+        tail = f", 0, {' '.join(stream)}" if stream else ""
+        yield Edit(site.start, site.end, f"({passed} + {_ROWS - 1}) / {_ROWS}, {_LANES * _ROWS}{tail}")
+
+
+def _statements(inside: Cursor) -> list[Cursor]:
+    return list(inside.get_children()) if inside.kind.name == "COMPOUND_STMT" else [inside]
+
+
+def _names(cursor: Cursor, name: str) -> bool:
+    return any(one.spelling == name for one in walk(cursor) if one.kind.name == "DECL_REF_EXPR")
+
+
+def _tight(text: str) -> str:
+    return text.replace(" ", "")

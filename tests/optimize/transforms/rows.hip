@@ -1,0 +1,137 @@
+// Kernels over the rows of a matrix, one thread per row. Their sums are of small whole numbers, and so the same in any order.
+#include <hip/hip_runtime.h>
+
+#include <cstdio>
+#include <vector>
+
+__global__ void normalized(const float* in, float* out, int rows, int cols) {
+  const int row = blockIdx.x * blockDim.x + threadIdx.x;
+  if (row >= rows) return;
+  const float* x = in + row * cols;
+  float highest = x[0];
+  for (int i = 1; i < cols; ++i) highest = fmaxf(highest, x[i]);
+  float sum = 0.0f;
+  for (int i = 0; i < cols; ++i) {
+    sum += highest - x[i];
+  }
+  sum += 1;
+  for (int i = 0; i < cols; i++) out[row * cols + i] = x[i] / sum;
+}
+
+__global__ void product(const float* in, const float* vector, float* out, int cols, int rows) {
+  int r = threadIdx.x + blockIdx.x * blockDim.x;
+  if (r >= rows) {
+    return;
+  }
+  float total = 0;
+  for (int i = 0; i < cols; ++i) total += in[r * cols + i] * vector[i];
+  out[r] = total;
+}
+
+__global__ void least(const int* in, int* out, unsigned rows, int cols) {
+  unsigned row = blockIdx.x * blockDim.x + threadIdx.x;
+  if (row >= rows) return;
+  int lowest = in[row * cols], count = 0;
+  for (int i = 0; i < cols; ++i) {
+    lowest = min(lowest, in[row * cols + i]);
+    count += in[row * cols + i] & 1;
+  }
+  out[2 * row] = lowest;
+  out[2 * row + 1] = count;
+}
+
+// ---- these stay as they are ----
+
+__global__ void from_one(const float* in, float* out, int rows, int cols) {
+  const int row = blockIdx.x * blockDim.x + threadIdx.x;
+  if (row >= rows) return;
+  float sum = 1;
+  for (int i = 0; i < cols; ++i) sum += in[row * cols + i];
+  out[row] = sum;
+}
+
+__global__ void in_order(const float* in, float* out, int rows, int cols) {
+  const int row = blockIdx.x * blockDim.x + threadIdx.x;
+  if (row >= rows) return;
+  float running = 0;
+  for (int i = 0; i < cols; ++i) running = running * 0.5f + in[row * cols + i];
+  out[row] = running;
+}
+
+__global__ void prefix(const float* in, float* out, int rows, int cols) {
+  const int row = blockIdx.x * blockDim.x + threadIdx.x;
+  if (row >= rows) return;
+  float sum = 0;
+  for (int i = 0; i < cols; ++i) {
+    sum += in[row * cols + i];
+    out[row * cols + i] = sum;
+  }
+}
+
+__global__ void neighbours(float* x, int rows, int cols) {
+  const int row = blockIdx.x * blockDim.x + threadIdx.x;
+  if (row >= rows) return;
+  for (int i = 1; i < cols; ++i) x[row * cols + i] = x[row * cols + i - 1] + 1;
+}
+
+__global__ void by_place(const float* in, float* out, int rows, int cols) {
+  const int row = blockIdx.x * blockDim.x + threadIdx.x;
+  if (row >= rows) return;
+  float sum = 0;
+  for (int i = 0; i < cols; ++i) sum += in[row * cols + i];
+  out[blockIdx.x * blockDim.x + threadIdx.x] = sum;
+}
+
+__global__ void of_half(const float* in, float* out, int rows, int cols) {
+  const int row = blockIdx.x * blockDim.x + threadIdx.x;
+  if (row >= rows) return;
+  float sum = 0;
+  for (int i = 0; i < cols; ++i) sum += in[row * cols + i];
+  out[row] = sum;
+}
+
+template <class T>
+static T* uploaded(const std::vector<T>& values) {
+  T* there = nullptr;
+  if (hipMalloc(&there, values.size() * sizeof(T)) ||
+      hipMemcpy(there, values.data(), values.size() * sizeof(T), hipMemcpyHostToDevice))
+    std::printf("out of memory\n");
+  return there;
+}
+
+template <class T>
+static void print(const char* name, const T* there, int count) {
+  std::vector<T> values(count);
+  if (hipMemcpy(values.data(), there, count * sizeof(T), hipMemcpyDeviceToHost)) std::printf("the copy failed\n");
+  double sum = 0;
+  for (int i = 0; i < count; ++i) sum += (i % 31 + 1) * double(values[i]);
+  std::printf("%s %d: %.17g\n", name, count, sum);
+}
+
+static void all(const int rows, const int cols) {
+  std::vector<float> numbers(rows * cols), ones(cols);
+  std::vector<int> whole(rows * cols);
+  for (int i = 0, seed = 1; i < rows * cols; ++i)
+    seed = seed * 1664525 + 1013904223, whole[i] = seed >> 20, numbers[i] = float(seed >> 26);
+  for (int i = 0; i < cols; ++i) ones[i] = float(i % 5 - 2);
+  float *in = uploaded(numbers), *vector = uploaded(ones), *out = uploaded(std::vector<float>(2 * rows * cols + 64, -1.0f));
+  int *integers = uploaded(whole), *found = uploaded(std::vector<int>(2 * rows + 64, -1));
+  normalized<<<(rows + 63) / 64, 64>>>(in, out, rows, cols);
+  print("normalized", out, 2 * rows * cols + 64);
+  const dim3 grid((rows + 127) / 128), block(128);
+  product<<<grid, block, 0, nullptr>>>(in, vector, out, cols, rows);
+  print("product", out, 2 * rows * cols + 64);
+  least<<<(rows + 63) / 64, 64>>>(integers, found, rows, cols);
+  print("least", found, 2 * rows + 64);
+  from_one<<<(rows + 63) / 64, 64>>>(in, out, rows, cols);
+  in_order<<<(rows + 63) / 64, 64>>>(in, out, rows, cols);
+  prefix<<<(rows + 63) / 64, 64>>>(in, out, rows, cols);
+  neighbours<<<(rows + 63) / 64, 64>>>(out, rows, cols);
+  by_place<<<(rows + 63) / 64, 64>>>(in, out, rows, cols);
+  of_half<<<(rows / 2 + 63) / 64, 64>>>(in, out, rows / 2, cols);
+}
+
+int main() {
+  for (const int rows : {1, 5, 130})
+    for (const int cols : {1, 63, 64, 150}) all(rows, cols);
+}

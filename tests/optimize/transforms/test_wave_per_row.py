@@ -1,0 +1,68 @@
+"""Rows that get a wave each: which kernels, and that the results stay the same for all sizes of rows and columns."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from rocm_perf_lab.hip_source import apply_edits, read
+from rocm_perf_lab.optimize.transforms import Proposal, wave_per_row
+
+pytestmark = pytest.mark.usefixtures("hipcc", "native_dir")
+PROGRAM = Path(__file__).with_name("rows.hip")
+COMMAND = ("hipcc", "-O2", "--offload-arch=gfx942")
+PROPOSED = ("normalized", "product", "least")
+REFUSED = {
+    "from_one": "sum does not begin as 0",
+    "in_order": "reduces in a way that is not known",
+    "prefix": "sum is needed while it is summed",
+    "neighbours": "reads x, which it stores to",
+    "by_place": "more than its row",
+    "of_half": "no arithmetic over its own arguments",
+}
+
+
+@pytest.fixture(scope="module")
+def source():
+    return read(PROGRAM, COMMAND)
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_other_kernels_stay_as_they_are(source, name):
+    (answer,) = wave_per_row.propose(source, source.kernel(name), ())
+    assert not isinstance(answer, Proposal) and REFUSED[name] in answer.reason, answer
+
+
+def test_every_size_gives_the_same_results(source, tmp_path, rocm_perf_in):
+    edits = []
+    for name in PROPOSED:
+        (proposal,) = wave_per_row.propose(source, source.kernel(name), ())
+        assert isinstance(proposal, Proposal), proposal
+        edits += proposal.edits
+    changed = apply_edits(source.text, edits)
+    assert changed.count(b"threadIdx.x % 64") == 3 and changed.count(b", 256") == 3
+    printed = []
+    for name, text in (("baseline", source.text), ("candidate", changed)):
+        (tmp_path / f"{name}.hip").write_bytes(text)
+        subprocess.run([*COMMAND, f"{name}.hip", "-o", name], cwd=tmp_path, check=True)
+        printed.append(rocm_perf_in(tmp_path, "run", "--device", "gfx942", f"./{name}").stdout.splitlines())
+    assert printed[0] == printed[1] and len(printed[0]) == 3 * 4 * 3 and len(set(printed[0])) > 30
+
+
+@pytest.mark.slow
+def test_softmax_gains_what_it_should(repository, rocm_perf, tmp_path):
+    for name in ("softmax.hip", "check.h"):
+        shutil.copy(repository / "testbed" / name, tmp_path)
+    subprocess.run(["hipcc", "-O3", "--offload-arch=gfx942", "softmax.hip", "-o", "softmax"], cwd=tmp_path, check=True)
+    options = ["--auto-approve", "--accept", "modelled", "--seed", 7, "--ulps", 600, "--check", "grep -q PASS", "--json"]
+    words = ["--transforms", "wave-per-row", "--kernel", "softmax_naive", "softmax.hip", "./softmax --rows 128 --cols 128"]
+    done = rocm_perf("optimize", *options, *words, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    (accepted,) = [one for one in json.loads(done.stdout)["iterations"] if one["accepted"]]
+    steps = {one["step"]: one["evidence"] for one in accepted["verdict"]["steps"]}
+    assert steps["measurement"]["ratio"] <= 1 - 0.84
+    assert "softmax_naive<<<(rows + 3) / 4, 256>>>" in (tmp_path / "softmax.optimized.hip").read_text()

@@ -124,6 +124,7 @@ class Equivalence:
             apart += known.reference.same_memory_unproven(found)
         # An input is unproven only if no dispatch proves it.
         unproven = [words for name, words in left[0].items() if all(name in other for other in left)]
+        unproven += ["sizes beyond the captured ones in the new shape of its launches"] if rule is not None else []
         unproven += [*dict.fromkeys(apart), *self._always_the_same(rule)]
         unproven += [f"what it asks of {service}, which nobody answers in a replay" for service in self._services()]
         evidence.unproven = unproven

@@ -17,6 +17,7 @@ from rocm_perf_lab.isolate import Capture
 from rocm_perf_lab.replaying import Launch
 
 _FACTORS = (2, 3, 5, 8, 16, 64)
+_MANY = 8  # workgroups, of which one may be left out of account
 _COMMON = 8  # up to this factor, a launch that the baseline can make must be possible for the candidate
 
 Values = Mapping[Argument, int]
@@ -68,8 +69,11 @@ def _items(launch: Launch) -> int:
 
 
 def _full(launch: Launch) -> int:
-    """The work-items without the last workgroup, which may have had next to nothing to do; a single one counts as full."""
-    return math.prod(max(count - 1, 1) * size for count, size in zip(launch.groups, launch.group_size, strict=True))
+    """The work-items without the last workgroup, which may have had next to nothing to do. Of few workgroups all count as full:
+    each of them is too large a part.
+    """
+    last = 1 if math.prod(launch.groups) >= _MANY else 0
+    return math.prod(max(count - last, 1) * size for count, size in zip(launch.groups, launch.group_size, strict=True))
 
 
 def _needed(launch: Launch) -> int:

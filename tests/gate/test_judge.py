@@ -85,7 +85,7 @@ CHEATS = {
         "equivalence", "",
     ),
     "takes more LDS than there is": (changed(("float staged[4][kRow]", "float staged[400][kRow]")), "build", "local memory"),
-    "launches otherwise": (changed(("(count + 3) / 4, 256", "(count + 3) / 4, 192")), "source", "is not part of rows"),
+    "launches otherwise": (changed(("(count + 3) / 4, 256", "(count + 3) / 4, 192")), "equivalence", ""),
     "takes another argument": (changed((PARAMETERS, PARAMETERS + ", int extra = 0")), "source", ""),
     "promises smaller workgroups": (changed(("__global__ void rows", "__global__ __attribute__((amdgpu_flat_work_group_size(1, 192))) void rows")), "source", "256 threads"),
     "prints what it wants": (changed(('printf("%g\\n", last)', 'printf("%g\\n", last + 1)')), "source", "is not part of rows"),

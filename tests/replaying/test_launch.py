@@ -86,6 +86,7 @@ def test_hidden_arguments_that_were_not_captured_are_supplied(captured, compiled
     assert dumped(plain, tmp_path / "dump") == shapes[0].memory(buffer_of(shapes[0]), 4 * WORDS, after=True)
 
 
+@pytest.mark.slow
 def test_code_for_another_workgroup_size_is_refused(captured, features, module):
     with pytest.raises(UnfitCodeError, match="128 work-items at most"):
         case = captured(features, "mix", 0, "module", module())

@@ -85,3 +85,13 @@ def _ordered(values: Numbers) -> NDArray[np.uint64]:
 def in_words(value: np.generic) -> str:
     """The shortest decimal that identifies this number among those of its type."""
     return str(value.item() if value.dtype.kind in "iu" else value)
+
+
+def float_type(kind: str) -> np.dtype[Any] | None:
+    """The type of an array's numbers; None if they are not floating-point, or NumPy has none such."""
+    try:
+        dtype = dtype_of(kind)
+        limits_of(dtype)
+    except (TypeError, ValueError, AttributeError):
+        return None
+    return dtype

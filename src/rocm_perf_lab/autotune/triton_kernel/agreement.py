@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from rocm_perf_lab.gate.numbers import dtype_of, limits_of
+from rocm_perf_lab.gate.numbers import float_type, limits_of
 
 _EPSILONS = 32  # of the type: sums in another order differ by a few, those of thousands of products by more
 
@@ -37,7 +36,7 @@ def _names(files: Mapping[str, str]) -> str:
 
 
 def _apart(before: bytes, after: bytes, kind: str, tolerance: float | None) -> str | None:
-    dtype = _float_type(kind)
+    dtype = float_type(kind)
     if dtype is None:
         return "is not the same"
     # Bytes beyond the last whole number belong to nothing that the kernel was given as numbers.
@@ -52,13 +51,3 @@ def _apart(before: bytes, after: bytes, kind: str, tolerance: float | None) -> s
     largest = float(np.abs(x[finite] - y[finite])[differing].max()) / scale
     limit = _EPSILONS * float(limits_of(dtype).eps) if tolerance is None else tolerance
     return None if largest <= limit else f"differs by {largest:.2g} of its largest number; {limit:.2g} is allowed"
-
-
-def _float_type(kind: str) -> np.dtype[Any] | None:
-    """None for all other types."""
-    try:
-        dtype = dtype_of(kind)
-        limits_of(dtype)
-    except (TypeError, ValueError, AttributeError):
-        return None
-    return dtype

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rocm_perf_lab.gate.numbers import dtype_of, limits_of
+from rocm_perf_lab.gate.numbers import float_type
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -18,16 +18,6 @@ Make = Callable[["NDArray[Any]", np.random.Generator], "NDArray[Any]"]
 
 _SPECIAL_SHARE = 0.01
 _LARGE = 64.0  # times the spread of what the script gave
-
-
-def float_type(kind: str) -> np.dtype[Any] | None:
-    """The type of an array's numbers; None if they are not floating-point, or NumPy has none such."""
-    try:
-        dtype = dtype_of(kind)
-        limits_of(dtype)
-    except (TypeError, ValueError, AttributeError):
-        return None
-    return dtype
 
 
 def made(contents: bytes, kind: str | None, make: Make, generator: np.random.Generator) -> bytes:

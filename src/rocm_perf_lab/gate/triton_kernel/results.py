@@ -7,8 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from rocm_perf_lab.gate.numbers import in_words, ulps_between
-from rocm_perf_lab.gate.triton_kernel.inputs import float_type
+from rocm_perf_lab.gate.numbers import float_type, in_words, ulps_between
 from rocm_perf_lab.gate.triton_kernel.recorded_launch import RecordedMemory
 from rocm_perf_lab.gate.verdict_document import DifferenceSection
 

@@ -105,10 +105,11 @@ class PlainSql:
         return self.connection.execute(f'SELECT COUNT(*) FROM "{self._table(table)}" WHERE {condition}').fetchone()[0]
 
     def _counters(self) -> dict[bytes, float]:
+        """A counter that is described twice was not counted twice."""
         return dict(
             self.connection.execute(
                 f"""SELECT p.name, SUM(e.value) FROM "{self._table("pmc_event")}" e
-                    JOIN "{self._table("info_pmc")}" p ON p.id = e.pmc_id
+                    JOIN (SELECT DISTINCT id, name FROM "{self._table("info_pmc")}") p ON p.id = e.pmc_id
                     JOIN "{self._table("kernel_dispatch")}" d ON d.event_id = e.event_id GROUP BY 1
                     HAVING MIN(typeof(e.value) IN ('real', 'integer')) AND MAX(ABS(e.value)) < 1e300"""
             )

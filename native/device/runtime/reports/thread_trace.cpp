@@ -155,10 +155,11 @@ void write_thread_trace(const DispatchRequest& request, const DispatchResult& re
     }
     const std::string name = "ui_output_agent_" + std::to_string(kAgent) + "_dispatch_" + std::to_string(dispatch_number);
     const ThreadTraceOf traced{kernel_symbol(request.kernel_object), options().cu, options().simds};
-    if (result.causes)
+    const bool causes = result.causes && !timeline.waves().empty();
+    if (causes)
       for (const CauseStack::OfInstruction& one : result.causes->instructions) lister.add(one.op->address);
     write_thread_trace(options().folder, name, traced, timeline, lister.listing());
-    if (result.causes) write_causes(options().folder / name, *result.causes, lister.listing());
+    if (causes) write_causes(options().folder / name, *result.causes, lister.listing());
     log_line("thread trace of dispatch %lu: %zu waves", dispatch_number, timeline.waves().size());
   } catch (const std::exception& failure) {
     report_error("thread trace of dispatch %lu: %s", dispatch_number, failure.what());

@@ -30,20 +30,23 @@ def install(torch: Any) -> None:
     _mode(torch).__enter__()
 
 
-def is_marked(tensor: Any) -> bool:
+def _storage_of(tensor: Any) -> Any:
+    """None for tensors without storage, such as sparse ones: PyTorch has no other way to ask."""
     try:
-        return hasattr(tensor.untyped_storage(), _MARK)
-    except (NotImplementedError, RuntimeError):  # sparse, meta and the like have no storage
-        return False
+        return tensor.untyped_storage()
+    except (NotImplementedError, RuntimeError):
+        return None
+
+
+def is_marked(tensor: Any) -> bool:
+    return hasattr(_storage_of(tensor), _MARK)
 
 
 def mark(value: Any, torch: Any) -> Any:
     """The same, with all tensors in it on "cuda"."""
     if isinstance(value, torch.Tensor):
-        try:
-            setattr(value.untyped_storage(), _MARK, True)
-        except (NotImplementedError, RuntimeError):
-            pass
+        if (storage := _storage_of(value)) is not None:
+            setattr(storage, _MARK, True)
     elif isinstance(value, (tuple, list)):
         for item in value:
             mark(item, torch)

@@ -9,8 +9,9 @@ import pytest
 from rocm_perf_lab.code_object import parse
 from rocm_perf_lab.gate.equivalence import Equivalence
 from rocm_perf_lab.gate.equivalence_options import EquivalenceOptions
-from rocm_perf_lab.gate.launched import Code
+from rocm_perf_lab.gate.launched import CAPTURED, Code
 from rocm_perf_lab.gate.measurement import MeasurementOptions, check_measurement
+from rocm_perf_lab.gate.timed_replays import Compared
 from rocm_perf_lab.gate.verdict import StepOutcome
 from rocm_perf_lab.hip_source import read
 from rocm_perf_lab.optimize.compile import SourceBuilder
@@ -58,5 +59,5 @@ def test_equivalence_rejects_and_names_it(program, tmp_path, name):
 def test_measurement_rejects_it_too(program, tmp_path):
     _, captures = program
     image = image_of("completion signal", tmp_path)
-    verdict = check_measurement(captures, Code(image), [64, 64], MeasurementOptions(device="gfx942"))
+    verdict = check_measurement(captures, Compared(CAPTURED, Code(image)), [64, 64], MeasurementOptions(device="gfx942"))
     assert verdict.outcome is StepOutcome.REJECTED and "the completion signal of its dispatch, at 0x" in verdict.reason

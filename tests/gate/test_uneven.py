@@ -12,8 +12,9 @@ import pytest
 from rocm_perf_lab.code_object import parse
 from rocm_perf_lab.gate.equivalence import Equivalence
 from rocm_perf_lab.gate.equivalence_options import EquivalenceOptions
-from rocm_perf_lab.gate.launched import Code
+from rocm_perf_lab.gate.launched import CAPTURED, Code
 from rocm_perf_lab.gate.measurement import MeasurementOptions, check_measurement
+from rocm_perf_lab.gate.timed_replays import Compared
 from rocm_perf_lab.gate.verdict import StepOutcome
 from rocm_perf_lab.hip_source import read
 from rocm_perf_lab.isolate import capture
@@ -59,9 +60,11 @@ def image_of(tmp_path_factory) -> Callable[[str], Path]:
 def test_more_work_in_one_workgroup_counts_whichever_compute_unit_is_replayed(program, image_of, seed):
     _, captured = program
     options, changed = MeasurementOptions(device="gfx942", seed=seed), [64 * 512 * 4]
-    honest = check_measurement([captured], Code(image_of(HONEST)), changed, options)
+    honest = check_measurement([captured], Compared(CAPTURED, Code(image_of(HONEST))), changed, options)
     assert honest.outcome is StepOutcome.PASSED, honest.reason
-    uneven = check_measurement([captured], Code(image_of(HONEST.replace(LAST, LOADS + LAST))), changed, options)
+    uneven = check_measurement(
+        [captured], Compared(CAPTURED, Code(image_of(HONEST.replace(LAST, LOADS + LAST)))), changed, options
+    )
     assert uneven.outcome is StepOutcome.REJECTED and "slower" in uneven.reason, uneven.reason
 
 

@@ -28,13 +28,13 @@ from rocm_perf_lab.gate.launch_change import LaunchChange
 from rocm_perf_lab.gate.launch_growth import falls_behind
 from rocm_perf_lab.gate.launch_rule import LaunchRule, LaunchRules
 from rocm_perf_lab.gate.launched import Code
-from rocm_perf_lab.gate.measurement import MeasurementOptions, check_measurement
+from rocm_perf_lab.gate.measurement import MeasurementOptions, check_measurement, not_faster
 from rocm_perf_lab.gate.named_numbers import numbers_added
 from rocm_perf_lab.gate.place_of_text import depends_on_place
 from rocm_perf_lab.gate.promises import NONE, Promises, broken_in_capture
 from rocm_perf_lab.gate.reader import Reader
 from rocm_perf_lab.gate.source_check import Taken, check_source, with_promises
-from rocm_perf_lab.gate.timed_replays import Known
+from rocm_perf_lab.gate.timed_replays import Compared, Known
 from rocm_perf_lab.gate.verdict import StepOutcome, StepVerdict, Verdict, passed, rejected, skipped
 from rocm_perf_lab.gate.verdict_document import DifferenceSection, MeasurementEvidence
 from rocm_perf_lab.hip_source import HipSource
@@ -81,13 +81,16 @@ isolate.capture().
 class GateOptions:
     """Settings of all steps.
 
-    measured: False skips the measurement, for callers that only ask whether a change is correct.
+    measured: False skips the measurement, for callers that only ask whether a change is correct. time_first: time a candidate
+    once before it is compared, and reject it at once if it is not faster. That spares most replays where candidates are usually
+    right and seldom faster, but it does not say which of the others are wrong.
     """
 
     resources: ResourceLimits = field(default_factory=ResourceLimits)
     equivalence: EquivalenceOptions = field(default_factory=EquivalenceOptions)
     measurement: MeasurementOptions = field(default_factory=MeasurementOptions)
     measured: bool = True
+    time_first: bool = False
 
 
 class Judge:
@@ -172,8 +175,8 @@ class Judge:
         return (
             lambda: self._built(judged),
             lambda: self._code_object(judged),
-            lambda: self._equivalence.check(judged.code, numbers_added(self._baseline.text, judged.plain), judged.rule_before),
-            lambda: self._measured(judged),
+            lambda: self._compared(judged),
+            lambda: judged.too_slow or self._measured(judged),
             lambda: self._application(judged),
         )
 
@@ -249,6 +252,18 @@ class Judge:
         )
         return verdict
 
+    def _compared(self, judged: _Judged) -> StepVerdict:
+        if self._options.measured and self._options.time_first:
+            judged.too_slow = not_faster(self._captures, self._timed(judged), self._options.measurement)
+        if judged.too_slow:
+            return skipped(equivalence.STEP, "it is not faster, and was not compared")
+        named = numbers_added(self._baseline.text, judged.plain)
+        return self._equivalence.check(judged.code, named, judged.rule_before)
+
+    def _timed(self, judged: _Judged) -> Compared:
+        known = self._times.setdefault(judged.rule_before, {})
+        return Compared(Code(rule=judged.rule_before), judged.code, known, judged.times)
+
     def _measured(self, judged: _Judged) -> StepVerdict:
         options = self._options
         if not options.measured:
@@ -261,11 +276,7 @@ class Judge:
             for i in range(len(self._captures))
         ]
         others = self._equivalence.other_inputs(judged.rule_before) if replayed else []
-        known = self._times.setdefault(judged.rule_before, {})
-        baseline = Code(rule=judged.rule_before)
-        verdict = check_measurement(
-            self._captures, judged.code, changed, options.measurement, judged.concern, others, known, baseline
-        )
+        verdict = check_measurement(self._captures, self._timed(judged), changed, options.measurement, judged.concern, others)
         if isinstance(verdict.evidence, MeasurementEvidence) and verdict.evidence.ratio_interval is not None:
             judged.claim = Claim(self._symbol, 1 - verdict.evidence.ratio_interval[1])
         return verdict
@@ -330,10 +341,12 @@ class Judge:
 
 @dataclass
 class _Judged:
-    """State of one candidate between steps. given: its file. plain: see Spliced. image: path of its code object. launch: how
-    launches change, with `rules` for this kernel; None if they do not. concern: a disadvantage that only its time can outweigh.
-    claim: its gain in replay. not_compared: memory whose contents vary between runs of the baseline's program. kept: the source
-    that makes the judged program, once that is known.
+    """State of one candidate between steps.
+
+    given: its file. plain: see Spliced. image: path of its code object. launch: how launches change, with `rules` for this
+    kernel; None if they do not. concern: a disadvantage that only its time can outweigh. too_slow: the verdict on its time, if
+    that came first and rejects it. times: its modelled times so far. claim: its gain in replay. not_compared: memory whose
+    contents vary between runs of the baseline's program. kept: the source that makes the judged program, once that is known.
     """
 
     source: HipSource
@@ -345,6 +358,8 @@ class _Judged:
     rules: LaunchRules | None = None
     device: bytes = b""
     concern: str | None = None
+    too_slow: StepVerdict | None = None
+    times: Known = field(default_factory=dict)
     claim: Claim | None = None
     not_compared: Sequence[str] = ()
     kept: HipSource = field(init=False)

@@ -13,10 +13,9 @@ from rocm_perf_lab.cage import View
 from rocm_perf_lab.collect import device as devices
 from rocm_perf_lab.errors import ReplayFailedError
 from rocm_perf_lab.gate.checked_replay import is_modelled
-from rocm_perf_lab.gate.launched import CAPTURED, Code
 from rocm_perf_lab.gate.least_time import Work, least_milliseconds
 from rocm_perf_lab.gate.statistics import Ratio, ratio_of_medians
-from rocm_perf_lab.gate.timed_replays import Known, OtherInputs, Replays, Setting, Times, times
+from rocm_perf_lab.gate.timed_replays import Compared, OtherInputs, Replays, Setting, Times, times
 from rocm_perf_lab.gate.verdict import StepVerdict, passed, rejected
 from rocm_perf_lab.gate.verdict_document import MEASUREMENT, MeasurementEvidence, OtherInputsSection, Timing
 from rocm_perf_lab.isolate import Capture
@@ -47,27 +46,23 @@ class MeasurementOptions:
 
 def check_measurement(
     captures: Sequence[Capture],
-    candidate: Code,
+    codes: Compared,
     changed_bytes: Sequence[int],
     options: MeasurementOptions = MeasurementOptions(),
     concern: str | None = None,
     others: Sequence[OtherInputs] = (),
-    known: Known | None = None,
-    baseline: Code = CAPTURED,
 ) -> StepVerdict:
     """Measure a candidate against the baseline.
 
     changed_bytes: number of bytes that the kernel changes in each capture, for the least
     time that it can take. concern: what its gain has to outweigh, None for nothing; see code_object_check.concern_of(). others:
     inputs for the first capture on which the baseline works; the smallest of all gains counts.
-    known: the modelled times of this baseline from earlier candidates; new ones are added.
     """
     source: Timing = "modelled" if all(map(is_modelled, captures)) else "measured"
     cus = _timed_cus(options.seed) if source == "modelled" else ((),)
     settings = [Setting(len(captures), cu) for cu in cus] + [Setting(1, cus[0], other) for other in others]
-    replays = Replays(options.rounds, options.iterations, options.timeout, options.device, options.view)
     try:
-        taken = times(captures, candidate, settings, replays, {} if known is None else known, baseline)
+        taken = times(captures, codes, settings, _replays(options))
     except ReplayFailedError as error:
         return rejected(STEP, f"it fails while it is measured: {error.what}", MeasurementEvidence(timing=source))
     ratios = [ratio_of_medians(one.baseline, one.candidate, options.confidence, options.seed) for one in taken]
@@ -76,7 +71,7 @@ def check_measurement(
     of_others = list(zip(others, ratios[1:], taken[len(cus) :], strict=True))
     worst = min(of_others, key=lambda one: one[1].sure_improvement, default=None)
     least = sum(
-        least_milliseconds(capture.target, Work.of(candidate.packet(capture), size, counts))
+        least_milliseconds(capture.target, Work.of(codes.candidate.packet(capture), size, counts))
         for capture, size, counts in zip(captures, changed_bytes, taken[0].counted, strict=True)
     )
     evidence = MeasurementEvidence(
@@ -103,11 +98,47 @@ def check_measurement(
         reason = f"{in_words(elsewhere)} on a compute unit other than the first (on the first: {change})"
         return rejected(STEP, reason, evidence)
     if ratio.sure_improvement < options.min_improvement:
-        return rejected(STEP, f"{change}: less than the required {options.min_improvement:.1%}", evidence)
+        return rejected(STEP, _too_little(change, options), evidence)
     if concern is not None and ratio.sure_improvement < OUTWEIGHS:
         reason = f"{change}, and {concern}: that needs {OUTWEIGHS:.0%} of the time saved to make up for it"
         return rejected(STEP, reason, evidence)
     return passed(STEP, change, evidence)
+
+
+def not_faster(captures: Sequence[Capture], codes: Compared, options: MeasurementOptions) -> StepVerdict | None:
+    """The rejection of a candidate that already saves too little on the captured inputs; None for any other.
+
+    Only modelled times are asked for: on a GPU, a few runs would say too little, and many are no cheaper than the whole step. A
+    candidate that fails is left to the comparison, which says why.
+    """
+    if not all(map(is_modelled, captures)):
+        return None
+    try:
+        (taken,) = times(captures, codes, [Setting(len(captures))], _replays(options))
+    except ReplayFailedError:
+        return None
+    ratio = ratio_of_medians(taken.baseline, taken.candidate, options.confidence, options.seed)
+    if ratio.sure_improvement >= options.min_improvement:
+        return None
+    evidence = MeasurementEvidence(
+        timing="modelled",
+        baseline_ms=taken.baseline,
+        candidate_ms=taken.candidate,
+        ratio=ratio.value,
+        ratio_interval=(ratio.low, ratio.high),
+        ratio_on_captured_inputs=ratio.value,
+        confidence=options.confidence,
+        cold_caches=True,
+    )
+    return rejected(STEP, _too_little(f"{in_words(ratio)}, modelled", options), evidence)
+
+
+def _too_little(change: str, options: MeasurementOptions) -> str:
+    return f"{change}: less than the required {options.min_improvement:.1%}"
+
+
+def _replays(options: MeasurementOptions) -> Replays:
+    return Replays(options.rounds, options.iterations, options.timeout, options.device, options.view)
 
 
 def _other_inputs(others: OtherInputs, ratio: Ratio, taken: Times) -> OtherInputsSection:

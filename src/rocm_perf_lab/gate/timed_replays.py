@@ -11,7 +11,7 @@ from pathlib import Path
 from rocm_perf_lab.cage import View
 from rocm_perf_lab.errors import ReplayFailedError
 from rocm_perf_lab.gate.checked_replay import is_modelled, memory_check
-from rocm_perf_lab.gate.launched import CAPTURED, Code
+from rocm_perf_lab.gate.launched import Code
 from rocm_perf_lab.hip_source.integer_expression import NoValue
 from rocm_perf_lab.isolate import Capture
 from rocm_perf_lab.replaying import Case, CaseOutcome, Launch, replay, replay_cases
@@ -70,7 +70,19 @@ class Timed:
 
 
 Known = dict[Setting, list[Timed]]
-"""The baseline's modelled times: for each setting, one entry per dispatch."""
+"""Modelled times of one code: for each setting, one entry per dispatch."""
+
+
+@dataclass(frozen=True)
+class Compared:
+    """The two codes that are timed against each other. known_baseline, known_candidate: their modelled times from earlier
+    calls; new ones are added. The baseline's are kept for all candidates.
+    """
+
+    baseline: Code
+    candidate: Code
+    known_baseline: Known = field(default_factory=dict)
+    known_candidate: Known = field(default_factory=dict)
 
 
 @dataclass
@@ -84,30 +96,29 @@ class Times:
     counted: list[CountedSection | None] = field(default_factory=list)
 
 
-def times(
-    captures: Sequence[Capture],
-    candidate: Code,
-    settings: Sequence[Setting],
-    replays: Replays,
-    known: Known,
-    baseline: Code = CAPTURED,
-) -> list[Times]:
+def times(captures: Sequence[Capture], codes: Compared, settings: Sequence[Setting], replays: Replays) -> list[Times]:
     """Time baseline and candidate in turns; one result per setting.
 
-    On the software device every run takes the same time, so one round of one run is enough, and the baseline is run once for
-    all candidates: `known` holds its times, for this baseline alone. Raises ReplayFailedError.
+    On the software device every run takes the same time, so one round of one run is enough, and none where the time is known.
+    Raises ReplayFailedError.
     """
     modelled = all(map(is_modelled, captures))
     found = [Times() for _ in settings]
     for _ in range(1 if modelled else replays.rounds):
-        if not (modelled and all(setting in known for setting in settings)):
-            known.update(zip(settings, _round(captures, baseline, settings, replays), strict=True))
-        after = _round(captures, candidate, settings, replays)
-        for one, setting, timed in zip(found, settings, after, strict=True):
-            one.baseline.append(sum(dispatch.ms for dispatch in known[setting]))
-            one.candidate.append(sum(dispatch.ms for dispatch in timed))
-            one.counted = [dispatch.counted for dispatch in timed]
+        before = _times_of(codes.baseline, codes.known_baseline if modelled else {}, captures, settings, replays)
+        after = _times_of(codes.candidate, codes.known_candidate if modelled else {}, captures, settings, replays)
+        for one, setting in zip(found, settings, strict=True):
+            one.baseline.append(sum(dispatch.ms for dispatch in before[setting]))
+            one.candidate.append(sum(dispatch.ms for dispatch in after[setting]))
+            one.counted = [dispatch.counted for dispatch in after[setting]]
     return found
+
+
+def _times_of(code: Code, known: Known, captures: Sequence[Capture], settings: Sequence[Setting], replays: Replays) -> Known:
+    missing = [setting for setting in settings if setting not in known]
+    if missing:
+        known.update(zip(missing, _round(captures, code, missing, replays), strict=True))
+    return known
 
 
 def _round(captures: Sequence[Capture], code: Code, settings: Sequence[Setting], replays: Replays) -> list[list[Timed]]:

@@ -54,7 +54,9 @@ def optimize(request: OptimizeRequest, approve: Approve, note: Callable[[str], N
     with run_folder.held(run):
         note(f"source: {build_target.source} (by {build_target.found_by}); journal: {run}")
         journal = Journal(run)
-        options = replace(with_seed(request.backend_options, journal), suggest=not request.backend_options.also)
+        options = replace(
+            with_seed(request.backend_options, journal), suggest=not request.backend_options.also, time_first=True
+        )
         backend = HipBackend(build_target, run, options, journal.append, note)
         session = Session(build_target.source, build_target.found_by, run, journal, backend, request.loop, approve, note)
         try:

@@ -238,6 +238,7 @@ class HipBackend:
                 device=options.device,
                 view=self._view,
             ),
+            time_first=options.time_first,
         )
         self._log(
             GateLine(

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import functools
 import math
+import os
 import tempfile
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -28,7 +29,7 @@ from rocm_perf_lab.gate.launch_change import LaunchChange
 from rocm_perf_lab.gate.launch_growth import falls_behind
 from rocm_perf_lab.gate.launch_rule import LaunchRule, LaunchRules
 from rocm_perf_lab.gate.launched import Code
-from rocm_perf_lab.gate.measurement import MeasurementOptions, check_measurement, not_faster
+from rocm_perf_lab.gate.measurement import MeasurementOptions, check_measurement, first_time, not_faster
 from rocm_perf_lab.gate.named_numbers import numbers_added
 from rocm_perf_lab.gate.place_of_text import depends_on_place
 from rocm_perf_lab.gate.promises import NONE, Promises, broken_in_capture
@@ -45,7 +46,8 @@ from rocm_perf_lab.replaying.launch import captured_launch
 
 BUILD = "build"
 _SAME_HOST = passed(application.STEP, "the host's object code is the baseline's")
-STEPS = (source_check.STEP, BUILD, code_object_check.STEP, equivalence.STEP, measurement.STEP, application.STEP)
+_CHEAP_STEPS = (source_check.STEP, BUILD, code_object_check.STEP)
+STEPS = (*_CHEAP_STEPS, equivalence.STEP, measurement.STEP, application.STEP)
 
 
 class Builder(Protocol):
@@ -130,13 +132,16 @@ class Judge:
             raise SourceError(f"the captures are of {captures[0].kernel}, not of {kernel}", "capture the kernel to be judged")
         self._equivalence = Equivalence(captures, baseline, self._kernel, self._metadata, options.equivalence, also)
         self._times: dict[LaunchRule | None, Known] = {}
+        self._begun: dict[tuple[bytes, Promises], _Begun] = {}
         self._expanded = Expanded(baseline, self._kernel, builder.preprocessed)
 
     def __enter__(self) -> Judge:
         self._equivalence.__enter__()
+        self._scratch = tempfile.TemporaryDirectory(prefix="rocm-perf-gate-")
         return self
 
     def __exit__(self, *details: object) -> None:
+        self._scratch.cleanup()
         self._equivalence.__exit__(*details)
 
     @property
@@ -156,20 +161,48 @@ class Judge:
 
         Errors: only those of the baseline or of the machine.
         """
-        taken = self._taken(candidate, promises)
-        steps = [taken.verdict]
-        if taken.spliced is None:
-            return Verdict((*steps, *map(skipped, STEPS[1:])))
-        source = self._baseline.with_text(taken.spliced.judged)
-        with tempfile.TemporaryDirectory(prefix="rocm-perf-gate-") as folder:
-            image = Path(folder, "candidate.hsaco")
-            judged = _Judged(source, candidate, taken.spliced.plain, taken.promises, image, taken.launch)
-            judged.rules = self._rules_of(taken.launch) if taken.launch else None
-            for name, step in zip(STEPS[1:], self._steps(judged), strict=True):
-                refused = any(verdict.outcome is StepOutcome.REJECTED for verdict in steps)
-                steps.append(skipped(name) if refused else step())
+        begun = self._begun.pop((candidate, promises), None) or self._begin(candidate, promises)
+        judged = begun.judged
+        if judged is None:
+            return Verdict((*begun.steps, *map(skipped, STEPS[1:])))
+        steps = self._continued(begun.steps, judged, STEPS)
         unlike = [f"{name} (in the program: different in each run)" for name in judged.not_compared]
-        return _with_text(Verdict(tuple(steps), taken.spliced.plain).with_unproven(unlike), judged.kept)
+        return _with_text(Verdict(tuple(steps), judged.plain).with_unproven(unlike), judged.kept)
+
+    def first_ratio(self, candidate: bytes, promises: Promises = NONE) -> float | None:
+        """candidate / baseline of the kernel's modelled time on the captured inputs, which that of no verdict on it is below;
+        None if a step before rejects it, or times are not modelled. judge() continues from here.
+
+        Errors: those of judge().
+        """
+        begun = self._begin(candidate, promises)
+        self._begun[candidate, promises] = begun
+        if begun.judged is None:
+            return None
+        begun.steps = self._continued(begun.steps, begun.judged, _CHEAP_STEPS)
+        if begun.steps[-1].outcome is not StepOutcome.PASSED:
+            return None
+        first = first_time(self._captures, self._timed(begun.judged), self._options.measurement)
+        return None if first is None else first.ratio
+
+    def _begin(self, candidate: bytes, promises: Promises) -> _Begun:
+        taken = self._taken(candidate, promises)
+        if taken.spliced is None:
+            return _Begun([taken.verdict], None)
+        source = self._baseline.with_text(taken.spliced.judged)
+        handle, image = tempfile.mkstemp(".hsaco", dir=self._scratch.name)
+        os.close(handle)
+        judged = _Judged(source, candidate, taken.spliced.plain, taken.promises, Path(image), taken.launch)
+        judged.rules = self._rules_of(taken.launch) if taken.launch else None
+        return _Begun([taken.verdict], judged)
+
+    def _continued(self, done: Sequence[StepVerdict], judged: _Judged, until: Sequence[str]) -> list[StepVerdict]:
+        """The verdicts of these steps, of which the first are `done`."""
+        verdicts = list(done)
+        for name, step in list(zip(STEPS[1:], self._steps(judged), strict=True))[len(done) - 1 : len(until) - 1]:
+            refused = any(verdict.outcome is StepOutcome.REJECTED for verdict in verdicts)
+            verdicts.append(skipped(name) if refused else step())
+        return verdicts
 
     def _steps(self, judged: _Judged) -> tuple[Callable[[], StepVerdict], ...]:
         return (
@@ -337,6 +370,14 @@ class Judge:
         judged.not_compared = unlike
         what = "as the baseline's leaves it" + (f", except for {', '.join(unlike)}: different in each run" if unlike else "")
         return replace(verdict, evidence=verdict.evidence.model_copy(update={"memory_after_its_dispatch": what}))
+
+
+@dataclass
+class _Begun:
+    """A candidate whose first steps have run. judged: None if the first one refused it."""
+
+    steps: list[StepVerdict]
+    judged: _Judged | None
 
 
 @dataclass

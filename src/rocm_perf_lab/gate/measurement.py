@@ -105,11 +105,11 @@ def check_measurement(
     return passed(STEP, change, evidence)
 
 
-def not_faster(captures: Sequence[Capture], codes: Compared, options: MeasurementOptions) -> StepVerdict | None:
-    """The rejection of a candidate that already saves too little on the captured inputs; None for any other.
+def first_time(captures: Sequence[Capture], codes: Compared, options: MeasurementOptions) -> MeasurementEvidence | None:
+    """The modelled times on the captured inputs alone.
 
-    Only modelled times are asked for: on a GPU, a few runs would say too little, and many are no cheaper than the whole step. A
-    candidate that fails is left to the comparison, which says why.
+    None on a GPU, where a few runs would say too little, and many are no cheaper than the whole step; None also for a candidate
+    that fails, which is left to the comparison, as that says why.
     """
     if not all(map(is_modelled, captures)):
         return None
@@ -118,9 +118,7 @@ def not_faster(captures: Sequence[Capture], codes: Compared, options: Measuremen
     except ReplayFailedError:
         return None
     ratio = ratio_of_medians(taken.baseline, taken.candidate, options.confidence, options.seed)
-    if ratio.sure_improvement >= options.min_improvement:
-        return None
-    evidence = MeasurementEvidence(
+    return MeasurementEvidence(
         timing="modelled",
         baseline_ms=taken.baseline,
         candidate_ms=taken.candidate,
@@ -130,7 +128,15 @@ def not_faster(captures: Sequence[Capture], codes: Compared, options: Measuremen
         confidence=options.confidence,
         cold_caches=True,
     )
-    return rejected(STEP, _too_little(f"{in_words(ratio)}, modelled", options), evidence)
+
+
+def not_faster(captures: Sequence[Capture], codes: Compared, options: MeasurementOptions) -> StepVerdict | None:
+    """The rejection of a candidate that saves too little on the captured inputs alone; None for any other."""
+    first = first_time(captures, codes, options)
+    if first is None or first.ratio is None or 1 - first.ratio >= options.min_improvement:
+        return None
+    ratio = Ratio(first.ratio, *(first.ratio_interval or (first.ratio, first.ratio)), options.confidence)
+    return rejected(STEP, _too_little(f"{in_words(ratio)}, modelled", options), first)
 
 
 def _too_little(change: str, options: MeasurementOptions) -> str:

@@ -63,6 +63,11 @@ class Verdict:
         return self._evidence(MeasurementEvidence).ratio
 
     @property
+    def first_ratio(self) -> float | None:
+        """candidate / baseline of the kernel's time on the captured inputs; None if it was not measured."""
+        return self._evidence(MeasurementEvidence).ratio_on_captured_inputs
+
+    @property
     def runtime_ms(self) -> tuple[float, float] | None:
         """(baseline, candidate) of the whole program's time on the GPU; None if the program was not run."""
         return self._evidence(ApplicationEvidence).runtime_ms

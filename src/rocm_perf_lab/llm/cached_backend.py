@@ -113,6 +113,9 @@ class _RedactedGate:
         verdict = self._gate.judge(candidate, promises)
         return replace(verdict, steps=tuple(map(self._shown, verdict.steps)))
 
+    def first_ratio(self, candidate: bytes, promises: Promises = NONE) -> float | None:
+        return self._gate.first_ratio(candidate, promises)
+
     def _shown(self, step: StepVerdict) -> StepVerdict:
         reason, evidence = self._redactor.text(step.reason), with_texts_changed(step.evidence, self._redactor.text)
         return replace(step, reason=reason, evidence=evidence)

@@ -58,6 +58,11 @@ class Gate(Protocol):
     def judge(self, candidate: bytes, promises: Promises = NONE) -> Verdict:
         """Judge a candidate. candidate: the whole source. promises: see gate.promises."""
 
+    def first_ratio(self, candidate: bytes, promises: Promises = NONE) -> float | None:
+        """candidate / baseline of the kernel's time, which that of no verdict on it is below; None if it takes a judgement to
+        know.
+        """
+
 
 class Backend(Protocol):
     """The operations that the loop needs; tests replace them with a fake."""

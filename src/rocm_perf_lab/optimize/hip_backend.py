@@ -387,6 +387,9 @@ class _AllInstances:
         (_, self._first), *self._others = judges.items()
         self._unjudged = unjudged
 
+    def first_ratio(self, candidate: bytes, promises: Promises = NONE) -> float | None:
+        return self._first.first_ratio(candidate, promises)
+
     def judge(self, candidate: bytes, promises: Promises = NONE) -> Verdict:
         verdict = self._first.judge(candidate, promises)
         unproven = list(self._unjudged)

@@ -6,10 +6,13 @@ import contextlib
 import threading
 from collections.abc import Callable
 from contextlib import AbstractContextManager
+from typing import TypeVar
 
 from rocm_perf_lab.gate.promises import NONE, Promises
 from rocm_perf_lab.gate.verdict import Verdict
 from rocm_perf_lab.optimize.backend import CANNOT_JUDGE, Gate
+
+Answer = TypeVar("Answer")
 
 
 class LockedGate:
@@ -31,11 +34,17 @@ class LockedGate:
         self._stack.close()
 
     def judge(self, candidate: bytes, promises: Promises = NONE) -> Verdict:
+        return self._asked(lambda gate: gate.judge(candidate, promises))
+
+    def first_ratio(self, candidate: bytes, promises: Promises = NONE) -> float | None:
+        return self._asked(lambda gate: gate.first_ratio(candidate, promises))
+
+    def _asked(self, question: Callable[[Gate], Answer]) -> Answer:
         with self._lock:
             gate = self._gate = self._gate or self._made()
             if self._alone:
-                return gate.judge(candidate, promises)
-        return gate.judge(candidate, promises)
+                return question(gate)
+        return question(gate)
 
     def _made(self) -> Gate:
         if self._failure is not None:  # a second attempt would fail in the same way

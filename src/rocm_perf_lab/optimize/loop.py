@@ -7,15 +7,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rocm_perf_lab.hip_source import HipSource
-from rocm_perf_lab.optimize.backend import CANNOT_JUDGE, Backend, ProfileSummary
+from rocm_perf_lab.optimize.backend import Backend, ProfileSummary
 from rocm_perf_lab.optimize.journal import Journal
 from rocm_perf_lab.optimize.locked_gate import LockedGate
 from rocm_perf_lab.optimize.ranking import ranked
 from rocm_perf_lab.optimize.result import Judged, OptimizeResult
 from rocm_perf_lab.optimize.run_state import Approve, RunState
+from rocm_perf_lab.optimize.search import Search
 from rocm_perf_lab.optimize.targets import Target
 from rocm_perf_lab.optimize.transforms import DEFAULT, TRANSFORMS, Proposal, Refusal
-from rocm_perf_lab.process.side_by_side import mapped
 
 COMMAND = "optimize"
 _MOST_KERNELS = 3  # tried in one iteration
@@ -84,9 +84,8 @@ class Session:
         for target in wanted[:_MOST_KERNELS]:
             self._note(f"kernel {target.demangled}: {target.reason}")
             proposals, refusals = self._proposals(source, target)
-            judged, obstacle = self._judged(source, target, proposals)
-            self._outcome.judged += judged
-            if best := self._run.best(target, judged):
+            best, judged, obstacle = self._searched(source, target, proposals)
+            if best:
                 return target, best, self._backend.read(best.text)
             self._exhausted.add(target.demangled)
             self._outcome.refused += [refusal for refusal in refusals if refusal not in self._outcome.refused]
@@ -104,27 +103,19 @@ class Session:
             [answer for answer in answers if isinstance(answer, Refusal)],
         )
 
-    def _judged(self, source: HipSource, target: Target, proposals: Sequence[Proposal]) -> tuple[list[Judged], str]:
-        """The proposals with their verdicts, and what kept the rest from being judged."""
+    def _searched(
+        self, source: HipSource, target: Target, proposals: Sequence[Proposal]
+    ) -> tuple[Judged | None, list[Judged], str]:
+        """The proposal to keep, all verdicts, and what kept the rest from being judged."""
         if self._options.dry_run:
             self._outcome.judged += [self._run.candidate(source, proposal) for proposal in proposals]
-            return [], f"a dry run: {len(proposals)} proposals were not judged" if proposals else ""
-        judged: list[Judged] = []
+            return None, [], f"a dry run: {len(proposals)} proposals were not judged" if proposals else ""
         alone = self._outcome.timing == "measured"
         with LockedGate(lambda: self._backend.gate(source, target), alone) as gate:
-
-            def verdict_on(proposal: Proposal) -> Judged | str:
-                try:
-                    return self._run.judged(source, target, proposal, lambda: gate)
-                except CANNOT_JUDGE as error:
-                    return f"it cannot be judged: {error.what}"
-
-            for one in mapped(self._options.workers, verdict_on, proposals):
-                if isinstance(one, str):
-                    return judged, one
-                judged.append(one)
-                self._note(f"  {one.proposal.description}: {one.in_words}")
-        return judged, ""
+            search = Search(self._run, source, target, gate, self._options.workers, self._note)
+            best = search.best(proposals)
+        self._outcome.judged += [*search.judged, *search.passed_over]
+        return best, search.judged, search.obstacle
 
     def _why_nothing(self, judged: Sequence[Judged], refusals: Sequence[Refusal]) -> str:
         if judged:

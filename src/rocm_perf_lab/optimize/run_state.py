@@ -136,6 +136,17 @@ class RunState:
         text = one.text if verdict.adopted is None else verdict.adopted
         return Judged(proposal, one.digest, one.diff, text, verdict)
 
+    def first_ratio(self, source: HipSource, proposal: Proposal, gate: Gate) -> float | None:
+        """See Gate.first_ratio(); from the verdict if the journal has one."""
+        one = self.candidate(source, proposal)
+        known = self._known.get((digest(source.text), one.digest))
+        return gate.first_ratio(one.text, proposal.promises) if known is None else known.first_ratio
+
+    def may_keep(self, one: Judged) -> bool:
+        """Whether a candidate is accepted and its gain certain, and the user has not declined it."""
+        decided = self._accept_modelled or one.undecided is None
+        return one.accepted and decided and self._answers.get(one.digest, True)
+
     def best(self, target: Target, judged: Sequence[Judged]) -> Judged | None:
         """The fastest candidate that the gate accepts and the user keeps. What only a GPU can decide is kept as a file."""
         for one in sorted((one for one in judged if one.accepted), key=lambda one: one.ratio):
@@ -150,6 +161,8 @@ class RunState:
         return None
 
     def _keep_undecided(self, target: Target, judged: Judged, reason: str) -> None:
+        if any(one.judged.digest == judged.digest for one in self.outcome.undecided):
+            return
         file = self._directory / f"undecided-{judged.digest[:12]}{self._file.path.suffix}"
         write_whole(file, judged.text)
         self._journal.append(UndecidedLine(kernel=target.demangled, candidate=judged.digest, reason=reason, file=str(file)))

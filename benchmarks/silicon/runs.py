@@ -74,7 +74,7 @@ class Runs:
         longest = max(kernels, key=lambda kernel: kernel["time_ms"] or 0, default=None)
         if longest is None or longest["durations"] is None:
             return None
-        return dominant_limit(longest["durations"]["mean_ns"], longest["bottleneck"]["name"])
+        return dominant_limit(longest["durations"]["mean_ns"], longest["bottleneck"]["classes"][0]["name"])
 
     @staticmethod
     def _option(name: str, value: float) -> tuple[str, str]:

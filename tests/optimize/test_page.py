@@ -18,7 +18,14 @@ def proposal(description, *steps, undecided=None, judged=True):
     accepted = all(step.outcome != "rejected" for step in steps)
     verdict = VerdictDocument(accepted=accepted, undecided=undecided, steps=list(steps)) if judged else None
     return ProposalSection(
-        transformation="unroll", kernel="walk", line=7, description=description, parameters={}, diff=DIFF, verdict=verdict
+        transformation="unroll",
+        kernel="walk",
+        line=7,
+        description=description,
+        parameters={},
+        diff=DIFF,
+        verdict=verdict,
+        predicted_gain=0.25,
     )
 
 
@@ -41,6 +48,7 @@ FIELDS = {
         proposal("unroll by 2", PASSED), proposal("unroll by 4", PASSED), proposal(f"restrict {HOSTILE}", REJECTED),
         proposal("hoist", PASSED, undecided="within the model's error"), proposal("late", judged=False),
     ],
+    "passed_over": [{"kernel": "walk(int)", "description": "unroll by 8", "reason": f"too little {HOSTILE}"}],
     "refusals": [], "left_alone": [], "written": ["/home/somebody/a.optimized.hip"], "notes": ["a note"],
 }  # fmt: skip
 

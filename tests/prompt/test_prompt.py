@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from rocm_perf_lab.analysis.thread_trace.time_stack import meanings
 from rocm_perf_lab.cli import cli
 from rocm_perf_lab.errors import RocmPerfError
 from rocm_perf_lab.optimize.journal import Journal
@@ -112,7 +113,8 @@ def test_figures_are_those_of_the_profile(folder, found):
     (kernel,) = [one for one in analysis["kernels"] if one["kernel"].startswith("sum_rows(")]
     symbols = json.loads((folder / "run" / "dag.json").read_text())["symbols"]
     (symbol,) = [one for one in symbols if one["kernel"] == kernel["kernel"]]
-    assert found["analysis"]["bottleneck"] == kernel["bottleneck"] and found["share"] == symbol["fraction"]
+    prompted = found["analysis"]["bottleneck"]
+    assert prompted["name"] == kernel["bottleneck"]["name"] and found["share"] == symbol["fraction"]
     text = found["text"]
     assert f"{100 * symbol['fraction']:.1f} % of the critical path" in text and f"**{kernel['bottleneck']['name']}**" in text
     assert f"at most {symbol['speedup_ceiling']:.2f}x shorter" in text
@@ -126,10 +128,11 @@ def test_figures_are_those_of_the_profile(folder, found):
 @needs_hipcc
 def test_advice_that_only_another_launch_can_follow_is_not_given(found):
     """The rules forbid to change the launch, and the grid of this run is small."""
-    advice = found["analysis"]["bottleneck"]["advice"]
-    assert any("launch more work" in line for line in advice) and any("made small for" in line for line in advice)
+    bottleneck = found["analysis"]["bottleneck"]
+    assert bottleneck["by"] == "experiments"
+    launch = [one["change"] for one in bottleneck["remedies"] if meanings()[one["cause"]].changes_launch]
     worth = [line for line in found["text"].splitlines() if line.startswith("- Worth trying")]
-    assert worth and not any("launch more work" in line or "made small for" in line for line in worth)
+    assert launch and worth and not any(change in line for change in launch for line in worth)
 
 
 def test_the_code_is_the_kernel_and_what_it_uses(folder, found):

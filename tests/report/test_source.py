@@ -30,7 +30,7 @@ def run(repository, native_dir, hipcc, tmp_path_factory, rocm_perf_in) -> Path:
     for name in ("softmax.hip", "check.h"):
         shutil.copy2(repository / "testbed" / name, folder)
     subprocess.run([hipcc, "-O3", "-g", "--offload-arch=gfx942", "softmax.hip", "-o", "softmax"], cwd=folder, check=True)
-    rocm_perf_in(folder, "profile", "--device", "gfx942", "./softmax", "--rows", 64, "--cols", 64)
+    rocm_perf_in(folder, "profile", "--device", "gfx942", "./softmax", "--rows", 64, "--cols", 512)
     return folder / "softmax.rocm-perf"
 
 

@@ -19,6 +19,9 @@ class DeviceObserver;
 class Timeline;
 struct CauseStack;
 
+// The source line of an instruction as "file:line", by its device address; empty if it is not known.
+using LineOf = std::string (*)(uint64_t address);
+
 // One kernel dispatch as the packet processor hands it to the engine. Addresses are device addresses.
 struct DispatchRequest {
   uint64_t kernel_object;   // kernel descriptor
@@ -34,6 +37,7 @@ struct DispatchRequest {
   uint32_t private_segment_size;  // bytes per work-item
   bool releases;  // whether the packet's release fence has agent or system scope: dirty L2 lines are written back
   std::optional<uint32_t> traced_cu = std::nullopt;  // CU of the first XCD to take a thread trace of
+  LineOf line_of = nullptr;                          // for a traced dispatch; null if lines cannot be known
 };
 
 // Why a dispatch did not run to completion.

@@ -89,6 +89,7 @@ DispatchResult Device::execute(const DispatchRequest& request, uint64_t start, A
   forget_what_is_stale();
   DispatchRequest traced = request;
   traced.traced_cu = thread_trace_wanted(request);
+  traced.line_of = line_of_code;
   DispatchResult refused;
   auto execution = engine_->begin(traced, refused);
   if (!execution) return refused;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <limits>
+#include <map>
 #include <numeric>
 #include <unordered_map>
 
@@ -15,6 +16,7 @@ constexpr uint64_t kMostEntries = 200'000;     // of a recording that each exper
 constexpr uint64_t kMostReplayed = 20'000'000; // instructions in all, which takes a second or two
 constexpr size_t kFewestChosen = 4, kMostChosen = 8;
 constexpr size_t kMostInstructions = 24;
+constexpr size_t kMostLines = 16, kMostTakenApart = 6;
 constexpr double kNoticeable = 0.002;  // of the duration
 constexpr double kUnlimited = 1e12;    // bytes per cycle
 
@@ -43,9 +45,13 @@ uint32_t most_resident_groups(const CuTrace& trace) {
   return static_cast<uint32_t>(std::max<size_t>(1, parameter::waves_per_simd * parameter::simds_per_cu / waves));
 }
 
-// What is left of accesses' demands if some causes are taken away, as shares.
-struct Left {
-  double look_ups = 1, l2 = 1, memory = 1, lds = 1;
+// What the replayed instructions demand of everything that sets a floor to the time.
+struct Demands {
+  enum Kind : size_t { kAtomics, kHost, kMemory, kL2, kVector, kMatrix, kAddress, kLds, kKinds };
+  std::array<double, kKinds> of{};
+
+  // Of the part that is left, as a share.
+  double share(const Demands& all, Kind kind) const { return all.of[kind] > 0 ? of[kind] / all.of[kind] : 1.0; }
 };
 
 class Experiments {
@@ -54,15 +60,16 @@ class Experiments {
     for (const DurationParts::ReplayedCu& cu : parts.replayed) {
       const CuTrace& trace = cu.sample.first.trace;
       groups_.push_back(groups_to_replay(trace, cu.surroundings.resident_groups));
-      for_each_entry(trace, groups_.back(), [this](const TraceEntry&) { ++entries_; });
+      for_each_entry(trace, groups_.back(), [this](const TraceEntry& entry) { ++entries_, ++executed_[entry.op]; });
     }
+    demands_ = demands({});
     cycles_ = replayed({});
   }
 
   uint64_t entries() const { return entries_; }
 
   uint64_t ns(const Idealisation& ideal) const {
-    if (ideal.causes == 0 && !ideal.instruction) return parts_.duration_ns;
+    if (ideal.causes == 0 && !ideal.accesses_free) return parts_.duration_ns;
     const double cus = ideal.removes(Cause::Imbalance) ? parts_.mean_cu : parts_.busiest_cu;
     double cycles = cycles_ > 0 ? cus * replayed(ideal) / cycles_ : cus;
     if (ideal.removes(Cause::SmallGrid)) cycles *= share_of_slots_;
@@ -73,24 +80,8 @@ class Experiments {
     return std::min(parts_.duration_ns, launch + (busy + release) * 1000 / parameter::clock_mhz);
   }
 
-  // The instructions that access memory, those executed most first.
-  std::vector<const Op*> accesses() const {
-    std::unordered_map<const Op*, uint64_t> times;
-    for (size_t i = 0; i < groups_.size(); ++i) {
-      for_each_entry(parts_.replayed[i].sample.first.trace, groups_[i], [&](const TraceEntry& entry) {
-        const Unit unit = entry.op->semantics->unit;
-        if (unit == Unit::Smem || unit == Unit::Lds || issue_cause(unit) == Cause::AddressIssue) ++times[entry.op];
-      });
-    }
-    std::vector<std::pair<const Op*, uint64_t>> sorted(times.begin(), times.end());
-    std::ranges::sort(sorted, [](const auto& one, const auto& other) {
-      return one.second != other.second ? one.second > other.second : one.first->index < other.first->index;
-    });
-    std::vector<const Op*> most;
-    for (const auto& [op, count] : sorted) most.push_back(op);
-    most.resize(std::min(most.size(), kMostInstructions));
-    return most;
-  }
+  // How often each instruction was executed.
+  const std::unordered_map<const Op*, uint64_t>& executed() const { return executed_; }
 
  private:
   // Cycles of all replayed CUs, one after the other.
@@ -117,57 +108,156 @@ class Experiments {
     return around;
   }
 
-  // What is left of the demands of the replayed accesses.
-  Left left(const Idealisation& ideal) const {
+  Demands demands(const Idealisation& ideal) const {
+    Demands sum;
+    for (size_t i = 0; i < groups_.size(); ++i) {
+      const Sample& sample = parts_.replayed[i].sample;
+      for_each_entry(sample.first.trace, groups_[i], [&](const TraceEntry& entry) { add(sum, entry, sample.costs, ideal); });
+    }
+    return sum;
+  }
+
+  static void add(Demands& to, const TraceEntry& entry, const IssueCosts& costs, const Idealisation& ideal) {
+    const Op& op = *entry.op;
+    const Unit unit = op.semantics->unit;
+    const auto counts = [&](Cause cause) { return !ideal.removes(cause, op); };
+    if (unit == Unit::Valu && counts(Cause::VectorIssue)) to.of[Demands::kVector] += costs.of(op).busy_cycles;
+    if (unit == Unit::Matrix && counts(Cause::MatrixIssue)) to.of[Demands::kMatrix] += costs.of(op).busy_cycles;
+    if (ideal.takes_no_time(op)) return;
+    const AccessCost cost = rpd::idealised(entry, ideal);
+    if (unit == Unit::VectorAtomic && counts(Cause::AtomicContention)) to.of[Demands::kAtomics] += cost.l2_writes;
+    to.of[Demands::kHost] += cost.host_reads;
+    to.of[Demands::kMemory] += cost.memory_reads;
+    to.of[Demands::kL2] += cost.l2_reads + cost.l2_writes;
+    if (counts(Cause::AddressIssue)) to.of[Demands::kAddress] += cost.look_ups;
+    if (counts(Cause::LdsIssue)) to.of[Demands::kLds] += cost.lds_cycles;
+  }
+
+  // What is left of all demands. Most causes leave them as they are.
+  Demands left(const Idealisation& ideal) const {
     constexpr uint32_t relevant =
         Idealisation::bit(Cause::Uncoalesced) | Idealisation::bit(Cause::BankConflicts) | Idealisation::bit(Cause::Scratch);
-    if (!(ideal.causes & relevant)) return {};
-    std::array<double, 4> before{}, after{};
-    const auto add = [](std::array<double, 4>& to, const AccessCost& cost) {
-      const std::array<double, 4> its = {double(cost.look_ups), double(cost.l2_reads + cost.l2_writes),
-                                         double(cost.memory_reads), double(cost.lds_cycles)};
-      for (size_t i = 0; i < its.size(); ++i) to[i] += its[i];
-    };
-    for (size_t i = 0; i < groups_.size(); ++i) {
-      for_each_entry(parts_.replayed[i].sample.first.trace, groups_[i], [&](const TraceEntry& entry) {
-        add(before, entry.cost);
-        add(after, rpd::idealised(entry, ideal));
-      });
-    }
-    const auto share = [&](size_t i) { return before[i] > 0 ? after[i] / before[i] : 1.0; };
-    return {share(0), share(1), share(2), share(3)};
+    const bool changes = ideal.only || (ideal.causes & relevant);
+    return changes ? demands(ideal) : demands_;
   }
 
   uint64_t least(const Idealisation& ideal) const {
     const DurationParts::Floors& floors = parts_.floors;
-    const Left left = this->left(ideal);
-    const auto unless = [&](std::initializer_list<Cause> causes, uint64_t cycles, double share = 1) {
-      const bool removed = std::ranges::any_of(causes, [&](Cause cause) { return ideal.removes(cause); });
-      return removed ? 0 : static_cast<uint64_t>(static_cast<double>(cycles) * share);
-    };
+    const Demands left = this->left(ideal);
     const double spread = ideal.removes(Cause::SmallGrid) ? parts_.share_of_cus : 1;
+    const auto unless = [&](std::initializer_list<Cause> causes, uint64_t cycles, Demands::Kind kind, double share = 1) {
+      const bool removed = std::ranges::any_of(causes, [&](Cause cause) { return ideal.removes(cause); });
+      return removed ? 0 : static_cast<uint64_t>(static_cast<double>(cycles) * share * left.share(demands_, kind));
+    };
     const auto of_unit = [&](CuUnits::Kind kind) {
       return ideal.removes(Cause::Imbalance) ? static_cast<uint64_t>(floors.mean_units[kind]) : floors.units[kind];
     };
     return std::max({
-        unless({Cause::AtomicContention}, floors.atomics),
-        unless({Cause::HostMemory}, floors.host_link),
-        unless({Cause::MemoryBandwidth, Cause::BeyondL2}, floors.memory, left.memory),
-        unless({Cause::L2Bandwidth}, floors.l2, left.l2),
-        unless({Cause::VectorIssue}, of_unit(CuUnits::kVector), spread),
-        unless({Cause::MatrixIssue}, of_unit(CuUnits::kMatrix), spread),
-        unless({Cause::AddressIssue}, of_unit(CuUnits::kAddress), spread * left.look_ups),
-        unless({Cause::LdsIssue}, of_unit(CuUnits::kLds), spread * left.lds),
-        unless({Cause::L2Bandwidth}, of_unit(CuUnits::kTraffic), spread * left.l2),
+        unless({Cause::AtomicContention}, floors.atomics, Demands::kAtomics),
+        unless({Cause::HostMemory}, floors.host_link, Demands::kHost),
+        unless({Cause::MemoryBandwidth, Cause::BeyondL2}, floors.memory, Demands::kMemory),
+        unless({Cause::L2Bandwidth}, floors.l2, Demands::kL2),
+        unless({Cause::VectorIssue}, of_unit(CuUnits::kVector), Demands::kVector, spread),
+        unless({Cause::MatrixIssue}, of_unit(CuUnits::kMatrix), Demands::kMatrix, spread),
+        unless({Cause::AddressIssue}, of_unit(CuUnits::kAddress), Demands::kAddress, spread),
+        unless({Cause::LdsIssue}, of_unit(CuUnits::kLds), Demands::kLds, spread),
+        unless({Cause::L2Bandwidth}, of_unit(CuUnits::kTraffic), Demands::kL2, spread),
     });
   }
 
   const DurationParts& parts_;
   double share_of_slots_;
   std::vector<size_t> groups_;  // of each replayed CU
+  std::unordered_map<const Op*, uint64_t> executed_;
   uint64_t entries_ = 0;
+  Demands demands_;
   double cycles_ = 0;
 };
+
+bool accesses(const Op& op) {
+  const Unit unit = op.semantics->unit;
+  return unit == Unit::Smem || unit == Unit::Lds || issue_cause(unit) == Cause::AddressIssue;
+}
+
+// The instructions that access memory, those executed most first.
+std::vector<const Op*> accesses_of(const Experiments& experiments) {
+  std::vector<std::pair<const Op*, uint64_t>> sorted;
+  for (const auto& [op, times] : experiments.executed())
+    if (accesses(*op)) sorted.emplace_back(op, times);
+  std::ranges::sort(sorted, [](const auto& one, const auto& other) {
+    return one.second != other.second ? one.second > other.second : one.first->index < other.first->index;
+  });
+  std::vector<const Op*> most;
+  for (const auto& [op, count] : sorted) most.push_back(op);
+  most.resize(std::min(most.size(), kMostInstructions));
+  return most;
+}
+
+// Whether the cause has to do with what the instruction does.
+bool concerns(Cause cause, const Op& op) {
+  const Unit unit = op.semantics->unit;
+  switch (cause) {
+    case Cause::MemoryLatency:
+    case Cause::BeyondL2:
+    case Cause::HostMemory: return unit == Unit::Smem || issue_cause(unit) == Cause::AddressIssue;
+    case Cause::Uncoalesced: return issue_cause(unit) == Cause::AddressIssue;
+    case Cause::AtomicContention: return unit == Unit::VectorAtomic;
+    case Cause::Scratch: return op.semantics->space == Space::Scratch;
+    case Cause::LdsLatency:
+    case Cause::BankConflicts: return unit == Unit::Lds || op.to_lds;
+    case Cause::Barriers: return unit == Unit::Barrier;
+    default: return issue_cause(unit) == cause;
+  }
+}
+
+// A source line's instructions, and how often they were executed, where an access counts for as much as it may take.
+struct Line {
+  std::string source;
+  Instructions instructions;
+  std::vector<const Op*> ops;
+  uint64_t weight = 0;
+
+  void add(const Op& op, uint64_t times) {
+    constexpr uint64_t kAccess = 16;
+    if (instructions.size() <= op.index) instructions.resize(op.index + 1);
+    instructions[op.index] = true;
+    ops.push_back(&op);
+    weight += times * (accesses(op) ? kAccess : 1);
+  }
+};
+
+std::vector<Line> lines_of(const Experiments& experiments, LineOf line_of) {
+  std::map<std::string, Line> by_source;
+  for (const auto& [op, times] : experiments.executed())
+    if (const std::string source = line_of(op->address); !source.empty()) by_source[source].add(*op, times);
+  std::vector<Line> lines;
+  for (auto& [source, line] : by_source) lines.push_back({source, line.instructions, line.ops, line.weight});
+  std::ranges::stable_sort(lines, std::ranges::greater{}, &Line::weight);
+  lines.resize(std::min(lines.size(), kMostLines));
+  return lines;
+}
+
+std::vector<CauseStack::OfLine> experiment_with_lines(const Experiments& experiments, const std::vector<Cause>& causes,
+                                                      LineOf line_of) {
+  std::vector<Line> lines = lines_of(experiments, line_of);
+  std::vector<std::pair<CauseStack::OfLine, const Line*>> found;
+  for (const Line& line : lines) {
+    const uint64_t without = experiments.ns({kCausesOfInstructions, &line.instructions, true});
+    found.push_back({{line.source, without, {}}, &line});
+  }
+  std::ranges::stable_sort(found, {}, [](const auto& one) { return one.first.without_ns; });
+  std::vector<CauseStack::OfLine> result;
+  for (auto& [of_line, line] : found) {
+    for (size_t i = 0; i < causes.size() && result.size() < kMostTakenApart; ++i) {
+      const uint32_t bit = Idealisation::bit(causes[i]);
+      const auto its = [&](const Op* op) { return concerns(causes[i], *op); };
+      if (!(bit & kCausesOfInstructions) || std::ranges::none_of(line->ops, its)) continue;
+      of_line.without_cause_ns.emplace_back(causes[i], experiments.ns({bit, &line->instructions}));
+    }
+    result.push_back(std::move(of_line));
+  }
+  return result;
+}
 
 // Those whose removal changes most, alone or last of all.
 std::vector<Cause> chosen(const CauseStack& stack, size_t most) {
@@ -202,7 +292,7 @@ std::vector<uint64_t> times_of_subsets(const Experiments& experiments, const std
 
 }  // namespace
 
-CauseStack experiment_with_causes(const DurationParts& parts, double share_of_slots) {
+CauseStack experiment_with_causes(const DurationParts& parts, double share_of_slots, LineOf line_of) {
   const Experiments experiments(parts, share_of_slots);
   CauseStack stack{.duration_ns = parts.duration_ns};
   stack.without_all_ns = experiments.ns({Idealisation::all()});
@@ -214,7 +304,12 @@ CauseStack experiment_with_causes(const DurationParts& parts, double share_of_sl
   const uint64_t affordable = std::bit_width(kMostReplayed / std::max<uint64_t>(1, experiments.entries())) - 1;
   stack.chosen = chosen(stack, std::clamp<size_t>(affordable, kFewestChosen, kMostChosen));
   stack.subset_ns = times_of_subsets(experiments, stack.chosen);
-  for (const Op* op : experiments.accesses()) stack.instructions.push_back({op, experiments.ns({0, op})});
+  for (const Op* op : accesses_of(experiments)) {
+    Line alone;
+    alone.add(*op, 1);
+    stack.instructions.push_back({op, experiments.ns({0, &alone.instructions, true})});
+  }
+  if (line_of) stack.lines = experiment_with_lines(experiments, stack.chosen, line_of);
   return stack;
 }
 

@@ -4,8 +4,11 @@
 
 #include <array>
 #include <cstdint>
+#include <string>
+#include <utility>
 #include <vector>
 
+#include "exec/dispatch.h"
 #include "timing/duration.h"
 #include "timing/idealisation.h"
 
@@ -24,9 +27,17 @@ struct CauseStack {
     uint64_t without_ns;  // if its accesses took no time
   };
   std::vector<OfInstruction> instructions;  // that access memory, those executed most
+  struct OfLine {
+    std::string source;   // "file:line"
+    uint64_t without_ns;  // if its instructions took no time
+    // Without a cause in its instructions alone, for those of `chosen` that they have to do with; only for the first lines.
+    std::vector<std::pair<Cause, uint64_t>> without_cause_ns;
+  };
+  std::vector<OfLine> lines;  // with most to gain first; empty if lines are not known
 };
 
 // `share_of_slots`: of the room for such workgroups on the device that the grid fills, at most 1.
-CauseStack experiment_with_causes(const DurationParts& parts, double share_of_slots);
+// `line_of` may be null.
+CauseStack experiment_with_causes(const DurationParts& parts, double share_of_slots, LineOf line_of);
 
 }  // namespace rpd

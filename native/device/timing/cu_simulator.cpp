@@ -118,8 +118,8 @@ class Replay {
     uint64_t launched = group.started = std::max(time, dispatcher_free_);
     dispatcher_free_ = launched + around_.sharers_of_dispatcher * launch_cycles(recorded);
     for (const auto& wave : recorded) {
-      launched += parameter::wave_launch_cycles;
-      const uint64_t start = launched + parameter::workgroup_launch_cycles;
+      launched += starting(parameter::wave_launch_cycles);
+      const uint64_t start = launched + starting(parameter::workgroup_launch_cycles);
       auto& replayed = waves_.emplace_back();
       replayed.entries = &wave->entries();
       replayed.group = &group;
@@ -133,7 +133,8 @@ class Replay {
     }
   }
 
-  static uint64_t launch_cycles(const CuTrace::Group& group) { return group.size() * parameter::wave_launch_cycles; }
+  uint64_t launch_cycles(const CuTrace::Group& group) const { return group.size() * starting(parameter::wave_launch_cycles); }
+  uint64_t starting(uint64_t cycles) const { return ideal_.removes(Cause::WaveLaunch) ? 0 : cycles; }
 
   // Issues the wave's next instruction at `time`, or determines when that is possible.
   void advance(ReplayedWave& wave, uint64_t time) {
@@ -202,7 +203,7 @@ class Replay {
     }
   }
 
-  bool issues_free(const Op& op) const { return ideal_.causes && ideal_.removes(issue_cause(op.semantics->unit)); }
+  bool issues_free(const Op& op) const { return ideal_.causes && ideal_.removes(issue_cause(op.semantics->unit), op); }
 
   void issue(ReplayedWave& wave, const TraceEntry& entry, uint64_t time) {
     ++outcome_.instructions;
@@ -230,21 +231,22 @@ class Replay {
         next = free ? time : time + costs_.of(op).busy_cycles;
         lds_free_ = time;
         if (!free) lds_free_ += std::max<uint64_t>(parameter::lds_issue_cycles, idealised(entry, ideal_).lds_cycles);
-        wave.scalar.issue(takes_no_time(op) ? time : lds_free_ + latency(parameter::lds_latency_cycles, Cause::LdsLatency));
+        wave.scalar.issue(ideal_.takes_no_time(op) ? time
+                                                   : lds_free_ + latency(parameter::lds_latency_cycles, Cause::LdsLatency, op));
         break;
       case Unit::VectorLoad:
       case Unit::VectorStore:
       case Unit::VectorAtomic:
         wave.vector.issue(access(entry, time));
         if (const uint64_t cycles = idealised(entry, ideal_).lds_cycles)
-          wave.scalar.issue(time + cycles + latency(parameter::lds_latency_cycles, Cause::LdsLatency));
+          wave.scalar.issue(time + cycles + latency(parameter::lds_latency_cycles, Cause::LdsLatency, op));
         break;
       case Unit::Nop: next = free ? time : time + costs_.of(op).wave_cycles; break;
       case Unit::Barrier:
-        if (!ideal_.removes(Cause::Barriers)) return wait_at_barrier(wave, next);
+        if (!ideal_.removes(Cause::Barriers, op)) return wait_at_barrier(wave, next);
         break;
       case Unit::End:
-        next = time + parameter::wave_end_cycles;
+        next = time + starting(parameter::wave_end_cycles);
         go_on(wave, next);
         return finish(wave, next);
       default: break;
@@ -267,11 +269,10 @@ class Replay {
     return wave.position < wave.entries->size() && (*wave.entries)[wave.position].op->address != op.address + op.size;
   }
 
-  uint64_t latency(uint64_t cycles, Cause cause) const { return ideal_.removes(cause) ? 0 : cycles; }
-  bool takes_no_time(const Op& op) const { return &op == ideal_.instruction; }
+  uint64_t latency(uint64_t cycles, Cause cause, const Op& op) const { return ideal_.removes(cause, op) ? 0 : cycles; }
 
-  uint64_t latency_of(FetchedFrom from) const {
-    if (ideal_.removes(Cause::MemoryLatency)) return 0;
+  uint64_t latency_of(FetchedFrom from, const Op& op) const {
+    if (ideal_.removes(Cause::MemoryLatency, op)) return 0;
     switch (from) {
       case FetchedFrom::L2: return parameter::l2_latency_cycles;
       case FetchedFrom::Memory: return static_cast<uint64_t>(around_.memory_latency_cycles);
@@ -282,10 +283,10 @@ class Replay {
 
   // When the lines are there that the access, made at `time`, found in its cache. They may still be on their way to another
   // wave. If that wave has not asked for them yet, then here it is this access that has to fetch them.
-  uint64_t hit_ready(const AccessCost& cost, uint64_t time) const {
+  uint64_t hit_ready(const AccessCost& cost, const Op& op, uint64_t time) const {
     if (!cost.awaited) return 0;
     const uint64_t done = fetches_done_[trace_.index_of_fetch(cost.awaited)];
-    return done ? done : time + latency_of(cost.awaited_from);
+    return done ? done : time + latency_of(cost.awaited_from, op);
   }
 
   // Keeps when the access is done for those that find its lines there. Returns that time.
@@ -297,19 +298,21 @@ class Replay {
   // Returns when a scalar load is complete.
   uint64_t scalar_access(const TraceEntry& entry, uint64_t time) {
     const AccessCost cost = idealised(entry, ideal_);
-    if (takes_no_time(*entry.op)) return note_fetch(cost, time);
+    const Op& op = *entry.op;
+    if (ideal_.takes_no_time(op)) return note_fetch(cost, time);
     const FetchedFrom from = cost.host_reads ? FetchedFrom::Host : cost.memory_reads ? FetchedFrom::Memory : FetchedFrom::L2;
-    const uint64_t hit = latency(parameter::scalar_latency_cycles, Cause::MemoryLatency);
-    return note_fetch(cost, std::max(time + (cost.l2_reads ? latency_of(from) : hit), hit_ready(cost, time)));
+    const uint64_t hit = latency(parameter::scalar_latency_cycles, Cause::MemoryLatency, op);
+    return note_fetch(cost, std::max(time + (cost.l2_reads ? latency_of(from, op) : hit), hit_ready(cost, op, time)));
   }
 
   // Returns when the access is complete.
   uint64_t access(const TraceEntry& entry, uint64_t time) {
     const AccessCost cost = idealised(entry, ideal_);
-    if (takes_no_time(*entry.op)) return note_fetch(cost, time);
-    address_free_ = issues_free(*entry.op) ? time : time + std::max<uint64_t>(kSlot, cost.look_ups);
-    const auto l2_latency = static_cast<double>(latency_of(FetchedFrom::L2));
-    double done = static_cast<double>(address_free_ + latency(parameter::l1_latency_cycles, Cause::MemoryLatency));
+    const Op& op = *entry.op;
+    if (ideal_.takes_no_time(op)) return note_fetch(cost, time);
+    address_free_ = issues_free(op) ? time : time + std::max<uint64_t>(kSlot, cost.look_ups);
+    const auto l2_latency = static_cast<double>(latency_of(FetchedFrom::L2, op));
+    double done = static_cast<double>(address_free_ + latency(parameter::l1_latency_cycles, Cause::MemoryLatency, op));
     // Reads and writes have separate paths.
     const auto passed = [&](double& free, double bytes, double bytes_per_cycle) {
       if (bytes == 0) return;
@@ -318,7 +321,7 @@ class Replay {
     };
     passed(l2_read_free_, 128.0 * cost.l2_reads, around_.l2_read_bytes_per_cycle);
     passed(l2_write_free_, 64.0 * cost.l2_writes, around_.l2_write_bytes_per_cycle);
-    if (entry.op->semantics->unit == Unit::VectorAtomic) {
+    if (op.semantics->unit == Unit::VectorAtomic && !ideal_.removes(Cause::AtomicContention, op)) {
       atomic_free_ = std::max(atomic_free_, static_cast<double>(address_free_)) + cost.l2_writes * around_.atomic_cycles;
       done = std::max(done, atomic_free_ + l2_latency);
     }
@@ -329,7 +332,7 @@ class Replay {
     if (memory_cycles > 0) {
       memory_free_ = std::max(memory_free_, static_cast<double>(address_free_)) + memory_cycles;
       if (cost.memory_reads) {
-        const double read = memory_free_ + (ideal_.removes(Cause::MemoryLatency) ? 0 : around_.memory_latency_cycles);
+        const double read = memory_free_ + (ideal_.removes(Cause::MemoryLatency, op) ? 0 : around_.memory_latency_cycles);
         done = std::max(done, read);
         outcome_.memory_reads += cost.memory_reads;
         outcome_.memory_read_cycles +=
@@ -339,11 +342,11 @@ class Replay {
     if (cost.host_reads) {
       host_free_ =
           std::max(host_free_, static_cast<double>(address_free_)) + 64.0 * cost.host_reads / around_.host_bytes_per_cycle;
-      done = std::max(done, host_free_ + static_cast<double>(latency_of(FetchedFrom::Host)));
+      done = std::max(done, host_free_ + static_cast<double>(latency_of(FetchedFrom::Host, op)));
     }
     if (cost.waits_for_page)  // meanwhile, other accesses go on
-      done += static_cast<double>(latency(parameter::l1_tlb_miss_cycles, Cause::MemoryLatency));
-    return note_fetch(cost, std::max(static_cast<uint64_t>(std::ceil(done)), hit_ready(cost, address_free_)));
+      done += static_cast<double>(latency(parameter::l1_tlb_miss_cycles, Cause::MemoryLatency, op));
+    return note_fetch(cost, std::max(static_cast<uint64_t>(std::ceil(done)), hit_ready(cost, op, address_free_)));
   }
 
   void wait_at_barrier(ReplayedWave& wave, uint64_t time) {
@@ -409,12 +412,14 @@ AccessCost idealised(const TraceEntry& entry, const Idealisation& ideal) {
   const bool is_vector_memory = issue_cause(semantics.unit) == Cause::AddressIssue;
   const uint32_t bytes = std::max<uint32_t>(1, semantics.bytes) * kLanes;
   const auto at_most = [](uint8_t& count, uint32_t most) { count = static_cast<uint8_t>(std::min<uint32_t>(count, most)); };
-  if (ideal.removes(Cause::Scratch) && semantics.space == Space::Scratch) return AccessCost{};
-  if (ideal.removes(Cause::HostMemory)) cost.host_reads = 0;
-  if (ideal.removes(Cause::BeyondL2)) cost.memory_reads = 0;
-  if (ideal.removes(Cause::BankConflicts))
+  if (!ideal.concerns(*entry.op)) return cost;
+  const auto removes = [&](Cause cause) { return (ideal.causes & Idealisation::bit(cause)) != 0; };
+  if (removes(Cause::Scratch) && semantics.space == Space::Scratch) return AccessCost{};
+  if (removes(Cause::HostMemory)) cost.host_reads = 0;
+  if (removes(Cause::BeyondL2)) cost.memory_reads = 0;
+  if (removes(Cause::BankConflicts))
     cost.lds_cycles = std::min<uint16_t>(cost.lds_cycles, static_cast<uint16_t>((bytes + kLineBytes - 1) / kLineBytes));
-  if (ideal.removes(Cause::Uncoalesced) && is_vector_memory) {
+  if (removes(Cause::Uncoalesced) && is_vector_memory) {
     const uint32_t lines = (bytes + kLineBytes - 1) / kLineBytes;
     at_most(cost.look_ups, kLanes / lanes_per_look_up(semantics.bytes));
     at_most(cost.l2_reads, lines);

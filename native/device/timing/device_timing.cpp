@@ -55,7 +55,8 @@ class DispatchTiming final : public DispatchObserver {
     result.counters = outcome.counters;
     if (timeline) timeline->note_losses(xcds_[0]->thread_trace());
     result.timeline = timeline;
-    if (timeline) result.causes = std::make_shared<CauseStack>(experiment_with_causes(parts, used_slots(kernel)));
+    if (timeline)
+      result.causes = std::make_shared<CauseStack>(experiment_with_causes(parts, used_slots(kernel), kernel.request.line_of));
     if (observed.size() < xcds_.size()) {
       state_errors(kernel, observed, answers, instructions, result);
       for (const auto& xcd : xcds_) xcd->sample_at_once();

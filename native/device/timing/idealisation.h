@@ -4,12 +4,14 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
+#include "isa/op.h"
 #include "isa/semantics.h"
 
 namespace rpd {
 
-// Descriptions, and what change of the program comes near to each: src/rocm_perf_lab/analysis/causes.toml.
+// Descriptions, and what change of the program comes near to each: src/rocm_perf_lab/analysis/thread_trace/causes.toml.
 enum class Cause : uint8_t {
   MemoryLatency,    // data takes no time to arrive, only bandwidth
   LdsLatency,
@@ -31,6 +33,7 @@ enum class Cause : uint8_t {
   LdsIssue,
   AddressIssue,     // look-ups of vector memory accesses
   InstructionFetch,
+  WaveLaunch,       // starting waves and workgroups, and ending them
   LaunchOverhead,
   kCount
 };
@@ -40,17 +43,34 @@ constexpr std::array<const char*, kCauses> kCauseNames = {
     "memory-latency", "lds-latency",       "beyond-l2",    "memory-bandwidth", "l2-bandwidth", "uncoalesced",
     "bank-conflicts", "atomics",           "barriers",     "scratch",          "host-memory",  "few-waves",
     "imbalance",      "small-grid",        "vector-issue", "matrix-issue",     "scalar-issue", "lds-issue",
-    "address-issue",  "instruction-fetch", "launch",
+    "address-issue",  "instruction-fetch", "wave-launch",  "launch",
 };
+
+// Instructions, by Op::index.
+using Instructions = std::vector<bool>;
 
 struct Idealisation {
-  uint32_t causes = 0;            // taken away, one bit each
-  const Op* instruction = nullptr;  // whose accesses take no time at all; null for none
+  uint32_t causes = 0;                 // taken away, one bit each
+  const Instructions* only = nullptr;  // of these instructions; null: of all, and of what is no instruction's
+  bool accesses_free = false;          // accesses of `only` take no time at all
 
   static constexpr uint32_t bit(Cause cause) { return uint32_t{1} << static_cast<uint32_t>(cause); }
-  bool removes(Cause cause) const { return causes & bit(cause); }
   static constexpr uint32_t all() { return (uint32_t{1} << kCauses) - 1; }
+
+  // For the whole dispatch.
+  bool removes(Cause cause) const { return !only && (causes & bit(cause)); }
+  bool removes(Cause cause, const Op& op) const { return (causes & bit(cause)) && concerns(op); }
+  bool takes_no_time(const Op& op) const { return accesses_free && concerns(op); }
+  bool concerns(const Op& op) const { return !only || (op.index < only->size() && (*only)[op.index]); }
 };
+
+// Those that can be taken away from single instructions.
+constexpr uint32_t kCausesOfInstructions =
+    Idealisation::bit(Cause::MemoryLatency) | Idealisation::bit(Cause::LdsLatency) | Idealisation::bit(Cause::BeyondL2) |
+    Idealisation::bit(Cause::Uncoalesced) | Idealisation::bit(Cause::BankConflicts) |
+    Idealisation::bit(Cause::AtomicContention) | Idealisation::bit(Cause::Barriers) | Idealisation::bit(Cause::Scratch) |
+    Idealisation::bit(Cause::HostMemory) | Idealisation::bit(Cause::VectorIssue) | Idealisation::bit(Cause::MatrixIssue) |
+    Idealisation::bit(Cause::ScalarIssue) | Idealisation::bit(Cause::LdsIssue) | Idealisation::bit(Cause::AddressIssue);
 
 inline Cause issue_cause(Unit unit) {
   switch (unit) {

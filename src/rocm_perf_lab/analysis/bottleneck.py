@@ -16,11 +16,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import reduce
 from operator import or_
+from typing import TYPE_CHECKING
 
 from rocm_perf_lab.analysis.evidence import Evidence
 from rocm_perf_lab.analysis.indicators import Factor, Signal, factors, signals
 from rocm_perf_lab.analysis.score import HOLDS, Score
 from rocm_perf_lab.arch.metric import Value
+
+if TYPE_CHECKING:
+    from rocm_perf_lab.analysis.stack_verdict import Remedy
 
 # Ties between scores are decided in this order.
 CLASSES = (
@@ -31,6 +35,7 @@ CLASSES = (
     "latency-bound",
 )
 UNKNOWN = "unknown"
+COUNTERS, EXPERIMENTS = "counters", "experiments"  # what a verdict is by
 NEAR = 0.1  # if no class holds, the nearest one is named with low certainty; below this score, none is near
 
 LEVELS = ("hbm_fraction", "l2_fraction", "l1_fraction", "lds_busy_fraction")
@@ -77,6 +82,9 @@ class Bottleneck:
     confidence: 0 to 1, from the share of signals that are known and the lead of the first class over the next.
     certainty: 'high' if, in addition, no missing number could change the verdict, else 'medium' or 'low'.
     undecided: classes that could still hold if the missing numbers were known -> what they lack.
+    by: counters; or experiments, then name is a cause of causes.toml, score its share of the time, confidence its lead over the
+    next, and classes are those of the counters, which the verdict does not depend on (see stack_verdict). remedies: only by
+    experiments. on_full_device: if the verdict is a small grid, what it would be on a grid that fills the device.
     """
 
     name: str
@@ -89,11 +97,14 @@ class Bottleneck:
     undecided: dict[str, str]
     advice: tuple[str, ...]
     near: Signal | None = None  # the signal that the class was named for, although the class does not hold
+    by: str = COUNTERS
+    remedies: tuple[Remedy, ...] = ()
+    on_full_device: str | None = None
 
     @property
     def shown_by(self) -> tuple[Signal, ...]:
         """The signals that speak for the class, strongest first."""
-        if self.name == UNKNOWN:
+        if self.name == UNKNOWN or self.by == EXPERIMENTS:
             return ()
         return (self.near,) if self.near is not None else self.classes[0].seen
 

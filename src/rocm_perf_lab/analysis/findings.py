@@ -11,6 +11,7 @@ from rocm_perf_lab.analysis.dag import Dag
 from rocm_perf_lab.analysis.device import DeviceModel
 from rocm_perf_lab.analysis.idle import Idle
 from rocm_perf_lab.analysis.kernel import KernelFindings
+from rocm_perf_lab.analysis.program_gain import ProgramGain
 from rocm_perf_lab.analysis.roofline import Roofline
 from rocm_perf_lab.analysis.selection import Selection
 from rocm_perf_lab.analysis.stability import Stability
@@ -36,6 +37,7 @@ class Findings:
     idle: list[Idle] = field(default_factory=list)
     what_if: list[Scenario] = field(default_factory=list)
     shift: DominanceShift | None = None
+    program_gains: list[ProgramGain] = field(default_factory=list)
     total: Roofline | None = None
     ceilings: Ceilings | None = None
     code: list[AnnotatedCode | str] = field(default_factory=list)

@@ -10,6 +10,9 @@ from rocm_perf_lab.analysis.base_run import BaseRun
 from rocm_perf_lab.analysis.dag import KERNEL
 from rocm_perf_lab.analysis.symbols import Symbol
 
+_CONSIDERABLE = 0.05  # of the critical path
+_MOST_OTHERS = 2
+
 
 @dataclass(frozen=True)
 class Focus:
@@ -28,8 +31,21 @@ def focus(run: BaseRun, on_critical_path: bool) -> Focus | None:
     if not run.symbols:
         return None
     chosen = (_dominant(run) if on_critical_path else None) or run.selection.symbol
-    longest = chosen.rows[run.trace.dispatches.duration[chosen.rows].argmax()]
-    return Focus(chosen, int(np.searchsorted(chosen.rows, longest)) + 1)
+    return _of(run, chosen)
+
+
+def _of(run: BaseRun, symbol: Symbol) -> Focus:
+    longest = symbol.rows[run.trace.dispatches.duration[symbol.rows].argmax()]
+    return Focus(symbol, int(np.searchsorted(symbol.rows, longest)) + 1)
+
+
+def also_on_path(run: BaseRun, chosen: Symbol) -> list[Focus]:
+    """Further kernels of the program that take a considerable part of the critical path, most first."""
+    if run.path is None:
+        return []
+    symbols = {symbol.name: symbol for symbol in run.symbols if symbol is not chosen}
+    wanted = [one for one in run.path.symbols if one.kind == KERNEL and one.name in symbols and one.fraction >= _CONSIDERABLE]
+    return [_of(run, symbols[one.name]) for one in wanted[:_MOST_OTHERS]]
 
 
 def _dominant(run: BaseRun) -> Symbol | None:

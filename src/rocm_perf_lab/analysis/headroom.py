@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from rocm_perf_lab.analysis.bottleneck import COUNTERS
 from rocm_perf_lab.analysis.evidence import Evidence
 from rocm_perf_lab.analysis.roofline import Roofline
 from rocm_perf_lab.arch.metric import Value
@@ -11,6 +12,10 @@ from rocm_perf_lab.arch.metric import Value
 ASSUMPTION = (
     "the kernel keeps its present operations, vector instructions and bytes at each level, less lanes that are masked off: a "
     "better algorithm can do less of all, and no kernel reaches its ceilings entirely"
+)
+BY_EXPERIMENTS = (
+    "all losses that the experiments found can be taken away, and its instructions stay as they are; its other dispatches "
+    "spend their time as the traced one does"
 )
 ISSUE = "VALU issue"
 ARITHMETIC = "arithmetic"
@@ -24,6 +29,7 @@ class Headroom:
 
     fraction: the share of the kernel's time that could be saved. program_speedup: of the GPU span.
     priority: fraction times the kernel's share of the critical path, that is, the most that can be saved of the program's span.
+    by: counters, or experiments (see stack_verdict).
     """
 
     ceiling_ns: Value
@@ -32,6 +38,7 @@ class Headroom:
     kernel_speedup: Value
     program_speedup: Value
     priority: Value
+    by: str = COUNTERS
 
 
 def headroom(roofline: Roofline | None, evidence: Evidence, fraction_of_path: float | None) -> Headroom:
@@ -47,7 +54,12 @@ def headroom(roofline: Roofline | None, evidence: Evidence, fraction_of_path: fl
         return _none(ceiling, "no times")
     if not ceiling.value:
         return _none(ceiling, "the kernel counts no operations and moves no bytes")
-    speedup = max(1.0, roofline.time_ns / ceiling.value)
+    return from_ceiling(ceiling, binding, roofline.time_ns, fraction_of_path)
+
+
+def from_ceiling(ceiling: Value, binding: str, time_ns: float, fraction_of_path: float | None) -> Headroom:
+    """ceiling: a known time of more than 0. time_ns: the kernel's own. fraction_of_path: see headroom()."""
+    speedup = max(1.0, time_ns / (ceiling.value or time_ns))
     won = 1 - 1 / speedup
     path = Value.missing("times", "no times") if fraction_of_path is None else Value(1 / (1 - fraction_of_path * won), "times")
     priority = Value.missing("fraction", "no times") if fraction_of_path is None else Value(won * fraction_of_path, "fraction")

@@ -41,7 +41,9 @@ class Signal:
 
 @dataclass(frozen=True)
 class Factor:
-    """A condition that explains or aggravates a bottleneck: a number above or below one threshold."""
+    """A condition that explains or aggravates a bottleneck: a number above or below one threshold. costs: the parts of a time
+    stack that it shows in; empty if it has none of its own.
+    """
 
     name: str
     evidence: str
@@ -50,6 +52,7 @@ class Factor:
     why: str
     advice: tuple[str, ...]
     source: str
+    costs: tuple[str, ...] = ()
     changes_launch: bool = False
 
     def holds(self, evidence: Evidence) -> bool:
@@ -89,7 +92,8 @@ def signals() -> dict[str, Signal]:
 def factors() -> tuple[Factor, ...]:
     limits = {"above": None, "below": None}
     return tuple(
-        Factor(name, **{**limits, **entry, "advice": tuple(entry["advice"])}) for name, entry in _table()["factor"].items()
+        Factor(name, **{**limits, **entry, "advice": tuple(entry["advice"]), "costs": tuple(entry.get("costs", ()))})
+        for name, entry in _table()["factor"].items()
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from rocm_perf_lab.analysis import stack_verdict
 from rocm_perf_lab.analysis.bottleneck import Bottleneck, classify
 from rocm_perf_lab.analysis.ceilings import Ceilings
 from rocm_perf_lab.analysis.counters import SymbolCounters, why_none
@@ -13,6 +14,7 @@ from rocm_perf_lab.analysis.device import DeviceModel
 from rocm_perf_lab.analysis.evidence import Evidence, gather
 from rocm_perf_lab.analysis.headroom import Headroom, headroom
 from rocm_perf_lab.analysis.indicators import LARGER
+from rocm_perf_lab.analysis.model_error import error_for_differences
 from rocm_perf_lab.analysis.occupancy import DispatchOccupancy, dispatch_occupancy
 from rocm_perf_lab.analysis.roofline import Roofline, roofline
 from rocm_perf_lab.analysis.sampling import Sampling, sampling_of
@@ -66,14 +68,24 @@ def study(
     scratch = max(symbol.kernel.scratch_bytes, int(trace.dispatches.scratch_bytes[row]))
     measured = not trace.process.is_modelled
     evidence = gather(counters, symbol.total_ns, len(symbol.rows), occupancy, roof, device, scratch, traced, measured)
+    fraction = on_path.fraction if on_path else None
+    bottleneck, room = classify(evidence), headroom(roof, evidence, fraction)
+    stack = traced.stack if traced is not None else None
+    if stack is None:
+        bottleneck = _as_run(bottleneck, trace, occupancy)
+    else:
+        error = error_for_differences(trace.timing_parameters)
+        known = None if isinstance(error, str) else error
+        bottleneck = stack_verdict.verdict(stack, bottleneck, known, trace.device is not None)
+        room = stack_verdict.headroom(stack, symbol.total_ns, fraction)
     return KernelFindings(
         symbol=symbol,
         row=row,
         occupancy=occupancy,
         roofline=roof,
         evidence=evidence,
-        bottleneck=_as_run(classify(evidence), trace, occupancy),
-        headroom=headroom(roof, evidence, on_path.fraction if on_path else None),
+        bottleneck=bottleneck,
+        headroom=room,
         on_path=on_path,
         no_counters=why_none(counters),
         counters=counters.values | counters.once,

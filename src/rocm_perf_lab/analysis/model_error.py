@@ -45,7 +45,12 @@ def model_error(mean_ns: float, bottleneck: str, parameters: str | None) -> Mode
     """The error for kernels with the same dominant limit, or the reason why it is not known. mean_ns: of a dispatch.
     parameters: what the trace names as its timing parameters.
     """
-    return model_error_of(dominant_limit(mean_ns, bottleneck)) if parameters == table_hash() else _OTHER_PARAMETERS
+    return model_error_by_limit(dominant_limit(mean_ns, bottleneck), parameters)
+
+
+def model_error_by_limit(limit: str, parameters: str | None) -> ModelError | str:
+    """The same for a known dominant limit."""
+    return model_error_of(limit) if parameters == table_hash() else _OTHER_PARAMETERS
 
 
 def model_error_of(limit: str) -> ModelError | str:

@@ -21,7 +21,7 @@ from rocm_perf_lab.lazy_jit import lazy_jit
 from rocm_perf_lab.rocpd.tables import Edges
 
 if TYPE_CHECKING:
-    from rocm_perf_lab.arrays import Integers, Mask
+    from rocm_perf_lab.arrays import Floats, Integers
 
 _LAUNCH = Edges.LAUNCH
 _KERNELS = (KERNEL, RUNTIME)
@@ -75,7 +75,7 @@ def what_if(
     A pattern that matches no kernel changes nothing. The shift is that of the dominant kernel, None if that is not a kernel of
     the program.
     """
-    replay = _Replay(dag, path)
+    replay = GraphReplay(dag, path)
     scenarios = [replay.asked_for(speedup, mangled) for speedup in wanted]
     own = [found for found in path.symbols if _is_own(found) and found.critical_path_ns]
     for found in own[:_TRIED_KERNELS]:
@@ -88,7 +88,9 @@ def _is_own(found: SymbolOnPath) -> bool:
     return found.kind == KERNEL
 
 
-class _Replay:
+class GraphReplay:
+    """Runs the graph of a trace again with other durations of its kernels."""
+
     def __init__(self, dag: Dag, path: CriticalPath):
         self._dag, self._path = dag, path
         self._origin = dag.origin
@@ -98,12 +100,15 @@ class _Replay:
         self._start, self._end = np.empty(len(dag), np.int64), np.empty(len(dag), np.int64)
         self._binding = np.empty(len(dag), np.int32)
 
+    def has(self, name: str) -> bool:
+        return name in self._place
+
     def asked_for(self, speedup: Speedup, mangled: Mapping[str, str]) -> Scenario:
         names = tuple(name for name in self._place if fits(speedup.pattern, name, mangled.get(name)))
         return self.scenario(names, speedup.pattern, speedup.factor)
 
     def scenario(self, names: tuple[str, ...], pattern: str | None, factor: float | None) -> Scenario:
-        span, dominant, fraction = self._run(names, factor)
+        span, dominant, fraction = self.run(dict.fromkeys(names, 0.0 if factor is None else 1 / factor))
         speedup = self._path.length_ns / span if span > 0 else None
         return Scenario(names, pattern, factor, span, speedup, dominant, fraction)
 
@@ -111,28 +116,28 @@ class _Replay:
         """Step to the first factor at which another kernel dominates, then bisect."""
         least = 1.0
         for factor in _GRID[1:]:
-            if (then := self._run((name,), factor)[1]) != name:
+            if (then := self.run({name: 1 / factor})[1]) != name:
                 break
             least = factor
         else:
             return DominanceShift(name, None, None)
         while factor / least > _PRECISION:
             middle = (factor * least) ** 0.5
-            found = self._run((name,), middle)[1]
+            found = self.run({name: 1 / middle})[1]
             if found == name:
                 least = middle
             else:
                 factor, then = middle, found
         return DominanceShift(name, factor, then)
 
-    def _run(self, names: tuple[str, ...], factor: float | None) -> tuple[int, str | None, float]:
-        """The new span, the dominant kernel on the new path and its share of the path."""
+    def run(self, shares: Mapping[str, float]) -> tuple[int, str | None, float]:
+        """The new span, the dominant kernel on the new path and its share of it. shares: what is left of kernels' times."""
         dag, path = self._dag, self._path
-        faster = np.zeros(len(dag.names), bool)
-        faster[[self._place[name] for name in names]] = True
-        share = 0.0 if factor is None else 1 / factor
+        share = np.ones(len(dag.names))
+        for name, left in shares.items():
+            share[self._place[name]] = left
         observed = (dag.start, dag.end, path.delay_of_ns, dag.source, dag.first, dag.kind, dag.order, dag.symbol, self._origin)
-        _forward(*observed, faster, share, self._start, self._end, self._binding)
+        _forward(*observed, share, self._start, self._end, self._binding)
         last = int(np.argmax(self._end[: dag.gpu_nodes]))
         span = int(self._end[last]) - self._origin
         nodes, counted = walk_back(dag, self._binding, last)
@@ -157,15 +162,14 @@ def _forward(
     order: Integers,
     symbol: Integers,
     origin: int,
-    faster: Mask,
-    share: float,
+    share: Floats,
     start: Integers,
     end: Integers,
     binding: Integers,
 ) -> None:
     """Compute when each node starts and ends, and which predecessor was ready last (the first if several tie).
 
-    Nodes of symbols that are `faster` take `share` of their time, rounded half to even.
+    Nodes take their symbol's `share` of their time, rounded half to even.
     """
     for place in range(len(order)):
         node = order[place]
@@ -180,4 +184,5 @@ def _forward(
         binding[node] = last
         start[node] = ready + delay[node]
         takes = old_end[node] - old_start[node]
-        end[node] = start[node] + (round(takes * share) if faster[symbol[node]] else takes)
+        left = share[symbol[node]]
+        end[node] = start[node] + (takes if left == 1.0 else round(takes * left))

@@ -18,27 +18,30 @@ _OF_A_CAPTURE = "dispatch.json"
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("what", required=False, metavar="[RUN|CAPTURE|TERM]")
 @kernel_option("Kernels of RUN to explain")
+@click.option("--line", metavar="[FILE:]LINE", help="Only what experiments say of this source line.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
 @debug_option
-def command(what: str | None, kernel: str | None, as_json: bool) -> None:
+def command(what: str | None, kernel: str | None, line: str | None, as_json: bool) -> None:
     """Explain why the kernels of a run or a captured dispatch are slow, or what a term of the reports means.
 
     RUN is a run directory of `profile` or `analyze`: for the kernel that matters most, the cause with its numbers and their
     thresholds, what the software device found by experiment, why it is no other cause, and what to try. CAPTURE is a capture of
     `isolate`, also from a GPU: the software device replays it, and says by experiments what its time is spent on. TERM is
     a cause, a factor, a number or a cost, such as latency-bound: its meaning, when it applies, where its thresholds come from,
-    and remedies. Without any of these, all terms are listed.
+    and remedies. Without any of these, all terms are listed. --line needs code that was compiled with -g.
     """
     from rocm_perf_lab.analysis.explanation import terms
 
     if what is not None and what not in terms() and Path(what, _OF_A_CAPTURE).is_file():
         if kernel is not None:
             raise UsageError("--kernel needs a run, and this is a capture of one kernel", "leave it out")
-        _explain_capture(Path(what), as_json)
+        _explain_capture(Path(what), line, as_json)
     elif what is not None and what not in terms():
-        _explain_run(Path(what), kernel, as_json)
+        _explain_run(Path(what), kernel, line, as_json)
     elif kernel is not None:
         raise UsageError("--kernel needs a run", "name a run directory")
+    elif line is not None:
+        raise UsageError("--line needs a run or a capture", "name a run directory or the folder of a capture")
     else:
         _explain_term(what, as_json)
 
@@ -61,11 +64,12 @@ def _explain_term(what: str | None, as_json: bool) -> None:
         render_term(sections[0], stdout_console())
 
 
-def _explain_run(run: Path, kernel: str | None, as_json: bool) -> None:
+def _explain_run(run: Path, kernel: str | None, line: str | None, as_json: bool) -> None:
     from rocm_perf_lab.kernel_pattern import fits
     from rocm_perf_lab.report.explain import kernel_explanation, render_kernel
     from rocm_perf_lab.report.explain_document import ExplainDocument
     from rocm_perf_lab.report.reading import read_run_directory
+    from rocm_perf_lab.report.time_stack import render_lines, with_line
     from rocm_perf_lab.text.names import Names
 
     if not run.exists():
@@ -77,6 +81,8 @@ def _explain_run(run: Path, kernel: str | None, as_json: bool) -> None:
     if not found:
         raise UsageError(f"no kernel of {run} matches {kernel}", "see `rocm-perf report` for their names")
     found.sort(key=lambda one: -(one.critical_path_score or 0.0))
+    if line is not None:
+        found = with_line(found, line)
     shown = found if kernel is not None or as_json else found[:_MOST_KERNELS]
     explained = [kernel_explanation(one) for one in shown]
     if as_json:
@@ -88,24 +94,28 @@ def _explain_run(run: Path, kernel: str | None, as_json: bool) -> None:
     for number, one in enumerate(explained):
         if number:
             console.print()
-        render_kernel(one, names.prose(one.kernel), console)
+        if line is not None and one.time_stack is not None:
+            render_lines(one.time_stack, names.prose(one.kernel), console)
+        else:
+            render_kernel(one, names.prose(one.kernel), console)
     if left := len(found) - len(explained):
         console.print(f"\n{left} more: --kernel REGEX")
 
 
-def _explain_capture(folder: Path, as_json: bool) -> None:
+def _explain_capture(folder: Path, line: str | None, as_json: bool) -> None:
     from rocm_perf_lab.isolate.capture import Capture
     from rocm_perf_lab.replaying.experiment import experiment_with
     from rocm_perf_lab.report.explain_document import CaptureExplanation, ExplainDocument
     from rocm_perf_lab.report.thread_trace import time_stack_section
-    from rocm_perf_lab.report.time_stack import render_capture
+    from rocm_perf_lab.report.time_stack import only_line, render_capture, render_lines
 
     found = experiment_with(Capture.open(folder))
+    stack = time_stack_section(found.stack)
     explained = CaptureExplanation(
         kernel=found.capture.kernel,
         recorded_ns=found.recorded_ns,
         recorded_timing="measured" if found.measured else "modelled",
-        time_stack=time_stack_section(found.stack),
+        time_stack=stack if line is None else only_line(stack, line),
         model_within=None if isinstance(found.error, str) else found.error.within,
         beyond_error=found.beyond_error,
     )
@@ -113,6 +123,8 @@ def _explain_capture(folder: Path, as_json: bool) -> None:
         from rocm_perf_lab.json_model import json_text
 
         click.echo(json_text(ExplainDocument(terms=[], kernels=[], capture=explained)))
+    elif line is not None:
+        render_lines(explained.time_stack, explained.kernel, stdout_console())
     else:
         render_capture(explained, stdout_console())
 

@@ -128,7 +128,15 @@ def command(
         resume=resume,
         backend_options=backend_options,
         loop=OptimizeLoopOptions(
-            factors, _names(transforms), max_iters, in_place, dry_run, workers or _usual_workers(), accept == "modelled"
+            factors,
+            _names(transforms),
+            max_iters,
+            in_place,
+            dry_run,
+            workers or _usual_workers(),
+            accept == "modelled",
+            backend_options.min_improvement,
+            judge_all,
         ),
     )
     outcome = optimize(request, keep_always if auto_approve else ask_whether_to_keep, note)

@@ -110,6 +110,7 @@ def _thread_trace_variables(target: ThreadTraceTarget, folder: Path) -> dict[str
         devices.THREAD_TRACE_VARIABLE: str(folder),
         devices.THREAD_TRACE_KERNEL_VARIABLE: rocprofv3_options.name_pattern(target.symbol),
         devices.THREAD_TRACE_ITERATION_VARIABLE: str(target.iteration),
+        devices.THREAD_TRACE_ALSO_VARIABLE: ",".join(f"{symbol}={iteration}" for symbol, iteration in target.also.items()),
         devices.THREAD_TRACE_CU_VARIABLE: str(target.cu),
         devices.THREAD_TRACE_SIMDS_VARIABLE: hex(target.simds),
     }

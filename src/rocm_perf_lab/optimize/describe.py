@@ -14,6 +14,7 @@ def describe(outcome: OptimizeResult, say: Say) -> None:
     """Print the skipped kernels, each accepted change with the counters that moved, and finally the runtimes."""
     for one in outcome.left:
         say(f"Left alone: {one.kernel}: {one.reason}")
+    _passed_over(outcome, say)
     if outcome.dry_run:
         _dry_run(outcome, say)
         return
@@ -35,6 +36,11 @@ def describe(outcome: OptimizeResult, say: Say) -> None:
         )
     else:
         say("Nothing accepted: the source is unchanged")
+
+
+def _passed_over(outcome: OptimizeResult, say: Say) -> None:
+    for one in outcome.passed_over:
+        say(f"Not judged: {one.description} in {one.kernel}: {one.reason}")
 
 
 def _undecided(outcome: OptimizeResult, say: Say) -> None:

@@ -117,6 +117,33 @@ class ProposalLine(Line):
     diff: Text = ""
 
 
+class OutcomeLine(Line):
+    """What experiments predicted of a proposal beside what the gate measured. Predictions are null without experiments, and say
+    what can be saved at most, as shares of the kernel's time and of the GPU's span; measured is null if no time was measured.
+    """
+
+    event: Literal["outcome"] = "outcome"
+    candidate: str
+    kernel: Text
+    description: Text
+    transformation: str
+    causes: list[str]
+    predicted_kernel: float | None
+    predicted_program: float | None
+    measured_kernel: float | None
+    measured_program: float | None
+    accepted: bool
+
+
+class PassedOverLine(Line):
+    """A proposal that was not judged."""
+
+    event: Literal["passed over"] = "passed over"
+    kernel: Text
+    description: Text
+    reason: Text
+
+
 class VerdictLine(Line):
     """baseline, candidate: digests."""
 

@@ -10,6 +10,7 @@ from rocm_perf_lab.hip_source import HipSource
 from rocm_perf_lab.optimize.backend import Backend, ProfileSummary
 from rocm_perf_lab.optimize.journal import Journal
 from rocm_perf_lab.optimize.locked_gate import LockedGate
+from rocm_perf_lab.optimize.prediction import Option, predicted
 from rocm_perf_lab.optimize.ranking import ranked
 from rocm_perf_lab.optimize.result import Judged, OptimizeResult
 from rocm_perf_lab.optimize.run_state import Approve, RunState
@@ -27,7 +28,7 @@ class OptimizeLoopOptions:
 
     factors: used by transformations that take a factor. transforms: names in optimize.transforms.TRANSFORMS, in the order of
     trial. workers: number of proposals that are judged at a time. accept_modelled: also accept gains that are within the timing
-    model's error.
+    model's error. min_improvement: the least gain that the gate accepts.
     """
 
     factors: tuple[int, ...] = (2, 4, 8)
@@ -37,6 +38,7 @@ class OptimizeLoopOptions:
     dry_run: bool = False
     workers: int = 1
     accept_modelled: bool = False
+    min_improvement: float = 0.02
 
 
 class Session:
@@ -83,8 +85,8 @@ class Session:
         wanted = [target for target in survey.targets if target.demangled not in self._exhausted]
         for target in wanted[:_MOST_KERNELS]:
             self._note(f"kernel {target.demangled}: {target.reason}")
-            proposals, refusals = self._proposals(source, target)
-            best, judged, obstacle = self._searched(source, target, proposals)
+            options, refusals = self._options_for(source, target)
+            best, judged, obstacle = self._searched(source, target, options)
             if best:
                 return target, best, self._backend.read(best.text)
             self._exhausted.add(target.demangled)
@@ -92,28 +94,31 @@ class Session:
             self._run.leave(target, obstacle or self._why_nothing(judged, refusals))
         return None
 
-    def _proposals(self, source: HipSource, target: Target) -> tuple[list[Proposal], list[Refusal]]:
+    def _options_for(self, source: HipSource, target: Target) -> tuple[list[Option], list[Refusal]]:
+        """The proposals, those with most to gain first, and the refusals."""
         kernel = source.kernel(target.kernel)
         answers = [
             answer for name in self._options.transforms for answer in TRANSFORMS[name](source, kernel, self._options.factors)
         ]
         proposals = [answer for answer in answers if isinstance(answer, Proposal)]
+        ordered = ranked(proposals, kernel, target.waited_cycles, source.text)
+        options = [Option(one, predicted(one, kernel, target.stack, target.share, source.text)) for one in ordered]
         return (
-            ranked(proposals, kernel, target.waited_cycles, source.text),
+            sorted(options, key=lambda one: one.rank),
             [answer for answer in answers if isinstance(answer, Refusal)],
         )
 
     def _searched(
-        self, source: HipSource, target: Target, proposals: Sequence[Proposal]
+        self, source: HipSource, target: Target, options: Sequence[Option]
     ) -> tuple[Judged | None, list[Judged], str]:
         """The proposal to keep, all verdicts, and what kept the rest from being judged."""
         if self._options.dry_run:
-            self._outcome.judged += [self._run.candidate(source, proposal) for proposal in proposals]
-            return None, [], f"a dry run: {len(proposals)} proposals were not judged" if proposals else ""
+            self._outcome.judged += [self._run.candidate(source, one.proposal, one.prediction) for one in options]
+            return None, [], f"a dry run: {len(options)} proposals were not judged" if options else ""
         alone = self._outcome.timing == "measured"
         with LockedGate(lambda: self._backend.gate(source, target), alone) as gate:
-            search = Search(self._run, source, target, gate, self._options.workers, self._note)
-            best = search.best(proposals)
+            search = Search(self._run, source, target, gate, self._options, self._note)
+            best = search.best(options)
         self._outcome.judged += [*search.judged, *search.passed_over]
         return best, search.judged, search.obstacle
 

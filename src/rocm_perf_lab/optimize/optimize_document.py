@@ -41,7 +41,18 @@ class ProposalSection(JsonModel):
     description: Text = Field(description="what it changes")
     parameters: dict[str, Scalar] = Field(description="parameters of the transformation, such as its factor")
     diff: Text = Field(description="unified diff of the source")
+    predicted_gain: float | None = Field(
+        description="share of the kernel's time that it saves at most, by experiments; null without them"
+    )
     verdict: VerdictDocument | None = Field(description="verdict of the gate; null in a dry run")
+
+
+class PassedOverSection(JsonModel):
+    """A proposal that was not judged."""
+
+    kernel: Text = Field(description="demangled name")
+    description: Text = Field(description="what it would change")
+    reason: Text = Field(description="why it was not judged")
 
 
 class UndecidedSection(JsonModel):
@@ -87,6 +98,9 @@ class OptimizeDocument(JsonModel):
     iterations: list[IterationSection] = Field(description="one object per accepted change, in order")
     undecided: list[UndecidedSection] = Field(description="changes for a GPU to decide; none with --accept modelled")
     proposals: list[ProposalSection] = Field(description="one object per proposal, in order")
+    passed_over: list[PassedOverSection] = Field(
+        description="proposals that were not judged: experiments or other verdicts say that they gain too little"
+    )
     refusals: list[RefusalSection] = Field(description="changes that could not be proposed safely")
     left_alone: list[LeftAloneSection] = Field(description="kernels that were skipped")
     written: list[Text] = Field(description="files with the result")

@@ -64,5 +64,5 @@ sortable(byId("answers"), [
   { title: "why", value: (one) => one.reason, isText: true, text: (one) => one.reason },
 ], data.answers, 0, false);
 byId("left").append(...list("Kernels", data.left, "h3"), ...list("Changes that could not be proposed safely", data.refusals, "h3"),
-  ...list("For a GPU to decide", data.undecided, "h3"));
+  ...list("Not judged", data.passed_over, "h3"), ...list("For a GPU to decide", data.undecided, "h3"));
 byId("left-section").hidden = !byId("left").children.length;

@@ -39,6 +39,7 @@ def page(
         "proposals": _proposals(document),
         "answers": list(answers),
         "left": [f"{one.kernel}: {one.reason}" for one in document.left_alone],
+        "passed_over": [f"{one.description} in {one.kernel}: {one.reason}" for one in document.passed_over],
         "refusals": [f"line {one.line}, {one.transformation}: {one.reason}" for one in document.refusals],
         "undecided": [
             f"{one.description} in {one.kernel}: {1 - one.kernel_time_ratio:.1%} saved by the model; {one.reason}"

@@ -15,10 +15,12 @@ from rocm_perf_lab.optimize.optimize_document import (
     LeftAloneSection,
     MovedCounter,
     OptimizeDocument,
+    PassedOverSection,
     ProposalSection,
     RefusalSection,
     UndecidedSection,
 )
+from rocm_perf_lab.optimize.prediction import Prediction
 from rocm_perf_lab.optimize.targets import SkippedTarget
 from rocm_perf_lab.optimize.transforms import Proposal, Refusal
 
@@ -33,6 +35,16 @@ class Candidate:
     digest: str
     diff: str
     text: bytes
+    prediction: Prediction | None = field(default=None, kw_only=True)
+
+
+@dataclass(frozen=True)
+class PassedOver:
+    """A proposal that was not judged, and why. kernel: demangled."""
+
+    kernel: str
+    description: str
+    reason: str
 
 
 @dataclass(frozen=True)
@@ -127,6 +139,7 @@ class OptimizeResult:
     iterations: list[Iteration] = field(default_factory=list)
     judged: list[Candidate] = field(default_factory=list)
     undecided: list[Undecided] = field(default_factory=list)
+    passed_over: list[PassedOver] = field(default_factory=list)
     refused: list[Refusal] = field(default_factory=list)
     left: list[SkippedTarget] = field(default_factory=list)
     written: list[Path] = field(default_factory=list)
@@ -162,6 +175,7 @@ class OptimizeResult:
             iterations=[_iteration(one) for one in self.iterations],
             undecided=[_undecided(one) for one in self.undecided],
             proposals=[_proposal(one) for one in self.judged],
+            passed_over=[PassedOverSection(**asdict(one)) for one in self.passed_over],
             refusals=[RefusalSection(**asdict(refusal)) for refusal in self.refused],
             left_alone=[LeftAloneSection(**asdict(one)) for one in self.left],
             written=[str(path) for path in self.written],
@@ -200,5 +214,6 @@ def _proposal(one: Candidate) -> ProposalSection:
         description=proposal.description,
         parameters=dict(proposal.parameters),
         diff=one.diff,
+        predicted_gain=None if one.prediction is None else one.prediction.kernel,
         verdict=one.verdict.document() if isinstance(one, Judged) else None,
     )

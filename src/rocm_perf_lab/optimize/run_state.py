@@ -22,6 +22,8 @@ from rocm_perf_lab.optimize.journal_lines import (
     BeginLine,
     EndLine,
     LeftAloneLine,
+    OutcomeLine,
+    PassedOverLine,
     ProfiledKernel,
     ProfileLine,
     ProposalLine,
@@ -31,7 +33,8 @@ from rocm_perf_lab.optimize.journal_lines import (
     UndecidedLine,
     VerdictLine,
 )
-from rocm_perf_lab.optimize.result import Candidate, Iteration, Judged, OptimizeResult, Undecided
+from rocm_perf_lab.optimize.prediction import Prediction
+from rocm_perf_lab.optimize.result import Candidate, Iteration, Judged, OptimizeResult, PassedOver, Undecided
 from rocm_perf_lab.optimize.run_folder import results_of
 from rocm_perf_lab.optimize.source_file import SourceFile, digest, write_whole
 from rocm_perf_lab.optimize.targets import SkippedTarget, Target
@@ -117,15 +120,23 @@ class RunState:
             )
             raise TraceError(f"times of {self._directory} are {before}, now they are {now}", "start again without --resume")
 
-    def candidate(self, source: HipSource, proposal: Proposal) -> Candidate:
+    def candidate(self, source: HipSource, proposal: Proposal, prediction: Prediction | None = None) -> Candidate:
         text = apply_edits(source.text, proposal.edits)
-        return Candidate(proposal, digest(text), unified_diff(source.text, text, source.path.name), text)
+        diff = unified_diff(source.text, text, source.path.name)
+        return Candidate(proposal, digest(text), diff, text, prediction=prediction)
 
-    def judged(self, source: HipSource, target: Target, proposal: Proposal, gate: Callable[[], Gate]) -> Judged:
+    def judged(
+        self,
+        source: HipSource,
+        target: Target,
+        proposal: Proposal,
+        gate: Callable[[], Gate],
+        prediction: Prediction | None = None,
+    ) -> Judged:
         """The proposal with its verdict from the journal, or from the gate if there is none. gate: opens the gate when it is
         needed.
         """
-        one = self.candidate(source, proposal)
+        one = self.candidate(source, proposal, prediction)
         description, kernel = proposal.description, target.demangled
         self._journal.append(ProposalLine(candidate=one.digest, description=description, kernel=kernel, diff=one.diff))
         key = (digest(source.text), one.digest)
@@ -134,7 +145,20 @@ class RunState:
             self._journal.append(VerdictLine(baseline=key[0], candidate=key[1], verdict=self._known[key].document()))
         verdict = self._known[key]
         text = one.text if verdict.adopted is None else verdict.adopted
-        return Judged(proposal, one.digest, one.diff, text, verdict)
+        found = Judged(proposal, one.digest, one.diff, text, verdict, prediction=prediction)
+        ratio, runtimes = verdict.ratio, verdict.runtime_ms
+        kernel = None if ratio is None else 1 - ratio
+        program = None if runtimes is None or not runtimes[0] else 1 - runtimes[1] / runtimes[0]
+        self._journal.append(_outcome(target, found, kernel, program, accepted=verdict.accepted))
+        return found
+
+    def pass_over(self, target: Target, one: Candidate, reason: str, measured: float | None) -> None:
+        """Record a proposal that is not judged. measured: the share of the kernel's time that it saved nevertheless."""
+        told = PassedOver(target.demangled, one.proposal.description, reason)
+        if told not in self.outcome.passed_over:
+            self.outcome.passed_over.append(told)
+        self._journal.append(PassedOverLine(kernel=told.kernel, description=told.description, reason=reason))
+        self._journal.append(_outcome(target, one, measured, None, accepted=False))
 
     def first_ratio(self, source: HipSource, proposal: Proposal, gate: Gate) -> float | None:
         """See Gate.first_ratio(); from the verdict if the journal has one."""
@@ -224,3 +248,22 @@ class RunState:
             )
         )
         return outcome
+
+
+def _outcome(
+    target: Target, one: Candidate, kernel: float | None, program: float | None, *, accepted: bool
+) -> OutcomeLine:
+    """kernel, program: the shares of their times that were saved."""
+    found = one.prediction
+    return OutcomeLine(
+        candidate=one.digest,
+        kernel=target.demangled,
+        description=one.proposal.description,
+        transformation=one.proposal.transformation,
+        causes=list(found.causes) if found is not None else [],
+        predicted_kernel=found.kernel if found is not None else None,
+        predicted_program=found.program if found is not None else None,
+        measured_kernel=kernel,
+        measured_program=program,
+        accepted=accepted,
+    )

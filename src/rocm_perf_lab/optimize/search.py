@@ -1,42 +1,56 @@
 """Judges the proposals for one kernel, the most promising first, until none of the rest can be the fastest.
 
-One run of a candidate on the captured inputs takes a small part of the time of a judgement. It gives a bound: the verdict's
-time is that on the least favourable inputs, these among them. So the result is that of judging all proposals.
+Two bounds tell. Experiments with the profiled dispatch say what a proposal saves if everything that it can change took no time:
+if that is less than the gate accepts, it is not even built. And one run of a candidate on the captured inputs takes a small part
+of the time of a judgement: the verdict's time is that on the least favourable inputs, these among them. So the result is that of
+judging all proposals, as far as the model's experiments can be relied on.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Protocol
 
 from rocm_perf_lab.hip_source import HipSource
 from rocm_perf_lab.optimize.backend import CANNOT_JUDGE, Gate
+from rocm_perf_lab.optimize.prediction import Option
 from rocm_perf_lab.optimize.result import Candidate, Judged
 from rocm_perf_lab.optimize.run_state import RunState
 from rocm_perf_lab.optimize.targets import Target
-from rocm_perf_lab.optimize.transforms import Proposal
 from rocm_perf_lab.process.side_by_side import mapped
 
 _UNKNOWN = 0.0  # no candidate is faster, so that those whose time is not known are judged first
 
 
+class Limits(Protocol):
+    """workers: number of candidates that are timed or judged at a time. min_improvement: the least gain that the gate accepts."""
+
+    @property
+    def workers(self) -> int: ...
+
+    @property
+    def min_improvement(self) -> float: ...
+
+
 class Search:
     """The search over the proposals for one kernel.
 
-    workers: number of candidates that are timed or judged at a time. judged: verdicts so far. passed_over: candidates that
-    cannot be the fastest, and were not judged. obstacle: what keeps the gate from judging; "" if nothing does.
+    judged: verdicts so far. passed_over: candidates that cannot be the fastest, and were not judged. obstacle: what keeps the gate from judging; "" if nothing does.
     """
 
-    def __init__(self, run: RunState, source: HipSource, target: Target, gate: Gate, workers: int, note: Callable[[str], None]):
+    def __init__(
+        self, run: RunState, source: HipSource, target: Target, gate: Gate, limits: Limits, note: Callable[[str], None]
+    ):
         self._run, self._source, self._target, self._gate = run, source, target, gate
-        self._workers, self._note = workers, note
-        self._waiting: list[tuple[float, Proposal]] = []
+        self._workers, self._least, self._note = limits.workers, limits.min_improvement, note
+        self._waiting: list[tuple[float, Option]] = []
         self.judged: list[Judged] = []
         self.passed_over: list[Candidate] = []
         self.obstacle = ""
 
-    def best(self, proposals: Sequence[Proposal]) -> Judged | None:
+    def best(self, options: Sequence[Option]) -> Judged | None:
         """The fastest proposal that the gate accepts and the user keeps."""
-        self._waiting = self._timed(proposals)
+        self._waiting = self._timed([one for one in options if not self._hopeless(one)])
         best = None
         while best is None and not self.obstacle:
             self._judge_until_decided()
@@ -46,20 +60,27 @@ class Search:
         self._pass_over()
         return best
 
-    def _timed(self, proposals: Sequence[Proposal]) -> list[tuple[float, Proposal]]:
+    def _hopeless(self, option: Option) -> bool:
+        found = option.prediction
+        if found is None or found.kernel >= self._least:
+            return False
+        self._leave(option, f"{found.in_words}, less than {self._least:.1%}", None)
+        return True
+
+    def _timed(self, options: Sequence[Option]) -> list[tuple[float, Option]]:
         """The proposals with their bounds, the most promising first."""
         bounds = []
-        for bound in mapped(self._workers, self._bound, proposals):
+        for bound in mapped(self._workers, self._bound, options):
             if isinstance(bound, str):
                 self.obstacle = bound
                 return []
             bounds.append(bound)
         order = sorted(range(len(bounds)), key=lambda i: bounds[i])
-        return [(bounds[i], proposals[i]) for i in order]
+        return [(bounds[i], options[i]) for i in order]
 
-    def _bound(self, proposal: Proposal) -> float | str:
+    def _bound(self, option: Option) -> float | str:
         try:
-            ratio = self._run.first_ratio(self._source, proposal, self._gate)
+            ratio = self._run.first_ratio(self._source, option.proposal, self._gate)
         except CANNOT_JUDGE as error:
             return f"it cannot be judged: {error.what}"
         return _UNKNOWN if ratio is None else ratio
@@ -71,7 +92,7 @@ class Search:
         result is the same for any number of workers.
         """
         while self._waiting and not self.obstacle and not self._is_beaten(self._waiting[0][0]):
-            taken = [proposal for _, proposal in self._waiting[: self._workers]]
+            taken = [option for _, option in self._waiting[: self._workers]]
             for one in mapped(self._workers, self._verdict_on, taken):
                 if isinstance(one, str):
                     self.obstacle = one
@@ -86,14 +107,20 @@ class Search:
         """Whether a candidate with this bound cannot be the fastest."""
         return any(bound >= one.ratio for one in self.judged if self._run.may_keep(one))
 
-    def _verdict_on(self, proposal: Proposal) -> Judged | str:
+    def _verdict_on(self, option: Option) -> Judged | str:
         try:
-            return self._run.judged(self._source, self._target, proposal, lambda: self._gate)
+            return self._run.judged(self._source, self._target, option.proposal, lambda: self._gate, option.prediction)
         except CANNOT_JUDGE as error:
             return f"it cannot be judged: {error.what}"
 
     def _pass_over(self) -> None:
-        for ratio, proposal in self._waiting:
-            self.passed_over.append(self._run.candidate(self._source, proposal))
+        for ratio, option in self._waiting:
             saved = f"{1 - ratio:.1%} saved" if ratio <= 1 else f"{ratio - 1:.1%} slower"
-            self._note(f"  {proposal.description}: not judged ({saved} on the captured inputs; another change saves more)")
+            self._leave(option, f"{saved} on the captured inputs; another change saves more", 1 - ratio)
+
+    def _leave(self, option: Option, why: str, measured: float | None) -> None:
+        """measured: the share of the kernel's time that it saves on the captured inputs; None if that was not measured."""
+        candidate = self._run.candidate(self._source, option.proposal, option.prediction)
+        self.passed_over.append(candidate)
+        self._run.pass_over(self._target, candidate, why, measured)
+        self._note(f"  {option.proposal.description}: not judged ({why})")

@@ -12,6 +12,7 @@ from rocm_perf_lab.hip_source import HipSource, SourceKernel
 from rocm_perf_lab.hip_source.demangle import qualified_name
 from rocm_perf_lab.hip_source.kernels import files_with_kernels
 from rocm_perf_lab.kernel_pattern import fits
+from rocm_perf_lab.optimize.prediction import Stack
 
 if TYPE_CHECKING:
     from rocm_perf_lab.report.documents import Reports
@@ -25,7 +26,7 @@ class Target:
     share: fraction of the critical path, 0 to 1. headroom: fraction of its time that it could lose. priority: their product,
     the most that the program could gain; None if times or counters are missing. waited_cycles: source line -> cycles that waves
     waited for its accesses, from the thread trace, empty without one. siblings: other instantiations of the same template that
-    the program launches; a change affects them all.
+    the program launches; a change affects them all. stack: of one of its dispatches, None without experiments.
     """
 
     kernel: str
@@ -38,6 +39,7 @@ class Target:
     bottleneck: str
     waited_cycles: Mapping[int, int] = field(default_factory=dict)
     siblings: tuple[Target, ...] = ()
+    stack: Stack | None = None
 
     @property
     def reason(self) -> str:
@@ -110,6 +112,7 @@ def _target(analysis: KernelAnalysis, source: HipSource, share: Mapping[str, flo
         priority=analysis.headroom.priority,
         bottleneck=analysis.bottleneck.name,
         waited_cycles=_waits(analysis, source),
+        stack=_stack(analysis, source),
     )
 
 
@@ -159,6 +162,18 @@ def _waits(analysis: KernelAnalysis, source: HipSource) -> dict[int, int]:
             if number.isdigit() and file.rsplit("/", 1)[-1] == source.path.name:
                 lines[int(number)] = lines.get(int(number), 0) + line.waited_cycles
     return lines
+
+
+def _stack(analysis: KernelAnalysis, source: HipSource) -> Stack | None:
+    found = analysis.thread_trace.time_stack if analysis.thread_trace is not None else None
+    if found is None or not found.without_ns:
+        return None
+    lines: dict[int, dict[str, int]] = {}
+    for line in found.lines:
+        file, _, number = line.source.rpartition(":")
+        if number.isdigit() and file.rsplit("/", 1)[-1] == source.path.name:
+            lines[int(number)] = dict(line.by_cause_ns)
+    return Stack(found.duration_ns, tuple(found.causes), tuple(found.without_ns), lines)
 
 
 def spread_dispatches(count: int, most: int = 3) -> Sequence[int]:

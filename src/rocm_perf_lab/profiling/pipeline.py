@@ -16,6 +16,7 @@ from rocm_perf_lab.analysis.findings import Findings
 from rocm_perf_lab.analysis.idle import idle
 from rocm_perf_lab.analysis.kernel import study
 from rocm_perf_lab.analysis.packing import unpacked
+from rocm_perf_lab.analysis.program_gain import with_program_gains
 from rocm_perf_lab.analysis.stability import Stability, runtime_ms, stability
 from rocm_perf_lab.analysis.symbols import Symbol, symbols_of
 from rocm_perf_lab.analysis.thread_trace.kernels import NOT_MADE, TracedKernels, traced_kernels
@@ -92,6 +93,7 @@ def analyse(
         )
         for symbol in symbols
     ]
+    kernels, program_gains = with_program_gains(kernels, run.dag, path)
     findings = Findings(
         trace=trace,
         selection=selection,
@@ -104,6 +106,7 @@ def analyse(
         idle=idle(trace, run.dag, path) if path else [],
         what_if=scenarios,
         shift=shift,
+        program_gains=program_gains,
         total=total_roofline(symbols, sums, devices, measured),
         ceilings=measured,
         code=[

@@ -140,7 +140,7 @@ def _kernels(base: BaseRun) -> list[str] | None:
 
 def _thread_trace_target(base: BaseRun, request: ProfileRequest) -> ThreadTraceTarget | None:
     """Which dispatch to trace; None if the base run has no kernel, which the analysis will report."""
-    from rocm_perf_lab.analysis.focus import focus
+    from rocm_perf_lab.analysis.focus import also_on_path, focus
 
     found = focus(base, request.focus_critical)
     if found is None:
@@ -150,7 +150,8 @@ def _thread_trace_target(base: BaseRun, request: ProfileRequest) -> ThreadTraceT
     # gfx9 takes a mask of its four SIMDs, later families the number of a single SIMD.
     default = _ALL_SIMDS if agent is None or agent.target.startswith("gfx9") else _FIRST_SIMD
     simds = default if request.att_simd_select is None else request.att_simd_select
-    return ThreadTraceTarget(kernel.symbol, kernel.name, found.iteration, request.att_target_cu, simds)
+    also = {one.symbol.kernel.symbol: one.iteration for one in also_on_path(base, found.symbol)}
+    return ThreadTraceTarget(kernel.symbol, kernel.name, found.iteration, request.att_target_cu, simds, also)
 
 
 def _analyse_and_write(base: BaseRun, traces: Traces, directory: Path, request: ProfileRequest) -> Documents:

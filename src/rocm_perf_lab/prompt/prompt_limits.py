@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rocm_perf_lab.analysis.indicators import LARGER, launch_advice
-from rocm_perf_lab.report.schema import LevelSection, RooflineSection
+from rocm_perf_lab.analysis.thread_trace.time_stack import meanings
+from rocm_perf_lab.report.remedies import in_words
+from rocm_perf_lab.report.schema import BottleneckSection, LevelSection, RooflineSection
 from rocm_perf_lab.text import words
 
 if TYPE_CHECKING:
@@ -15,8 +17,7 @@ if TYPE_CHECKING:
 def bottleneck(context: Context, compact: bool) -> list[str]:
     found = context.analysis.bottleneck
     lines = ["## What holds it back", "", f"**{found.name}**: {found.why}.", ""]
-    score = "no score" if found.score is None else f"score {found.score:.2f} (applies from 0.5)"
-    lines.append(f"- Certainty {found.certainty}, confidence {found.confidence:.2f}, {score}.")
+    lines.append(_certainty(found))
     for signal in found.evidence:
         sign = "at least" if signal.direction == "at least" else "at most"
         lines.append(
@@ -28,11 +29,28 @@ def bottleneck(context: Context, compact: bool) -> list[str]:
         lines.append(f"- {factor.name}: {factor.why}{f' ({numbers})' if numbers else ''}.")
     if not compact:
         others = [f"{one.name} {one.score:.2f}" for one in found.classes if one.score is not None and one.name != found.name]
+        others = others if found.by == "counters" else []
         lines += [f"- Scores of the other classes: {', '.join(others)}."] if others else []
         lines += [f"- {name} could not be judged: {words.shorten(why)}." for name, why in found.undecided.items()]
-    possible = [advice for advice in found.advice if advice not in launch_advice() and not advice.startswith(LARGER)]
+    possible = _possible(found)
     lines += [f"- Worth trying: {advice}." for advice in possible[: 2 if compact else None]]
     return lines
+
+
+def _certainty(found: BottleneckSection) -> str:
+    if found.by == "experiments":
+        beyond = f"; on a grid that fills the device, {found.on_full_device} would" if found.on_full_device else ""
+        return f"- By experiments on the software device, no other part of its time costs as much{beyond}."
+    score = "no score" if found.score is None else f"score {found.score:.2f} (applies from 0.5)"
+    return f"- Certainty {found.certainty}, confidence {found.confidence:.2f}, {score}."
+
+
+def _possible(found: BottleneckSection) -> list[str]:
+    """The advice for which the launch need not change."""
+    known = meanings()
+    remedies = {in_words(one): known[one.cause].changes_launch for one in found.remedies if one.cause in known}
+    launch = launch_advice() | {text for text, changes_launch in remedies.items() if changes_launch}
+    return [advice for advice in found.advice if advice not in launch and not advice.startswith(LARGER)]
 
 
 def roofline(context: Context) -> list[str]:

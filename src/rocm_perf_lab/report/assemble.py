@@ -12,7 +12,7 @@ from rocm_perf_lab.analysis.ceilings import Ceilings
 from rocm_perf_lab.analysis.durations import durations
 from rocm_perf_lab.analysis.findings import Findings
 from rocm_perf_lab.analysis.kernel import KernelFindings
-from rocm_perf_lab.analysis.model_error import ModelError, model_error
+from rocm_perf_lab.analysis.model_error import ModelError, limit_of_stack, model_error, model_error_by_limit
 from rocm_perf_lab.analysis.roofline import NO_CEILINGS, NO_TIME
 from rocm_perf_lab.analysis.sampling import Sampling
 from rocm_perf_lab.analysis.stability import Stability
@@ -155,9 +155,11 @@ def _model_error(kernel: KernelFindings, findings: Findings) -> ModelError | str
         return "times are measured"
     if findings.path is None:
         return NO_TIME
-    return model_error(
-        durations(findings.trace.dispatches, kernel.symbol).mean, kernel.bottleneck.name, findings.trace.timing_parameters
-    )
+    mean_ns, parameters = durations(findings.trace.dispatches, kernel.symbol).mean, findings.trace.timing_parameters
+    traced = findings.traced.found.get(kernel.symbol.kernel.symbol)
+    if traced is not None and traced.stack is not None:
+        return model_error_by_limit(limit_of_stack(traced.stack), parameters)
+    return model_error(mean_ns, kernel.bottleneck.name, parameters)
 
 
 def _sampling(found: Sampling | None) -> schema.SamplingSection | None:

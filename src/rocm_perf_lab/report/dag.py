@@ -9,6 +9,7 @@ import numpy as np
 from rocm_perf_lab.analysis.critical_path import CriticalPath, SymbolOnPath, dominant_symbol
 from rocm_perf_lab.analysis.dag import CALL, COPY, KERNEL, RUNTIME, Dag
 from rocm_perf_lab.analysis.idle import Idle
+from rocm_perf_lab.analysis.program_gain import ProgramGain
 from rocm_perf_lab.analysis.roofline import NO_TIME
 from rocm_perf_lab.analysis.what_if import DominanceShift, Scenario
 from rocm_perf_lab.report import schema
@@ -57,6 +58,7 @@ def dag_document(findings: Findings, head: dict[str, Any], reasons: dict[str, st
         symbols=[_symbol_on_path(found) for found in path.symbols] if path else _symbols_without_times(findings),
         idle=[_idle(found) for found in findings.idle],
         what_if=[_scenario(found) for found in findings.what_if],
+        program_gains=[_program_gain(found) for found in findings.program_gains],
         dominance_shift=_shift(findings.shift) if findings.shift else None,
         notes=_dag_notes(path, dominant, exact, not no_calls),
         reasons=reasons,
@@ -115,6 +117,18 @@ def _scenario(found: Scenario) -> schema.WhatIfSection:
         fraction=found.fraction,
         reasons={name: why for name, why in reasons.items() if values[name] is None},
         **values,
+    )
+
+
+def _program_gain(found: ProgramGain) -> schema.ProgramGainSection:
+    return schema.ProgramGainSection(
+        cause=found.cause,
+        kernels=list(found.kernels),
+        span_ns=found.span_ns,
+        gain=found.gain,
+        dominant_symbol=found.dominant,
+        fraction=found.fraction,
+        reasons={} if found.dominant is not None else {"dominant_symbol": NO_OWN_KERNEL},
     )
 
 

@@ -7,9 +7,10 @@ from collections.abc import Iterable, Sequence
 from rich.console import Console
 
 from rocm_perf_lab.analysis.explanation import Term, terms
+from rocm_perf_lab.analysis.thread_trace.time_stack import meanings as costs
 from rocm_perf_lab.report.explain_document import JudgedBy, KernelExplanation, OtherCause, TermSection
 from rocm_perf_lab.report.layout import labelled, say
-from rocm_perf_lab.report.schema import KernelAnalysis, SignalSection
+from rocm_perf_lab.report.schema import BottleneckSection, KernelAnalysis, SignalSection
 from rocm_perf_lab.report.time_stack import render_stack
 from rocm_perf_lab.text import words
 
@@ -31,19 +32,20 @@ def term_section(term: Term) -> TermSection:
 
 
 def kernel_explanation(kernel: KernelAnalysis) -> KernelExplanation:
-    found, known = kernel.bottleneck, terms()
+    found = kernel.bottleneck
     others = [
         OtherCause(name=one.name, score=one.score, missing=found.undecided.get(one.name), evidence=list(one.signals))
         for one in found.classes
-        if one.name != found.name
+        if one.name != found.name and found.by == "counters"
     ]
     traced = kernel.thread_trace.waited_for if kernel.thread_trace is not None else None
     return KernelExplanation(
         kernel=kernel.kernel,
         cause=found.name,
+        by=found.by,
         certainty=found.certainty,
         why=found.why,
-        meaning=known[found.name].meaning if found.name in known else None,
+        meaning=_meaning(found),
         evidence=list(found.evidence),
         factors=list(found.factors),
         others=others,
@@ -51,6 +53,12 @@ def kernel_explanation(kernel: KernelAnalysis) -> KernelExplanation:
         time_stack=kernel.thread_trace.time_stack if kernel.thread_trace is not None else None,
         waits_for_line=traced.source if traced is not None else None,
     )
+
+
+def _meaning(found: BottleneckSection) -> str | None:
+    if found.by == "experiments" and found.name in costs():
+        return f"time that is spent on {costs()[found.name].costs}"
+    return terms()[found.name].meaning if found.name in terms() else None
 
 
 # ---- as text ----
@@ -81,22 +89,26 @@ def render_term(term: TermSection, console: Console) -> None:
 
 
 def render_kernel(one: KernelExplanation, name: str, console: Console) -> None:
-    say(console, f"{name}: {one.cause} ({_SURE[one.certainty]})", "bold", indent=0)
+    say(console, f"{name}: {one.cause} ({_how(one)})", "bold", indent=0)
     if one.meaning:
         labelled(console, "Meaning", one.meaning)
     labelled(console, "Because", one.why)
     for signal in one.evidence:
         labelled(console, "", _compared(signal))
-    if one.waits_for_line:
+    if one.waits_for_line and not one.time_stack:
         labelled(console, "Line", f"{one.waits_for_line}: waves wait longest for its accesses")
     if one.time_stack:
-        render_stack(one.time_stack, console)
+        render_stack(one.time_stack, console, with_changes=one.by != "experiments")
     for factor in one.factors:
         numbers = ", ".join(words.evidence(item.name, item.value, item.unit) for item in factor.evidence)
         labelled(console, "Factor", f"{factor.name}: {factor.why} ({numbers})")
     for other in one.others:
         labelled(console, "Not", _other(other))
     _advice(one.advice, console)
+
+
+def _how(one: KernelExplanation) -> str:
+    return f"{_SURE[one.certainty]}, by experiment" if one.by == "experiments" else _SURE[one.certainty]
 
 
 def _compared(signal: SignalSection) -> str:

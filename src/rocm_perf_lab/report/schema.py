@@ -287,6 +287,17 @@ class WhatIfSection(Section):
     fraction: float = Field(description="that kernel's share of the new path")
 
 
+class ProgramGainSection(Section):
+    """The graph of dependencies replayed with kernels as short as they would be without a cause, according to experiments."""
+
+    cause: str = Field(description="the part of the kernels' time stacks that is taken away")
+    kernels: list[str] = Field(description="the kernels that get shorter: those with a time stack that has this part")
+    span_ns: int = Field(description="the GPU's predicted span")
+    gain: float = Field(description="share of the present span that is saved")
+    dominant_symbol: str | None = Field(description="the program's kernel with the most time on the new path")
+    fraction: float = Field(description="that kernel's share of the new path")
+
+
 class DominanceShiftSection(Section):
     kernel: str = Field(description="the dominant kernel")
     factor: float | None = Field(
@@ -330,6 +341,10 @@ class DagDocument(Document):
     idle: list[IdleSection] = Field(description="one object per GPU: when it ran no kernel, and why")
     what_if: list[WhatIfSection] = Field(
         description="the GPU's span if kernels were faster: those of --what-if, then each of the first three on the path"
+    )
+    program_gains: list[ProgramGainSection] = Field(
+        default=[],
+        description="what the program would gain without each cause of time, largest first; empty without experiments",
     )
     dominance_shift: DominanceShiftSection | None = Field(
         description="speed-up from which another kernel dominates; null if no kernel of the program is on the path"
@@ -375,19 +390,51 @@ class ClassSection(Section):
     advice: list[str] = Field(description="what to try against it")
 
 
+class RemedySection(Section):
+    """A change of the program, and what it would gain according to the experiment that takes its cause away."""
+
+    cause: str = Field(description="the part of the time stack; `rocm-perf explain NAME` says what it means")
+    change: str = Field(description="what change of the program comes near to taking it away")
+    line: str | None = Field(description="file:line that gains most if the cause is taken away there alone")
+    gain: float = Field(description="share of the kernel's time that is saved without this cause, by the model")
+    gain_at_least: float | None = Field(
+        description="that share would be at least this on a GPU in four of five cases; less than 0 if it may be slower"
+    )
+    gain_at_most: float | None = Field(description="... and at most this")
+    program_gain: float | None = Field(description="share of the GPU's span that is saved, with the critical path found anew")
+    then_dominant: str | None = Field(description="the kernel that dominates the path then")
+
+
 class BottleneckSection(Section):
-    name: str = Field(description="the class with the highest score, or unknown if no number indicates one")
+    name: str = Field(
+        description="by counters, the class with the highest score, or unknown if no number indicates one; by experiments, the "
+        "largest part of the kernel's time stack"
+    )
+    by: Literal["counters", "experiments"] = Field(
+        default="counters", description="experiments: from the time stack of one of its dispatches; counters: from rules"
+    )
     why: str = Field(description="explanation in words")
-    score: float | None = Field(description="score of that class, 0.5 to 1")
+    score: float | None = Field(description="by counters, score of that class, 0.5 to 1; by experiments, share of the time")
     confidence: float = Field(
-        description="0 to 1: share of the signals that are known, times (1 + lead over the next class) / 2"
+        description="0 to 1: share of the signals that are known, times (1 + lead over the next class) / 2; by experiments, "
+        "the largest part over the sum of the two largest"
     )
     certainty: Literal["high", "medium", "low"] = Field(
         description="high: confidence >= 0.55 and no missing number could change the verdict; medium: confidence >= "
-        "0.4; low: less"
+        "0.4; low: less. By experiments, high from 0.6, medium from 0.525"
     )
-    evidence: list[SignalSection] = Field(description="the numbers that show the class, strongest first")
-    classes: list[ClassSection] = Field(description="all five classes with their scores, strongest first")
+    on_full_device: str | None = Field(
+        description="the largest part if the grid filled the device; null unless the verdict is that it does not"
+    )
+    remedies: list[RemedySection] = Field(
+        default=[], description="by experiments, what to change and what it gains, most first; empty by counters"
+    )
+    evidence: list[SignalSection] = Field(
+        description="the numbers that show the class, strongest first; empty by experiments, whose evidence is the time stack"
+    )
+    classes: list[ClassSection] = Field(
+        description="what counters alone say: all five classes with their scores, strongest first"
+    )
     factors: list[FindingSection] = Field(description="conditions that explain the class or add detail")
     undecided: dict[str, str] = Field(description="other classes that the missing numbers could indicate -> what is missing")
     advice: list[str] = Field(description="what to try next, the most specific first")
@@ -395,12 +442,19 @@ class BottleneckSection(Section):
 
 class HeadroomSection(Section):
     ceiling_ms: float | None = Field(description="least time for the kernel's current work")
-    binding: str | None = Field(description="what determines that time: a memory level, arithmetic, or VALU issue")
+    binding: str | None = Field(
+        description="what determines that time: a memory level, arithmetic, or VALU issue; by experiments, a part of the time "
+        "stack"
+    )
     fraction: float | None = Field(description="share of the kernel's time that could be saved: 1 - ceiling_ms / time")
     kernel_speedup: float | None = Field(description="current time / ceiling_ms")
     program_speedup: float | None = Field(description="speed-up of the GPU's span if the kernel reached its ceiling (Amdahl)")
     priority: float | None = Field(
         description="fraction times critical_path_score: upper bound of the gain of the GPU's span; work on the highest first"
+    )
+    by: Literal["counters", "experiments"] = Field(
+        default="counters",
+        description="experiments: what is left without all losses of the time stack; counters: the least time for its work",
     )
     assumption: str = Field(description="condition under which this holds")
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from rocm_perf_lab.analysis.bottleneck import Bottleneck, ClassScore
+from rocm_perf_lab.analysis.bottleneck import EXPERIMENTS, Bottleneck, ClassScore
 from rocm_perf_lab.analysis.device import DeviceModel
 from rocm_perf_lab.analysis.durations import Durations
 from rocm_perf_lab.analysis.evidence import Evidence
-from rocm_perf_lab.analysis.headroom import ASSUMPTION, Headroom
+from rocm_perf_lab.analysis.headroom import ASSUMPTION, BY_EXPERIMENTS, Headroom
 from rocm_perf_lab.analysis.indicators import Signal
 from rocm_perf_lab.analysis.occupancy import NO_REGISTERS, DispatchOccupancy
 from rocm_perf_lab.analysis.roofline import NO_TIME, Arithmetic, Level, Roofline
@@ -16,6 +16,7 @@ from rocm_perf_lab.arch.metric import Value
 from rocm_perf_lab.arch.occupancy import KernelResources
 from rocm_perf_lab.arch.occupancy_lift import Lift
 from rocm_perf_lab.report import schema
+from rocm_perf_lab.report.remedies import in_words_all, remedy_section
 from rocm_perf_lab.rocpd.tables import Dispatches, Trace
 
 
@@ -173,8 +174,15 @@ def evidence(found: Evidence, names: tuple[str, ...] | None = None) -> list[sche
 
 
 def bottleneck(found: Bottleneck, numbers: Evidence) -> schema.BottleneckSection:
+    remedies = [remedy_section(one) for one in found.remedies]
+    reasons = {} if found.score is not None else {"score": found.why}
+    if found.on_full_device is None:
+        reasons["on_full_device"] = "the verdict is not that the grid is small, by experiments"
     return schema.BottleneckSection(
         name=found.name,
+        by=found.by,
+        on_full_device=found.on_full_device,
+        remedies=remedies,
         why=found.why,
         score=found.score,
         confidence=round(found.confidence, 6),
@@ -186,8 +194,8 @@ def bottleneck(found: Bottleneck, numbers: Evidence) -> schema.BottleneckSection
             for factor in found.factors
         ],
         undecided=found.undecided,
-        advice=list(found.advice),
-        reasons={} if found.score is not None else {"score": found.why},
+        advice=[*in_words_all(remedies), *found.advice],
+        reasons=reasons,
     )
 
 
@@ -233,4 +241,5 @@ def headroom(found: Headroom) -> schema.HeadroomSection:
     )
     if found.binding is None:
         fields["reasons"]["binding"] = found.fraction.reason or "not known"
-    return schema.HeadroomSection(binding=found.binding, assumption=ASSUMPTION, **fields)
+    assumption = BY_EXPERIMENTS if found.by == EXPERIMENTS else ASSUMPTION
+    return schema.HeadroomSection(binding=found.binding, by=found.by, assumption=assumption, **fields)

@@ -9,6 +9,7 @@ from rocm_perf_lab.report.documents import Reports
 from rocm_perf_lab.report.layout import heading as _heading
 from rocm_perf_lab.report.layout import say as _say
 from rocm_perf_lab.report.schema import (
+    BottleneckSection,
     DagDocument,
     Document,
     EvidenceItem,
@@ -21,6 +22,7 @@ from rocm_perf_lab.report.schema import (
 )
 from rocm_perf_lab.report.table import Table
 from rocm_perf_lab.report.terminal_answer import kernel_of_interest, render_answer
+from rocm_perf_lab.report.terminal_gains import render_gains
 from rocm_perf_lab.report.terminal_graph import render_idle, render_next_in_line, render_what_if
 from rocm_perf_lab.report.terminal_next import render_next
 from rocm_perf_lab.report.terminal_roofs import render_all_roofs, render_roof
@@ -67,6 +69,7 @@ def render(documents: Reports, console: Console) -> None:
     render_all_roofs(documents, names, console)
     _headroom(kernel, console)
     _priorities(documents, names, console)
+    render_gains(documents, names, console)
     render_next(profile, kernel, console)
     _notes([*kernel.notes, *kernel.occupancy.notes], console)
 
@@ -162,7 +165,10 @@ def _what_holds_it_back(kernel: KernelAnalysis, roof: RooflineSection | None, na
     _heading(console, f"What holds {names.prose(kernel.kernel)} back")
     found = kernel.bottleneck
     _say(console, f"{found.name}: {found.why}{_against_thresholds(found.evidence)}.", style="bold")
-    _scores(kernel, console)
+    if found.by == "experiments":
+        _by_experiments(found, console)
+    else:
+        _scores(kernel, console)
     for factor in found.factors:
         _say(console, f"- {factor.name}: {factor.why}{_numbers(factor.evidence)}.")
     _undecided(found.undecided, console)
@@ -171,6 +177,17 @@ def _what_holds_it_back(kernel: KernelAnalysis, roof: RooflineSection | None, na
     _occupancy(kernel, console)
     if kernel.thread_trace is not None:
         describe(kernel.thread_trace, lambda text: _say(console, text))
+
+
+def _by_experiments(found: BottleneckSection, console: Console) -> None:
+    """Print how clear the verdict is."""
+    clear = {
+        "high": "The next part is much smaller",
+        "medium": "The next part is not much smaller",
+        "low": "The next is as large",
+    }
+    beyond = f" On a grid that fills the device, it would be {found.on_full_device}." if found.on_full_device else ""
+    _say(console, f"By experiments of the software device, not by its counters. {clear[found.certainty]}.{beyond}")
 
 
 def _scores(kernel: KernelAnalysis, console: Console) -> None:
@@ -239,9 +256,10 @@ def _headroom(kernel: KernelAnalysis, console: Console) -> None:
         _say(console, f"Not known: {words.shorten(found.reasons['kernel_speedup'])}.")
         return
     program = f", the GPU's span {words.times(found.program_speedup)}" if kernel.critical_path_score is not None else ""
+    at = f"without its losses ({found.binding} remains)" if found.by == "experiments" else f"at its ceiling ({found.binding})"
     _say(
         console,
-        f"Up to {words.times(found.kernel_speedup)} for the kernel{program}: at its ceiling ({found.binding}) its dispatches "
+        f"Up to {words.times(found.kernel_speedup)} for the kernel{program}: {at} its dispatches "
         f"would take {words.milliseconds(found.ceiling_ms)} instead of {words.milliseconds(kernel.time_ms)}.",
     )
     _say(console, f"Assumed: {found.assumption}.", style="dim")

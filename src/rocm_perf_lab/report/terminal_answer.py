@@ -5,9 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from rocm_perf_lab.analysis.indicators import factors as all_factors
 from rocm_perf_lab.report.documents import Reports
 from rocm_perf_lab.report.layout import labelled
-from rocm_perf_lab.report.schema import DagDocument, HeadroomSection, KernelAnalysis, ModelErrorSection, SamplingSection
+from rocm_perf_lab.report.schema import (
+    BottleneckSection,
+    DagDocument,
+    HeadroomSection,
+    KernelAnalysis,
+    ModelErrorSection,
+    SamplingSection,
+)
 from rocm_perf_lab.report.terminal_graph import IDLE_CAUSES
 from rocm_perf_lab.report.terminal_next import first_advice
 from rocm_perf_lab.report.time_stack import in_short
@@ -38,14 +46,14 @@ def answer(dag: DagDocument, kernel: KernelAnalysis, names: Names) -> Iterator[t
     """The same as labels and texts."""
     yield "Kernel", f"{names.prose(kernel.kernel)}{_place(dag, kernel)}"
     yield "Cause", _cause(kernel)
-    if kernel.thread_trace is not None and kernel.thread_trace.waited_for is not None:
-        yield "Line", f"{kernel.thread_trace.waited_for.source}: waves wait longest for its accesses"
+    if line := _line(kernel):
+        yield "Line", line
     if (
         kernel.thread_trace is not None
         and kernel.thread_trace.time_stack
         and (parts := in_short(kernel.thread_trace.time_stack))
     ):
-        yield "Spent", f"{parts} (by experiment)"
+        yield "Spent", parts
     if idle := _mostly_idle(dag):
         yield "But", idle
     if kernel.model_error is not None:
@@ -65,11 +73,33 @@ def _place(dag: DagDocument, kernel: KernelAnalysis) -> str:
 
 def _cause(kernel: KernelAnalysis) -> str:
     found = kernel.bottleneck
+    if found.by == "experiments":
+        return f"{found.name} ({_SURE[found.certainty]}, by experiment){_beyond(found)}"
     factors = ", ".join(factor.name for factor in found.factors)
     lacking = "; ".join(dict.fromkeys(found.undecided.values()))
     why = f" ({words.shorten(lacking or found.why, 100)})" if found.score is None else ""
     sure = f" ({_SURE[found.certainty]})" if found.score is not None else ""
     return f"{found.name}{why or sure}{f'; {factors}' if factors else ''}"
+
+
+def _beyond(found: BottleneckSection) -> str:
+    """What a grid that was made small for the software device hides, and what counters add to that."""
+    said = {found.name, found.on_full_device}
+    costs = {factor.name: set(factor.costs) or {factor.name} for factor in all_factors()}
+    factors = ", ".join(factor.name for factor in found.factors if not costs.get(factor.name, set()) & said)
+    beyond = f"; {found.on_full_device} on a grid that fills the device" if found.on_full_device else ""
+    return f"{beyond}{f'; {factors}' if factors else ''}"
+
+
+def _line(kernel: KernelAnalysis) -> str:
+    """The source line that matters most; '' if lines are not known."""
+    traced = kernel.thread_trace
+    if traced is not None and traced.time_stack is not None and traced.time_stack.lines:
+        first = traced.time_stack.lines[0]
+        return f"{first.source}: without it {words.percent(first.gain_ns / traced.time_stack.duration_ns)} less time"
+    if traced is not None and traced.waited_for is not None:
+        return f"{traced.waited_for.source}: waves wait longest for its accesses"
+    return ""
 
 
 def _mostly_idle(dag: DagDocument) -> str:
@@ -102,7 +132,11 @@ def _sampling(found: SamplingSection) -> str:
 def _to_win(found: HeadroomSection, dag: DagDocument) -> str:
     """The possible gain of the whole program, not of the kernel alone."""
     if found.program_speedup is not None:
-        ceiling = f"with this kernel at its ceiling ({found.binding})"
+        ceiling = (
+            f"without this kernel's losses ({found.binding} remains)"
+            if found.by == "experiments"
+            else f"with this kernel at its ceiling ({found.binding})"
+        )
         return f"at most {words.times(found.program_speedup)} for the GPU's span, {ceiling}"
     if dag.speedup_ceiling is not None:
         return f"at most {words.times(dag.speedup_ceiling)} for the GPU's span, if this kernel took no time"

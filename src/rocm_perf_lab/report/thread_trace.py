@@ -130,9 +130,12 @@ def time_stack_section(stack: TimeStack) -> schema.TimeStackSection:
             for part in stack.parts
         ],
         rest_ns=stack.rest_ns,
+        causes=list(stack.chosen),
+        without_ns=list(stack.subset_ns),
         instructions=[
             schema.InstructionGain(gain_ns=one.gain_ns, **_place_of(one.text, one.source)) for one in stack.instructions[:_MOST]
         ],
+        lines=[schema.LineGain(source=one.source, gain_ns=one.gain_ns, by_cause_ns=one.by_cause) for one in stack.lines],
     )
 
 
@@ -173,7 +176,7 @@ def describe(section: schema.ThreadTraceSection, say: Callable[[str], None]) -> 
     if section.time_stack is not None:
         say("Its time, by experiments of the software device (rocm-perf explain says what comes near to each):")
         for text in lines(section.time_stack):
-            say(f"- {text.split(';')[0]}")
+            say(f"- {text}")
     if section.hot_lines:
         line = section.hot_lines[0]
         say(f"Most cycles: {line.source} ({words.percent(line.share)}).")

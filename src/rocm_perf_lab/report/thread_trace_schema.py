@@ -72,13 +72,29 @@ class InstructionGain(Section):
     gain_ns: int = Field(description="by how much the dispatch is shorter if the instruction's accesses take no time")
 
 
+class LineGain(Section):
+    source: str = Field(description="file:line")
+    gain_ns: int = Field(description="by how much the dispatch is shorter if the line's instructions take no time")
+    by_cause_ns: dict[str, int] = Field(
+        description="the same if only a cause is taken away from the line, such as the latency of its loads; the six lines "
+        "with the largest gains have it"
+    )
+
+
 class TimeStackSection(Section):
     """The dispatch's time as a sum of what causes cost it: the software device timed it again without every set of them."""
 
     duration_ns: int = Field(description="modelled time of the dispatch")
     parts: list[StackPart] = Field(description="largest first; they and rest_ns sum to duration_ns")
     rest_ns: int = Field(description="what is left without all of these causes")
+    causes: list[str] = Field(default=[], description="the causes of the parts, in the order of the next field's bits")
+    without_ns: list[int] = Field(
+        default=[], description="the time without every set of them; bit i of the index stands for the i-th cause"
+    )
     instructions: list[InstructionGain] = Field(description="the ten memory instructions with the largest gains")
+    lines: list[LineGain] = Field(
+        default=[], description="source lines, the largest gain first, up to 16; empty without line numbers"
+    )
 
 
 class ThreadTraceSection(Section):

@@ -2,28 +2,48 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from rich.console import Console
 
 from rocm_perf_lab.analysis.thread_trace.time_stack import meanings
+from rocm_perf_lab.errors import UsageError
 from rocm_perf_lab.report.explain_document import CaptureExplanation
 from rocm_perf_lab.report.layout import labelled, say
-from rocm_perf_lab.report.thread_trace_schema import StackPart, TimeStackSection
+from rocm_perf_lab.report.schema import KernelAnalysis
+from rocm_perf_lab.report.thread_trace_schema import LineGain, StackPart, TimeStackSection
 from rocm_perf_lab.text import words
 
 _LEAST = 0.01  # of the time, for a part to be shown
 _MOST_LINES = 3
 _MOST_NAMED = 3
 _LEAST_NAMED = 0.05
+_WITHOUT = {
+    "memory-latency": "if its loads took no latency",
+    "uncoalesced": "if its accesses were coalesced",
+    "bank-conflicts": "without its bank conflicts",
+    "atomics": "if its atomics did not wait for each other",
+    "beyond-l2": "if the L2s had its data",
+    "barriers": "without waiting at its barrier",
+    "vector-issue": "without its vector instructions",
+    "matrix-issue": "without its matrix instructions",
+    "scalar-issue": "without its scalar instructions",
+}
 
 
-def render_stack(stack: TimeStackSection, console: Console) -> None:
-    """A line for each part, with what comes near to taking it away, and the accesses that cost most."""
+def render_stack(stack: TimeStackSection, console: Console, with_changes: bool = True) -> None:
+    """A line for each part, and the source lines and accesses that cost most. with_changes: what comes near to taking a part
+    away.
+    """
     label = "Time"
-    for text in lines(stack):
+    for text in lines(stack, with_changes):
         labelled(console, label, text)
         label = ""
+    label = "Line"
+    for line in stack.lines[:_MOST_LINES]:
+        if line.gain_ns >= _LEAST * stack.duration_ns:
+            labelled(console, label, line_in_words(stack, line))
+            label = ""
     label = "Access"
     for one in stack.instructions[:_MOST_LINES]:
         if one.gain_ns < _LEAST * stack.duration_ns:
@@ -53,15 +73,73 @@ def _compared(one: CaptureExplanation) -> str:
     return f"; the model's error for such kernels is {error}"
 
 
-def lines(stack: TimeStackSection) -> Iterator[str]:
+def lines(stack: TimeStackSection, with_changes: bool = False) -> Iterator[str]:
     """One for each part of at least a hundredth of the time, and one for the rest, which includes smaller parts."""
     shown = [part for part in stack.parts if part.share >= _LEAST]
     for part in shown:
-        change = f"; {meanings()[part.name].change}" if part.name in meanings() else ""
+        change = f"; {meanings()[part.name].change}" if with_changes and part.name in meanings() else ""
         yield f"{words.percent(part.share)} on {part.spent_on} ({part.name}): {_range(stack, part)}{change}"
     rest = 1 - sum(part.share for part in shown)
     whole = words.duration(stack.duration_ns)
     yield f"{words.percent(rest)} on the rest of {whole}; all of it modelled, in experiments of the software device"
+
+
+def render_lines(stack: TimeStackSection, kernel: str, console: Console) -> None:
+    """What experiments say of the stack's lines, and nothing else."""
+    say(console, f"{kernel}, {words.duration(stack.duration_ns)}", "bold", indent=0)
+    for line in stack.lines:
+        labelled(console, "Line", line_in_words(stack, line))
+
+
+def with_line(kernels: Sequence[KernelAnalysis], wanted: str) -> list[KernelAnalysis]:
+    """The kernels that execute the line, with nothing but it in their stacks. wanted: [FILE:]LINE. Raises UsageError if none
+    does.
+    """
+    stacks = [one.thread_trace.time_stack if one.thread_trace is not None else None for one in kernels]
+    lines = [line for stack in stacks for line in (stack.lines if stack is not None else ())]
+    if not any(_is(wanted, line.source) for line in lines):
+        raise _no_line(wanted, lines)
+    found = []
+    for kernel, stack in zip(kernels, stacks, strict=True):
+        if kernel.thread_trace is not None and stack is not None and any(_is(wanted, line.source) for line in stack.lines):
+            kept = stack.model_copy(update={"lines": [line for line in stack.lines if _is(wanted, line.source)]})
+            trace = kernel.thread_trace.model_copy(update={"time_stack": kept})
+            found.append(kernel.model_copy(update={"thread_trace": trace}))
+    return found
+
+
+def only_line(stack: TimeStackSection, wanted: str) -> TimeStackSection:
+    """The stack with nothing but this line. Raises UsageError if it does not have it."""
+    kept = [line for line in stack.lines if _is(wanted, line.source)]
+    if not kept:
+        raise _no_line(wanted, stack.lines)
+    return stack.model_copy(update={"lines": kept})
+
+
+def _is(wanted: str, source: str) -> bool:
+    """wanted: LINE, or the end of FILE:LINE, from the beginning of a name in the path."""
+    return source == wanted or source.endswith((f":{wanted}", f"/{wanted}"))
+
+
+def _no_line(wanted: str, known: Sequence[LineGain]) -> UsageError:
+    if not known:
+        return UsageError(
+            f"no experiment was made with line {wanted}: no source lines are known",
+            "compile with -g, and profile on the software device; a kernel without a thread trace has no experiments",
+        )
+    some = ", ".join(line.source for line in known[:_MOST_LINES])
+    return UsageError(f"no experiment was made with line {wanted}", f"name one of those with most to gain, such as {some}")
+
+
+def line_in_words(stack: TimeStackSection, line: LineGain) -> str:
+    """What the line gains without its instructions, and without single causes in them."""
+    gains = sorted(line.by_cause_ns.items(), key=lambda item: -item[1])
+    parts = [
+        f"{_WITHOUT.get(cause, f'without {cause} there')} {_shorter(stack.duration_ns, gain)}"
+        for cause, gain in gains
+        if gain >= _LEAST * stack.duration_ns
+    ]
+    return "; ".join([f"{line.source}: without it {_shorter(stack.duration_ns, line.gain_ns)}", *parts])
 
 
 def in_short(stack: TimeStackSection) -> str:

@@ -32,6 +32,7 @@ struct Options {
   std::filesystem::path folder;      // empty: no traces
   std::optional<std::regex> kernel;  // none: all except for the HIP runtime's own
   uint64_t iteration = 1;            // which dispatch of each such kernel, from 1
+  std::map<std::string, uint64_t, std::less<>> also;  // further kernels' symbols, and which dispatch of each
   uint32_t cu = kFirstCu;
   uint32_t simds = 0xf;
 };
@@ -49,6 +50,24 @@ uint64_t number(const char* name, uint64_t most, uint64_t otherwise) {
   return otherwise;
 }
 
+// SYMBOL=ITERATION, separated by commas.
+std::map<std::string, uint64_t, std::less<>> further_kernels(const char* name) {
+  std::map<std::string, uint64_t, std::less<>> found;
+  const char* text = std::getenv(name);
+  std::string_view rest = text ? text : "";
+  while (!rest.empty()) {
+    const std::string_view entry = rest.substr(0, rest.find(','));
+    rest.remove_prefix(std::min(rest.size(), entry.size() + 1));
+    const size_t equals = entry.rfind('=');
+    uint64_t iteration = 0;
+    const char* const end = entry.data() + entry.size();
+    if (equals == std::string_view::npos || std::from_chars(entry.data() + equals + 1, end, iteration).ptr != end)
+      report_error("%s: %.*s is not SYMBOL=ITERATION", name, static_cast<int>(entry.size()), entry.data());
+    else found.emplace(entry.substr(0, equals), iteration);
+  }
+  return found;
+}
+
 Options read_options() {
   Options options;
   const char* folder = std::getenv("ROCM_PERF_THREAD_TRACE");
@@ -63,6 +82,7 @@ Options read_options() {
     }
   }
   options.iteration = number("ROCM_PERF_THREAD_TRACE_ITERATION", ~uint64_t{0}, options.iteration);
+  options.also = further_kernels("ROCM_PERF_THREAD_TRACE_ALSO");
   options.cu = static_cast<uint32_t>(number("ROCM_PERF_THREAD_TRACE_CU", kCus - 1, options.cu));
   options.simds = static_cast<uint32_t>(number("ROCM_PERF_THREAD_TRACE_SIMDS", 0xf, options.simds));
   return options;
@@ -85,6 +105,16 @@ bool is_of_the_runtime(const std::string& symbol) { return symbol.starts_with("_
 bool matches(const std::string& symbol) {
   if (!options().kernel) return !is_of_the_runtime(symbol);
   return std::regex_search(symbol, *options().kernel) || std::regex_search(demangled_name(symbol), *options().kernel);
+}
+
+// Which dispatch of the kernel to trace, from 1; 0: none.
+uint64_t wanted_iteration(const std::string& symbol) {
+  const auto named = options().also.find(symbol);
+  return named != options().also.end() ? named->second : matches(symbol) ? options().iteration : 0;
+}
+
+bool is_of_the_toolchain(std::string_view path) {
+  return path.starts_with("/usr/") || path.starts_with("/opt/rocm") || path.find("/lib/clang/") != std::string_view::npos;
 }
 
 class Lister {
@@ -140,9 +170,23 @@ std::optional<uint32_t> thread_trace_wanted(const DispatchRequest& request) {
   if (options().folder.empty()) return std::nullopt;
   const std::lock_guard lock(mutex);
   ++dispatch_number;
-  if (!matches(kernel_symbol(request.kernel_object))) return std::nullopt;
-  if (++dispatches()[request.kernel_object] != options().iteration) return std::nullopt;
+  const uint64_t iteration = wanted_iteration(kernel_symbol(request.kernel_object));
+  if (iteration == 0 || ++dispatches()[request.kernel_object] != iteration) return std::nullopt;
   return (options().cu + kCus - kFirstCu) % kCus;
+}
+
+std::string line_of_code(uint64_t address) {
+  const auto code = loaded_code_at(address);
+  if (!code || !code->object) return "";
+  constexpr std::string_view separator = " -> ";
+  const std::string source = code->object->source_of(address - code->delta);
+  for (size_t begin = 0; begin < source.size();) {
+    const size_t end = std::min(source.find(separator, begin), source.size());
+    const std::string line = source.substr(begin, end - begin);
+    if (!is_of_the_toolchain(line)) return line;
+    begin = end + separator.size();
+  }
+  return source.substr(0, source.find(separator));
 }
 
 void write_thread_trace(const DispatchRequest& request, const DispatchResult& result, const AddressSpace& memory) {

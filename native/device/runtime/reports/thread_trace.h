@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 
 #include "exec/dispatch.h"
 
@@ -15,6 +16,10 @@ bool thread_traces_wanted();
 
 // The CU to trace for this dispatch, in Xcd's numbering; empty if the dispatch is not to be traced.
 std::optional<uint32_t> thread_trace_wanted(const DispatchRequest& request);
+
+// The source line of the instruction at a device address, as "file:line": where it is written, unless that is in a header of
+// the compiler or of ROCm; then what it was inlined into. Empty if it is not known.
+std::string line_of_code(uint64_t address);
 
 // Writes the trace of a dispatch that has run, and what each cause costs it. Errors are reported, but the program continues.
 void write_thread_trace(const DispatchRequest& request, const DispatchResult& result, const AddressSpace& memory);

@@ -16,6 +16,16 @@ void add_instruction(JsonText& json, const CauseStack::OfInstruction& one, const
   json.raw(",\"without_ns\":").number(one.without_ns).raw("}");
 }
 
+void add_line(JsonText& json, const CauseStack::OfLine& one) {
+  json.raw("{\"source\":").string(one.source).raw(",\"without_ns\":").number(one.without_ns).raw(",\"without_cause_ns\":{");
+  bool first = true;
+  for (const auto& [cause, ns] : one.without_cause_ns) {
+    json.raw(first ? "" : ",").string(kCauseNames[static_cast<size_t>(cause)]).raw(":").number(ns);
+    first = false;
+  }
+  json.raw("}}");
+}
+
 std::string text_of(const CauseStack& stack, const Listing& listing) {
   JsonText json;
   json.raw("{\"version\":1,\"duration_ns\":").number(stack.duration_ns);
@@ -27,6 +37,7 @@ std::string text_of(const CauseStack& stack, const Listing& listing) {
   json.raw("},\"chosen\":").list(stack.chosen, [&](Cause cause) { json.string(kCauseNames[static_cast<size_t>(cause)]); });
   json.raw(",\"subset_ns\":").list(stack.subset_ns, [&](uint64_t ns) { json.number(ns); });
   json.raw(",\"instructions\":").list(stack.instructions, [&](const auto& one) { add_instruction(json, one, listing); });
+  json.raw(",\"lines\":").list(stack.lines, [&](const auto& one) { add_line(json, one); });
   json.raw("}\n");
   return json.text();
 }

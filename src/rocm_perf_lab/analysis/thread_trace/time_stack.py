@@ -8,7 +8,7 @@ Games, 1953]. These sum to the time that all of them cost together.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
@@ -34,6 +34,7 @@ class CauseMeaning:
     without: str
     change: str
     is_work: bool = False
+    changes_launch: bool = False
 
 
 @dataclass(frozen=True)
@@ -60,10 +61,23 @@ class InstructionGain:
 
 
 @dataclass(frozen=True)
+class LineGain:
+    """gain_ns: by how much the dispatch would be shorter if the instructions of this source line ("file:line") took no time.
+    by_cause: the same if only a cause is taken away from them; empty for lines with less to gain than the first few.
+    """
+
+    source: str
+    gain_ns: int
+    by_cause: dict[str, int]
+
+
+@dataclass(frozen=True)
 class TimeStack:
     """parts, largest first, and rest_ns sum to duration_ns. rest_ns: what is left without all of the parts' causes.
 
-    without_ns: the time without each cause alone, also of those that are no part.
+    without_ns: the time without each cause alone, also of those that are no part. lines: most to gain first; empty if source
+    lines are not known. chosen, subset_ns: the parts' causes, and the time without every set of them; bit i of the index stands
+    for the i-th cause.
     """
 
     duration_ns: int
@@ -71,6 +85,22 @@ class TimeStack:
     rest_ns: int
     without_ns: dict[str, int]
     instructions: tuple[InstructionGain, ...]
+    lines: tuple[LineGain, ...] = ()
+    chosen: tuple[str, ...] = ()
+    subset_ns: tuple[int, ...] = ()
+
+    def without(self, causes: Container[str]) -> int:
+        """The time without all of these; causes that are no part change nothing."""
+        taken = sum(1 << i for i, name in enumerate(self.chosen) if name in causes)
+        return self.subset_ns[taken] if self.subset_ns else self.duration_ns
+
+    def shares_without(self, cause: str) -> dict[str, float]:
+        """The parts of the other causes in the world without this one, as shares of the time there, largest first."""
+        others = [name for name in self.chosen if name != cause]
+        sets = ({cause} | {name for i, name in enumerate(others) if n >> i & 1} for n in range(1 << len(others)))
+        times = [self.without(one) for one in sets]
+        parts = zip(others, shapley(times), strict=True)
+        return dict(sorted(((name, float(ns) / times[0]) for name, ns in parts), key=lambda item: -item[1]))
 
 
 @cache
@@ -119,7 +149,15 @@ def _stack(path: Path, document: dict[str, Any]) -> TimeStack:
         rest_ns=times[-1],
         without_ns={name: _whole(path, one["without_ns"]) for name, one in document["causes"].items()},
         instructions=tuple(sorted(instructions, key=lambda one: (-one.gain_ns, one.code_object, one.vaddr))),
+        lines=tuple(_line(path, one, duration) for one in document.get("lines", [])),
+        chosen=tuple(chosen),
+        subset_ns=tuple(times),
     )
+
+
+def _line(path: Path, one: dict[str, Any], duration: int) -> LineGain:
+    by_cause = {name: duration - _whole(path, time) for name, time in one["without_cause_ns"].items()}
+    return LineGain(str(one["source"]), duration - _whole(path, one["without_ns"]), by_cause)
 
 
 def _whole(path: Path, number: object) -> int:

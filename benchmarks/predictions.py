@@ -1,0 +1,101 @@
+"""How good the predictions of `rocm-perf optimize` were: what experiments said that proposals save, and what the gate measured.
+
+    python benchmarks/predictions.py RUN...
+
+RUN: run directories of `optimize`, or folders above them. Each proposal counts once, however often it was judged. Prints, for
+each transformation and for all, of the judged proposals whose kernel time was measured: how many saved no more than predicted,
+which is a bound from above; what share of it the accepted ones saved; and how well the order of predictions agrees with that of
+the measured times (Kendall's tau-b, over pairs of one run and kernel).
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import sys
+from collections import defaultdict
+from dataclasses import dataclass
+from itertools import combinations
+from pathlib import Path
+
+JOURNAL = "journal.jsonl"
+ERROR = 0.01  # of the kernel's time: by how much a saving may exceed its bound and still be within it
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """predicted, measured: shares of the kernel's time."""
+
+    run: str
+    kernel: str
+    transformation: str
+    description: str
+    predicted: float
+    measured: float
+    accepted: bool
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("runs", nargs="+", type=Path)
+    given = parser.parse_args()
+    journals = sorted({journal for run in given.runs for journal in run.rglob(JOURNAL)})
+    outcomes = [outcome for journal in journals for outcome in outcomes_of(journal)]
+    if not outcomes:
+        sys.exit(f"{len(journals)} journals, and no outcome with a prediction and a measured time in any of them")
+    passed = sum(line["event"] == "passed over" for journal in journals for line in lines_of(journal))
+    print(f"{len(outcomes)} proposals judged and measured in {len(journals)} runs, {passed} times one was passed over\n")
+    print("| transformation | judged | accepted | within the bound | saved of the bound, median | tau-b |")
+    print("|---|---|---|---|---|---|")
+    by_kind: dict[str, list[Outcome]] = defaultdict(list)
+    for outcome in outcomes:
+        by_kind[outcome.transformation].append(outcome)
+    for name, some in [*sorted(by_kind.items()), ("all", outcomes)]:
+        print(row(name, some))
+
+
+def lines_of(journal: Path) -> list[dict]:
+    return [json.loads(line) for line in journal.read_text(encoding="utf-8").splitlines()]
+
+
+def outcomes_of(journal: Path) -> list[Outcome]:
+    found = {}
+    for line in lines_of(journal):
+        if line["event"] == "outcome" and line["predicted_kernel"] is not None and line["measured_kernel"] is not None:
+            found[line["candidate"]] = Outcome(
+                str(journal.parent), line["kernel"], line["transformation"], line["description"],
+                line["predicted_kernel"], line["measured_kernel"], line["accepted"],
+            )  # fmt: skip
+    return list(found.values())
+
+
+def row(name: str, some: list[Outcome]) -> str:
+    within = sum(one.measured <= one.predicted + ERROR for one in some)
+    shares = [one.measured / one.predicted for one in some if one.predicted > ERROR and one.accepted]
+    share = f"{statistics.median(shares):.0%}" if shares else "-"
+    order = tau_b(some)
+    accepted = sum(one.accepted for one in some)
+    return f"| {name} | {len(some)} | {accepted} | {within} | {share} | {'-' if order is None else f'{order:.2f}'} |"
+
+
+def tau_b(some: list[Outcome]) -> float | None:
+    """Kendall's tau-b of predicted and measured, over pairs of the same run and kernel; None if no pair can be ordered."""
+    agree = differ = predicted_ties = measured_ties = 0
+    for one, other in combinations(some, 2):
+        if (one.run, one.kernel) != (other.run, other.kernel):
+            continue
+        of_prediction, of_measurement = one.predicted - other.predicted, one.measured - other.measured
+        if of_prediction == 0 or of_measurement == 0:
+            predicted_ties += of_prediction == 0 and of_measurement != 0
+            measured_ties += of_measurement == 0 and of_prediction != 0
+        elif (of_prediction > 0) == (of_measurement > 0):
+            agree += 1
+        else:
+            differ += 1
+    scale = ((agree + differ + predicted_ties) * (agree + differ + measured_ties)) ** 0.5
+    return (agree - differ) / scale if scale else None
+
+
+if __name__ == "__main__":
+    main()

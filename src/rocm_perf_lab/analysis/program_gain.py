@@ -1,0 +1,76 @@
+"""What the program would gain without a cause of time: its graph run again with kernels as short as experiments say.
+
+The gain of a kernel is not that of its program: other kernels run beside it, and once it is shorter, another path may be the
+longest. So for each cause the graph of dependencies is run again, with the share of the kernel's time that is left without it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from rocm_perf_lab.analysis.critical_path import CriticalPath
+from rocm_perf_lab.analysis.dag import Dag
+from rocm_perf_lab.analysis.kernel import KernelFindings
+from rocm_perf_lab.analysis.stack_verdict import Remedy
+from rocm_perf_lab.analysis.what_if import GraphReplay
+
+_LEAST = 0.001  # of the span, for a gain to be listed
+
+
+@dataclass(frozen=True)
+class ProgramGain:
+    """Without a cause in all kernels whose stacks have it. gain: the share of the GPU's span that is saved. dominant: the
+    program's kernel with the most time on the new path, fraction: its share of that path.
+    """
+
+    cause: str
+    kernels: tuple[str, ...]
+    span_ns: int
+    gain: float
+    dominant: str | None
+    fraction: float
+
+
+def with_program_gains(
+    kernels: Sequence[KernelFindings], dag: Dag, path: CriticalPath | None
+) -> tuple[list[KernelFindings], list[ProgramGain]]:
+    """The kernels, whose remedies now say what the program gains, and the gains of each cause in all of them together, largest
+    first. Kernels without experiments stay as they are.
+    """
+    if path is None or not any(kernel.bottleneck.remedies for kernel in kernels):
+        return list(kernels), []
+    replay = GraphReplay(dag, path)
+    known = [_with_gains(kernel, replay, path) for kernel in kernels]
+    causes = dict.fromkeys(remedy.cause for kernel in known for remedy in kernel.bottleneck.remedies)
+    together = [_gain(cause, _left(cause, known), replay, path) for cause in causes]
+    return known, sorted((one for one in together if one.gain >= _LEAST), key=lambda one: -one.gain)
+
+
+def _with_gains(kernel: KernelFindings, replay: GraphReplay, path: CriticalPath) -> KernelFindings:
+    name = kernel.symbol.name
+    if not replay.has(name):
+        return kernel
+
+    def known(remedy: Remedy) -> Remedy:
+        found = _gain(remedy.cause, {name: 1 - remedy.gain}, replay, path)
+        return replace(remedy, program=found.gain, then=found.dominant)
+
+    found = kernel.bottleneck
+    return replace(kernel, bottleneck=replace(found, remedies=tuple(map(known, found.remedies))))
+
+
+def _left(cause: str, kernels: Sequence[KernelFindings]) -> dict[str, float]:
+    """Kernel -> the share of its time that is left without the cause."""
+    found = {}
+    for kernel in kernels:
+        for remedy in kernel.bottleneck.remedies:
+            if remedy.cause == cause and remedy.program is not None:
+                found[kernel.symbol.name] = 1 - remedy.gain
+    return found
+
+
+def _gain(cause: str, left: Mapping[str, float], replay: GraphReplay, path: CriticalPath) -> ProgramGain:
+    span, dominant, fraction = replay.run(left)
+    gain = 1 - span / path.length_ns if path.length_ns else 0.0
+    return ProgramGain(cause, tuple(left), span, max(0.0, gain), dominant, fraction)

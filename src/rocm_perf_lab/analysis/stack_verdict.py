@@ -1,0 +1,132 @@
+"""What holds a kernel back, how much it can gain and by what, from experiments: a time stack in place of counters.
+
+Counters show what a kernel does; an experiment shows what it would gain without it. So where a dispatch of the kernel has a
+time stack, its largest part is the verdict, and its losses together are the headroom. Rules over counters remain for kernels
+without one. Conditions that counters show (factors) are kept where the stack has time that they could explain.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from rocm_perf_lab.analysis.bottleneck import EXPERIMENTS, Bottleneck
+from rocm_perf_lab.analysis.headroom import Headroom, from_ceiling
+from rocm_perf_lab.analysis.indicators import Factor
+from rocm_perf_lab.analysis.thread_trace.time_stack import Part, TimeStack, meanings
+from rocm_perf_lab.arch.metric import Value
+
+SMALL_GRID = "small-grid"
+MADE_SMALL = "unless the problem was made small for the software device"
+LAUNCH = "launch"
+_MOSTLY_LAUNCH = 0.4  # of the time; as in model_error
+_LEAST = 0.01  # of the time, for a part to explain a factor
+_WORTHWHILE = 0.02  # of the time, for a remedy to be named
+_CLEAR, _NEAR = 0.6, 0.525  # first / (first + second): half as large again, a tenth larger
+
+
+@dataclass(frozen=True)
+class Remedy:
+    """A change of the program and what it would gain of the kernel's time, by the experiment that takes its cause away.
+
+    line: the source line that gains most of it; None if not known. low, high: between which the gain is in four of five cases;
+    None if the model's error is not known. program: the gain of the GPU's span, None without a critical path. then: the kernel
+    that dominates the path afterwards.
+    """
+
+    cause: str
+    change: str
+    gain: float
+    line: str | None
+    low: float | None = None
+    high: float | None = None
+    program: float | None = None
+    then: str | None = None
+
+
+def verdict(stack: TimeStack, counted: Bottleneck, error: float | None, on_software_device: bool) -> Bottleneck:
+    """The verdict of the stack. counted: that of the counters, whose scores are kept as they are. error: of the ratio of two
+    modelled times. Without any part the counters' verdict stands.
+    """
+    known = [part for part in stack.parts if part.cause in meanings() and not _is_fixed(part, stack)]
+    if not known:
+        return counted
+    first = known[0]
+    second = known[1].ns if len(known) > 1 else 0.0
+    lead = first.ns / (first.ns + second)
+    share = first.ns / stack.duration_ns
+    doubt = f", {MADE_SMALL}" if on_software_device and first.cause == SMALL_GRID else ""
+    kept = tuple(factor for factor in counted.factors if _explains(factor, stack))
+    found = remedies(stack, error)
+    return replace(
+        counted,
+        name=first.cause,
+        by=EXPERIMENTS,
+        why=f"{share:.1%} of its time goes on {meanings()[first.cause].costs}{doubt}".replace("%", " %"),
+        score=share,
+        confidence=lead,
+        certainty="high" if lead >= _CLEAR else "medium" if lead >= _NEAR else "low",
+        factors=kept,
+        undecided={},
+        near=None,
+        remedies=found,
+        advice=_advice_of_factors(kept),
+        on_full_device=_beyond_small_grid(stack) if first.cause == SMALL_GRID else None,
+    )
+
+
+def remedies(stack: TimeStack, error: float | None) -> tuple[Remedy, ...]:
+    """One for each cause whose removal alone gains something worth while, the largest gain first."""
+    found = []
+    for part in stack.parts:
+        gain = part.first_ns / stack.duration_ns
+        if part.cause in meanings() and gain >= _WORTHWHILE:
+            low, high = bounds(gain, error) if error is not None else (None, None)
+            found.append(Remedy(part.cause, meanings()[part.cause].change, gain, line_of(stack, part.cause), low, high))
+    return tuple(sorted(found, key=lambda one: -one.gain))
+
+
+def bounds(gain: float, error: float) -> tuple[float, float]:
+    """Between which a gain is if the ratio of the two times is off by at most `error`, as a fraction of the smaller of the two
+    ratios.
+    """
+    ratio = 1 - gain
+    return 1 - ratio * (1 + error), 1 - ratio / (1 + error)
+
+
+def line_of(stack: TimeStack, cause: str) -> str | None:
+    """The source line that gains most if the cause is taken away from it alone; None if none does."""
+    gains = [(line.by_cause.get(cause, 0), line.source) for line in stack.lines]
+    most, source = max(gains, default=(0, ""), key=lambda item: item[0])
+    return source if most >= _LEAST * stack.duration_ns else None
+
+
+def headroom(stack: TimeStack, total_ns: float, fraction_of_path: float | None) -> Headroom:
+    """What is left if all losses of the stack are taken away. total_ns: of all dispatches of the kernel."""
+    losses = {name for name in stack.chosen if name in meanings() and not meanings()[name].is_work}
+    work = [part for part in stack.parts if part.cause not in losses]
+    binding = max(work, key=lambda part: part.last_ns).cause if work else "the rest"
+    ceiling = Value(total_ns * stack.without(losses) / stack.duration_ns, "ns")
+    return replace(from_ceiling(ceiling, binding, total_ns, fraction_of_path), by=EXPERIMENTS)
+
+
+def _beyond_small_grid(stack: TimeStack) -> str | None:
+    """The largest part if the grid filled the device. The same work would take less time there, but it is larger problems that
+    fill a device, so the fixed cost of the dispatch is left out.
+    """
+    return next((name for name, share in stack.shares_without(SMALL_GRID).items() if name != LAUNCH and share > 0), None)
+
+
+def _is_fixed(part: Part, stack: TimeStack) -> bool:
+    """The fixed cost of a dispatch, unless it is most of the time: it tells of the problem's size, not of the kernel."""
+    return part.cause == LAUNCH and part.ns < _MOSTLY_LAUNCH * stack.duration_ns
+
+
+def _explains(factor: Factor, stack: TimeStack) -> bool:
+    shares = {part.cause: max(part.ns, part.first_ns) / stack.duration_ns for part in stack.parts}
+    return not factor.costs or any(shares.get(cause, 0.0) >= _LEAST for cause in factor.costs)
+
+
+def _advice_of_factors(kept: Sequence[Factor]) -> tuple[str, ...]:
+    """Of those for which the stack has no cause of its own."""
+    return tuple(dict.fromkeys(line for factor in kept if not factor.costs for line in factor.advice))

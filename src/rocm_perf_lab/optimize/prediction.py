@@ -1,0 +1,98 @@
+"""What a proposal may gain, by experiments with the profiled dispatch: it ranks proposals, and hopeless ones are not judged.
+
+A transformation takes certain causes of time away, in part at best. So the experiment that takes all of them away entirely
+bounds its gain from above. The bound is of the whole kernel; among proposals with the same bound, those come first whose lines
+have the greater part of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from rocm_perf_lab.hip_source import SourceKernel
+from rocm_perf_lab.optimize.transforms import Proposal
+
+# What each transformation can take away. Anything that changes the code of a loop changes its scalar instructions as well.
+_LOOP = ("memory-latency", "lds-latency", "scalar-issue", "vector-issue", "address-issue", "few-waves", "instruction-fetch")
+CAUSES: Mapping[str, Sequence[str]] = {
+    "wave-per-row": ("small-grid", "uncoalesced", "imbalance", "l2-bandwidth", "memory-bandwidth", "beyond-l2", *_LOOP),
+    "unroll": _LOOP,
+    "batch": _LOOP,
+    "lds_padding": ("bank-conflicts", "lds-latency", "lds-issue", "barriers"),
+    "restrict": (*_LOOP, "l2-bandwidth", "memory-bandwidth", "beyond-l2", "uncoalesced", "scratch"),
+    "hoist": (*_LOOP, "l2-bandwidth", "memory-bandwidth", "beyond-l2", "uncoalesced"),
+    "vector": (*_LOOP, "l2-bandwidth", "uncoalesced"),
+    "launch_bounds": ("few-waves", "scratch", *_LOOP),
+    "nontemporal": ("beyond-l2", "memory-bandwidth", "memory-latency", "l2-bandwidth"),
+}
+
+
+@dataclass(frozen=True)
+class Stack:
+    """A time stack as the optimizer needs it. causes: its parts. without_ns: the time without every set of them; bit i of the
+    index stands for the i-th. lines: line of the source -> cause -> what is gained without it there alone, in ns.
+    """
+
+    duration_ns: int
+    causes: tuple[str, ...]
+    without_ns: tuple[int, ...]
+    lines: Mapping[int, Mapping[str, int]]
+
+    def gain(self, causes: Sequence[str]) -> float:
+        """The share of the time that is saved without all of these."""
+        taken = sum(1 << i for i, name in enumerate(self.causes) if name in causes)
+        return 1 - self.without_ns[taken] / self.duration_ns
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """kernel: the share of the kernel's time that the proposal saves at most. program: of the GPU's span, by the kernel's share
+    of the critical path; None if that is not known. lines: the share of the causes' gains by line that is in its lines, 0 to 1;
+    1 if lines are not known. causes: those that it may take away and that the kernel has.
+    """
+
+    causes: tuple[str, ...]
+    kernel: float
+    program: float | None
+    lines: float = 1.0
+
+    @property
+    def in_words(self) -> str:
+        return f"the experiments say that it saves {self.kernel:.1%} of the kernel's time at most"
+
+
+@dataclass(frozen=True)
+class Option:
+    """A proposal with its prediction, None without experiments."""
+
+    proposal: Proposal
+    prediction: Prediction | None
+
+    @property
+    def rank(self) -> tuple[float, float]:
+        """The least first: by the bound, then by the share of the lines. Those without a prediction come last."""
+        found = self.prediction
+        return (0.0, 0.0) if found is None else (-round(found.kernel, 6), -round(found.lines, 6))
+
+
+def predicted(
+    proposal: Proposal, kernel: SourceKernel, stack: Stack | None, share: float | None, text: bytes
+) -> Prediction | None:
+    """None without experiments, or for a transformation whose effect is not known. share: of the critical path."""
+    causes = CAUSES.get(proposal.transformation)
+    if stack is None or causes is None:
+        return None
+    gain = stack.gain(causes)
+    its = tuple(name for name in stack.causes if name in causes)
+    return Prediction(its, gain, None if share is None else gain * share, _of_lines(proposal, kernel, stack, its, text))
+
+
+def _of_lines(proposal: Proposal, kernel: SourceKernel, stack: Stack, causes: Sequence[str], text: bytes) -> float:
+    loops = [loop for loop in kernel.all_loops() if loop.span.line == proposal.line]
+    gains = {line: sum(of.get(cause, 0) for cause in causes) for line, of in stack.lines.items()}
+    if not loops or not sum(gains.values()):
+        return 1.0
+    spans = [(loop.span.line, loop.span.line + text.count(b"\n", loop.span.start, loop.span.end)) for loop in loops]
+    inside = sum(gain for line, gain in gains.items() if any(first <= line <= last for first, last in spans))
+    return inside / sum(gains.values())

@@ -1,0 +1,41 @@
+"""The table of what the program would gain without each cause of time, beside the gain of its kernels."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rocm_perf_lab.report.documents import Reports
+from rocm_perf_lab.report.layout import say
+from rocm_perf_lab.report.schema import ProgramGainSection, RemedySection
+from rocm_perf_lab.report.table import Table
+from rocm_perf_lab.text import words
+from rocm_perf_lab.text.names import Name, Names
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+_MOST = 6
+
+
+def render_gains(documents: Reports, names: Names, console: Console) -> None:
+    """Print nothing without experiments."""
+    gains = documents.dag.program_gains
+    if not gains:
+        return
+    remedies = {(one.kernel, found.cause): found for one in documents.analysis.kernels for found in one.bottleneck.remedies}
+    say(console, "Without a cause of time, by experiments, with the critical path found anew:")
+    table = Table("without", "kernel", "of its time", "of the program's", "then dominates")
+    for gain in gains[:_MOST]:
+        _rows(gain, remedies, names, table)
+    table.show(console)
+
+
+def _rows(gain: ProgramGainSection, remedies: dict[tuple[str, str], RemedySection], names: Names, table: Table) -> None:
+    """One row for each kernel, and one for all of them together if there are several."""
+    for kernel in gain.kernels:
+        found = remedies[kernel, gain.cause]
+        then = names.cell(found.then_dominant) if found.then_dominant else words.UNKNOWN
+        table.add_row(Name(gain.cause), names.cell(kernel), words.percent(found.gain), words.percent(found.program_gain), then)
+    if len(gain.kernels) > 1:
+        then = names.cell(gain.dominant_symbol) if gain.dominant_symbol else words.UNKNOWN
+        table.add_row(Name(gain.cause), "all of these", "", words.percent(gain.gain), then)

@@ -112,12 +112,11 @@ def session(
     approve=lambda _: True,
     workers: int = 1,
     accept_modelled: bool = True,
-    factors: tuple[int, ...] = (2, 4),
 ) -> Session:
     """backend: None for one that logs to the run's journal."""
     journal = Journal(run)
     backend = backend or FakeBackend(journal)
-    options = OptimizeLoopOptions(factors, ("unroll",), 3, in_place, workers=workers, accept_modelled=accept_modelled)
+    options = OptimizeLoopOptions((2, 4), ("unroll",), 3, in_place, workers=workers, accept_modelled=accept_modelled)
     return Session(folder / "program.hip", "a test", run, journal, backend, options, approve, lambda _: None)
 
 
@@ -233,7 +232,7 @@ def test_the_steps_that_are_killed_are_those_of_a_real_journal(folder):
     written = {event_of(kind) for kind in kinds if kind is not journal_lines.Line}
     run = run_folder.new_run(folder / "runs")
     approve = iter((True, False, False, False)).__next__
-    session(folder, run, None, accept_modelled=False, factors=(2, 4, 8)).optimize()
+    session(folder, run, None, accept_modelled=False).optimize()
     with contextlib.suppress(KeyboardInterrupt):
         session(folder, run, None, approve=lambda _: interrupt()).optimize()
     session(folder, run, None, approve=lambda _: approve()).optimize()

@@ -136,7 +136,6 @@ def command(
             workers or _usual_workers(),
             accept == "modelled",
             backend_options.min_improvement,
-            judge_all,
         ),
     )
     outcome = optimize(request, keep_always if auto_approve else ask_whether_to_keep, note)

@@ -120,7 +120,8 @@ class Session:
             search = Search(self._run, source, target, gate, self._options, self._note)
             best = search.best(options)
         self._outcome.judged += [*search.judged, *search.passed_over]
-        return best, search.judged, search.obstacle
+        hopeless = f"none of {len(options)} proposals can gain enough, by experiments" if options and not search.judged else ""
+        return best, search.judged, search.obstacle or hopeless
 
     def _why_nothing(self, judged: Sequence[Judged], refusals: Sequence[Refusal]) -> str:
         if judged:

@@ -77,6 +77,8 @@ def study(
         error = error_for_differences(trace.timing_parameters)
         known = None if isinstance(error, str) else error
         bottleneck = stack_verdict.verdict(stack, bottleneck, known, trace.device is not None)
+        if trace.device is not None and bottleneck.name == SMALL_GRID:
+            bottleneck = replace(bottleneck, advice=(_larger(occupancy), *bottleneck.advice))
         room = stack_verdict.headroom(stack, symbol.total_ns, fraction)
     return KernelFindings(
         symbol=symbol,
@@ -110,7 +112,10 @@ def _as_run(found: Bottleneck, trace: Trace, occupancy: DispatchOccupancy) -> Bo
         return found
     doubt = "unless the problem was made small for the software device"
     factors = tuple(replace(f, why=f"{f.why}, {doubt}") if f.name == SMALL_GRID else f for f in found.factors)
-    fills = f": {occupancy.device_waves:,} waves fill the GPU" if occupancy.device_waves else ""
-    larger = f"{LARGER}{fills}"
     place = found.advice.index(small.advice[0])
-    return replace(found, factors=factors, advice=(*found.advice[:place], larger, *found.advice[place:]))
+    return replace(found, factors=factors, advice=(*found.advice[:place], _larger(occupancy), *found.advice[place:]))
+
+
+def _larger(occupancy: DispatchOccupancy) -> str:
+    fills = f": {occupancy.device_waves:,} waves fill the GPU" if occupancy.device_waves else ""
+    return f"{LARGER}{fills}"

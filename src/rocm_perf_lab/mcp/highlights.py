@@ -54,6 +54,7 @@ def _kernel(kernel: Json, pointer: str) -> Json:
         "of_critical_path": kernel["critical_path_score"],
         "bottleneck": bottleneck["name"],
         "certainty": bottleneck["certainty"],
+        "verdict_by": bottleneck["by"],
         "why": bottleneck["why"],
         "factors": [factor["name"] for factor in bottleneck["factors"]],
         "advice": bottleneck["advice"][:_MOST_ADVICE],

@@ -9,7 +9,7 @@ from rocm_perf_lab.analysis.device import DeviceModel
 from rocm_perf_lab.analysis.durations import Durations
 from rocm_perf_lab.analysis.evidence import Evidence
 from rocm_perf_lab.analysis.headroom import ASSUMPTION, BY_EXPERIMENTS, Headroom
-from rocm_perf_lab.analysis.indicators import Signal
+from rocm_perf_lab.analysis.indicators import LARGER, Signal
 from rocm_perf_lab.analysis.occupancy import NO_REGISTERS, DispatchOccupancy
 from rocm_perf_lab.analysis.roofline import NO_TIME, Arithmetic, Level, Roofline
 from rocm_perf_lab.arch.metric import Value
@@ -194,7 +194,9 @@ def bottleneck(found: Bottleneck, numbers: Evidence) -> schema.BottleneckSection
             for factor in found.factors
         ],
         undecided=found.undecided,
-        advice=[*in_words_all(remedies), *found.advice],
+        advice=sorted([*in_words_all(remedies), *found.advice], key=lambda line: not line.startswith(LARGER))
+        if remedies
+        else list(found.advice),
         reasons=reasons,
     )
 

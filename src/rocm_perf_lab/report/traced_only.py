@@ -7,6 +7,7 @@ from pathlib import Path
 from rich.console import Console
 
 from rocm_perf_lab import __version__
+from rocm_perf_lab.analysis import stack_verdict
 from rocm_perf_lab.analysis.bottleneck import classify
 from rocm_perf_lab.analysis.evidence import Evidence
 from rocm_perf_lab.analysis.thread_trace.findings import TraceFindings
@@ -37,10 +38,13 @@ def traced_only(folder: Path) -> schema.ThreadTraceDocument:
 
 def _kernel(found: TraceFindings) -> schema.TracedKernel:
     evidence = Evidence(from_thread_trace(found, None))
+    verdict = classify(evidence)
+    if found.stack is not None:
+        verdict = stack_verdict.verdict(found.stack, verdict, None, on_software_device=True)
     return schema.TracedKernel(
         kernel=found.kernel or found.symbol or "",
         symbol=found.symbol or "",
-        bottleneck=sections.bottleneck(classify(evidence), evidence),
+        bottleneck=sections.bottleneck(verdict, evidence),
         thread_trace=thread_trace_section(found),
     )
 

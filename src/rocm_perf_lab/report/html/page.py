@@ -87,7 +87,7 @@ def _kernel(kernel: KernelAnalysis, documents: Reports) -> dict[str, Any]:
         "share": kernel.critical_path_score,
         "bottleneck": {
             "name": found.name,
-            "certainty": found.certainty,
+            "certainty": f"{found.certainty}, by {found.by}",
             "why": found.why,
             "evidence": list(map(_evidence, found.evidence)),
             "factors": [f"{factor.name}: {factor.why}" for factor in found.factors],

@@ -50,8 +50,15 @@ def naive(kernels: list[dict]) -> dict:
 def test_naive_softmax_is_bound_by_memory_and_on_the_critical_path(softmax_run):
     output, _ = softmax_run
     kernel = naive(output["analysis"]["kernels"])
-    assert kernel["bottleneck"]["name"] in ("memory-bandwidth-bound", "latency-bound")
-    assert kernel["bottleneck"]["evidence"]
+    found = kernel["bottleneck"]
+    assert (found["by"], found["name"], found["on_full_device"]) == ("experiments", "small-grid", "uncoalesced")
+    assert found["classes"][0]["name"] in ("memory-bandwidth-bound", "latency-bound")  # by counters
+    alone = {one["cause"]: one for one in found["remedies"]}
+    of_program = {one["cause"]: one for one in output["dag"]["program_gains"]}
+    for cause, one in alone.items():  # only this kernel has experiments, and it is all that gets shorter
+        saved = one["gain"] * kernel["time_ms"] * 1e6
+        assert of_program[cause]["gain"] * output["dag"]["critical_path_ns"] == pytest.approx(saved, abs=2)
+        assert one["program_gain"] == of_program[cause]["gain"]
     assert output["dag"]["dominant_symbol"].startswith("softmax_naive")
     entry = naive(output["dag"]["symbols"])
     assert entry["dispatches_on_path"] == entry["dispatches"] == 1

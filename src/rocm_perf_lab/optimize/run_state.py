@@ -147,9 +147,9 @@ class RunState:
         text = one.text if verdict.adopted is None else verdict.adopted
         found = Judged(proposal, one.digest, one.diff, text, verdict, prediction=prediction)
         ratio, runtimes = verdict.ratio, verdict.runtime_ms
-        kernel = None if ratio is None else 1 - ratio
+        saved = None if ratio is None else 1 - ratio
         program = None if runtimes is None or not runtimes[0] else 1 - runtimes[1] / runtimes[0]
-        self._journal.append(_outcome(target, found, kernel, program, accepted=verdict.accepted))
+        self._journal.append(_outcome(target, found, saved, program, accepted=verdict.accepted))
         return found
 
     def pass_over(self, target: Target, one: Candidate, reason: str, measured: float | None) -> None:
@@ -250,9 +250,7 @@ class RunState:
         return outcome
 
 
-def _outcome(
-    target: Target, one: Candidate, kernel: float | None, program: float | None, *, accepted: bool
-) -> OutcomeLine:
+def _outcome(target: Target, one: Candidate, kernel: float | None, program: float | None, *, accepted: bool) -> OutcomeLine:
     """kernel, program: the shares of their times that were saved."""
     found = one.prediction
     return OutcomeLine(

@@ -1,9 +1,9 @@
 """Judges the proposals for one kernel, the most promising first, until none of the rest can be the fastest.
 
-Two bounds tell. Experiments with the profiled dispatch say what a proposal saves if everything that it can change took no time:
-if that is less than the gate accepts, it is not even built. And one run of a candidate on the captured inputs takes a small part
-of the time of a judgement: the verdict's time is that on the least favourable inputs, these among them. So the result is that of
-judging all proposals, as far as the model's experiments can be relied on.
+Two bounds tell. Experiments with the profiled dispatch say what a proposal saves if everything that it can change took no
+time: if that is less than the gate accepts, it is not even built. And one run of a candidate on the captured inputs takes a
+small part of the time of a judgement: the verdict's time is that on the least favourable inputs, these among them. So the
+result is that of judging all proposals, as far as the experiments can be relied on.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _UNKNOWN = 0.0  # no candidate is faster, so that those whose time is not known 
 
 
 class Limits(Protocol):
-    """workers: number of candidates that are timed or judged at a time. min_improvement: the least gain that the gate accepts."""
+    """workers: number of candidates that are timed or judged at a time. min_improvement: the least gain that counts."""
 
     @property
     def workers(self) -> int: ...
@@ -35,7 +35,8 @@ class Limits(Protocol):
 class Search:
     """The search over the proposals for one kernel.
 
-    judged: verdicts so far. passed_over: candidates that cannot be the fastest, and were not judged. obstacle: what keeps the gate from judging; "" if nothing does.
+    judged: verdicts so far. passed_over: candidates that cannot be the fastest, and were not judged. obstacle: what keeps the
+    gate from judging; "" if nothing does.
     """
 
     def __init__(

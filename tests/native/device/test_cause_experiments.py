@@ -59,7 +59,8 @@ class Pair:
 def program(repository, tmp_path_factory, hipcc) -> Path:
     path = tmp_path_factory.mktemp("pairs") / "pairs"
     source = repository / "tests" / "programs" / "cause_pairs.hip"
-    subprocess.run(["hipcc", "--offload-arch=gfx942", "-O3", "-gline-tables-only", "-o", path, source], check=True, capture_output=True)
+    options = ("--offload-arch=gfx942", "-O3", "-gline-tables-only")
+    subprocess.run(["hipcc", *options, "-o", path, source], check=True, capture_output=True)
     return path
 
 

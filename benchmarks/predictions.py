@@ -3,9 +3,9 @@
     python benchmarks/predictions.py RUN...
 
 RUN: run directories of `optimize`, or folders above them. Each proposal counts once, however often it was judged. Prints, for
-each transformation and for all, of the judged proposals whose kernel time was measured: how many saved no more than predicted,
-which is a bound from above; what share of it the accepted ones saved; and how well the order of predictions agrees with that of
-the measured times (Kendall's tau-b, over pairs of one run and kernel).
+each transformation and for all, of the proposals whose kernel time was measured: how many saved no more than the experiments'
+bound; which share of the prediction the accepted ones saved; and how well the order of predictions agrees with that of the
+measured times (Kendall's tau-b, over pairs of one run and kernel; for all, of several iterations as well).
 """
 
 from __future__ import annotations
@@ -25,12 +25,13 @@ ERROR = 0.01  # of the kernel's time: by how much a saving may exceed its bound 
 
 @dataclass(frozen=True)
 class Outcome:
-    """predicted, measured: shares of the kernel's time."""
+    """at_most, predicted, measured: shares of the kernel's time."""
 
     run: str
     kernel: str
     transformation: str
     description: str
+    at_most: float
     predicted: float
     measured: float
     accepted: bool
@@ -46,7 +47,7 @@ def main() -> None:
         sys.exit(f"{len(journals)} journals, and no outcome with a prediction and a measured time in any of them")
     passed = sum(line["event"] == "passed over" for journal in journals for line in lines_of(journal))
     print(f"{len(outcomes)} proposals judged and measured in {len(journals)} runs, {passed} times one was passed over\n")
-    print("| transformation | judged | accepted | within the bound | saved of the bound, median | tau-b |")
+    print("| transformation | judged | accepted | within the bound | saved of the prediction, median | tau-b |")
     print("|---|---|---|---|---|---|")
     by_kind: dict[str, list[Outcome]] = defaultdict(list)
     for outcome in outcomes:
@@ -65,13 +66,13 @@ def outcomes_of(journal: Path) -> list[Outcome]:
         if line["event"] == "outcome" and line["predicted_kernel"] is not None and line["measured_kernel"] is not None:
             found[line["candidate"]] = Outcome(
                 str(journal.parent), line["kernel"], line["transformation"], line["description"],
-                line["predicted_kernel"], line["measured_kernel"], line["accepted"],
+                line["at_most_kernel"], line["predicted_kernel"], line["measured_kernel"], line["accepted"],
             )  # fmt: skip
     return list(found.values())
 
 
 def row(name: str, some: list[Outcome]) -> str:
-    within = sum(one.measured <= one.predicted + ERROR for one in some)
+    within = sum(one.measured <= one.at_most + ERROR for one in some)
     shares = [one.measured / one.predicted for one in some if one.predicted > ERROR and one.accepted]
     share = f"{statistics.median(shares):.0%}" if shares else "-"
     order = tau_b(some)

@@ -118,8 +118,8 @@ class ProposalLine(Line):
 
 
 class OutcomeLine(Line):
-    """What experiments predicted of a proposal beside what the gate measured. Predictions are null without experiments, and say
-    what can be saved at most, as shares of the kernel's time and of the GPU's span; measured is null if no time was measured.
+    """What experiments predicted of a proposal beside what the gate measured, as shares of the kernel's time and of the GPU's
+    span. Null without experiments; at_most_kernel: what it can save at most; measured: null if no time was measured.
     """
 
     event: Literal["outcome"] = "outcome"
@@ -128,6 +128,7 @@ class OutcomeLine(Line):
     description: Text
     transformation: str
     causes: list[str]
+    at_most_kernel: float | None
     predicted_kernel: float | None
     predicted_program: float | None
     measured_kernel: float | None

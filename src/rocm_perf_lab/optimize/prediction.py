@@ -1,8 +1,8 @@
 """What a proposal may gain, by experiments with the profiled dispatch: it ranks proposals, and hopeless ones are not judged.
 
 A transformation takes certain causes of time away, in part at best. So the experiment that takes all of them away entirely
-bounds its gain from above. The bound is of the whole kernel; among proposals with the same bound, those come first whose lines
-have the greater part of it.
+bounds its gain from above. The bound is of the whole kernel; how much of it is in the lines that the proposal changes estimates
+its gain.
 """
 
 from __future__ import annotations
@@ -50,12 +50,18 @@ class Prediction:
     """kernel: the share of the kernel's time that the proposal saves at most. program: of the GPU's span, by the kernel's share
     of the critical path; None if that is not known. lines: the share of the causes' gains by line that is in its lines, 0 to 1;
     1 if lines are not known. causes: those that it may take away and that the kernel has.
+
+    estimate: what it saves if its lines get their share of the bound and nothing else does.
     """
 
     causes: tuple[str, ...]
     kernel: float
     program: float | None
     lines: float = 1.0
+
+    @property
+    def estimate(self) -> float:
+        return self.kernel * self.lines
 
     @property
     def in_words(self) -> str:
@@ -70,10 +76,9 @@ class Option:
     prediction: Prediction | None
 
     @property
-    def rank(self) -> tuple[float, float]:
-        """The least first: by the bound, then by the share of the lines. Those without a prediction come last."""
-        found = self.prediction
-        return (0.0, 0.0) if found is None else (-round(found.kernel, 6), -round(found.lines, 6))
+    def rank(self) -> float:
+        """The least first: by the estimate. Those without a prediction come last."""
+        return 0.0 if self.prediction is None else -round(self.prediction.estimate, 6)
 
 
 def predicted(

@@ -106,6 +106,24 @@ def test_wrong_use(run, tmp_path):
         newest_run(tmp_path)
 
 
+def test_the_page_takes_causes_of_time_away(run, opened, expect_accessible):
+    analysis = json.loads((run / "analysis.json").read_text())
+    stack = next(one["thread_trace"]["time_stack"] for one in analysis["kernels"] if one["kernel"].startswith(NAIVE))
+    tab = opened(run / "report.html")
+    status = tab.locator("#details [role=status]")
+    assert "tick causes" in status.inner_text()
+    ticked = [stack["parts"][0]["name"], stack["parts"][2]["name"]]
+    for cause in ticked:
+        tab.check(f"#details label:has-text('{cause}:') input")
+    left = stack["without_ns"][sum(1 << stack["causes"].index(cause) for cause in ticked)]
+    saved = 100 * (1 - left / stack["duration_ns"])
+    assert f"Without {', '.join(ticked)}: " in status.inner_text() and f", {saved:.1f} % less" in status.inner_text()
+    expect_accessible(tab)
+    tab.uncheck(f"#details label:has-text('{ticked[0]}:') input")
+    alone = 100 * stack["parts"][2]["first_ns"] / stack["duration_ns"]
+    assert f"Without {ticked[1]}: " in status.inner_text() and f", {alone:.1f} % less" in status.inner_text()
+
+
 def test_the_page_links_lines_instructions_and_waits(run, kernels, opened, expect_accessible):
     path = run / "report.html"
     assert path.stat().st_size < 1_500_000 and str(run.parent) not in path.read_text()  # paths are relative

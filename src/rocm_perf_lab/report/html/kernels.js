@@ -24,7 +24,7 @@ function details(index) {
     row.querySelector("button").setAttribute("aria-pressed", isChosen);
   });
   parts.push(element("p", `${one.bottleneck.name} (certainty ${one.bottleneck.certainty}): ${one.bottleneck.why}`));
-  parts.push(...list("Evidence", one.bottleneck.evidence), ...list("What explains it", one.bottleneck.factors),
+  parts.push(...stackView(one.stack), ...list("Evidence", one.bottleneck.evidence), ...list("What explains it", one.bottleneck.factors),
     ...list("What to try", one.bottleneck.advice), ...list("Occupancy", one.occupancy), ...list("Headroom", one.headroom.lines));
   parts.push(...table("Memory levels and pipes", ["level", "amount", "attained", "peak", "of peak"], one.levels));
   if (one.counters.length) {

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from rocm_perf_lab.report.documents import Reports
 
 _MOST_ADVICE = 5
-_SCRIPTS = ("timeline.js", "roofline.js", "kernels.js", "source.js", "kernels_start.js", "what_if.js")
+_SCRIPTS = ("timeline.js", "roofline.js", "stack.js", "kernels.js", "source.js", "kernels_start.js", "what_if.js")
 
 
 def page(documents: Reports, source: SourceDocument, timeline: TimelineDocument) -> str:
@@ -93,12 +93,24 @@ def _kernel(kernel: KernelAnalysis, documents: Reports) -> dict[str, Any]:
             "factors": [f"{factor.name}: {factor.why}" for factor in found.factors],
             "advice": found.advice[:_MOST_ADVICE],
         },
+        "stack": _stack(kernel),
         "headroom": {"priority": headroom.priority, "lines": _headroom(kernel)},
         "occupancy": list(_occupancy(kernel)),
         "levels": [] if roof is None else list(_levels(roof)),
         "counters": [[None, *row] for row in _counters(kernel)],
         "notes": [*kernel.notes, *kernel.occupancy.notes],
     }
+
+
+def _stack(kernel: KernelAnalysis) -> dict[str, Any] | None:
+    found = kernel.thread_trace.time_stack if kernel.thread_trace is not None else None
+    if found is None or not found.without_ns:
+        return None
+    parts = [
+        {"cause": one.name, "spent": one.spent_on, "share": one.share, "alone": one.first_ns / found.duration_ns}
+        for one in found.parts
+    ]
+    return {"duration": found.duration_ns, "causes": found.causes, "without": found.without_ns, "parts": parts}
 
 
 def _counters(kernel: KernelAnalysis) -> Iterator[tuple[str, str, str]]:

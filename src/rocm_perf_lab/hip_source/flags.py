@@ -69,12 +69,15 @@ def parse_flags(command: Sequence[str], source: Path, folder: Path) -> list[str]
     return [*kept, "-I", str(source.resolve().parent)]
 
 
+def architectures(command: Sequence[str]) -> list[str]:
+    """The targets of a command's --offload-arch options."""
+    options = [word.split("=", 1)[1] for word in command if word.startswith(("--offload-arch=", "--cuda-gpu-arch="))]
+    return [name for option in options for name in option.split(",")]
+
+
 def target_of(command: Sequence[str]) -> str | None:
     """The first --offload-arch of a command, None if it has none."""
-    for word in command:
-        if word.startswith(("--offload-arch=", "--cuda-gpu-arch=")):
-            return word.split("=", 1)[1].split(",")[0]
-    return None
+    return next(iter(architectures(command)), None)
 
 
 def is_source(word: str) -> bool:

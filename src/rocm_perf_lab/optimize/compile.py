@@ -11,7 +11,7 @@ import shlex
 import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from rocm_perf_lab import cage
@@ -23,6 +23,7 @@ from rocm_perf_lab.errors import SourceError, UnavailableError
 from rocm_perf_lab.hip_source import HipSource
 from rocm_perf_lab.hip_source.flags import is_source, target_of
 from rocm_perf_lab.optimize.build import Build
+from rocm_perf_lab.optimize.preamble import Preambles, Precompiled
 from rocm_perf_lab.optimize.steps import Step
 
 SCRATCH = "rocm-perf-build-"
@@ -57,6 +58,7 @@ class SourceBuilder:
 
     def __init__(self, target: str, limits: Limits = Limits(), log: Log | None = None, view: View = View()):
         self._target, self._limits, self._log, self._view = target, limits, log, view
+        self._preambles = Preambles(limits, view)
         self._names: dict[bytes, frozenset[str]] = {}
         self._remembered: dict[_Key, bytes] = {}
 
@@ -133,13 +135,34 @@ class SourceBuilder:
     @contextlib.contextmanager
     def _output(self, source: HipSource, options: Sequence[str], name: str | None = None) -> Iterator[Path]:
         """The output of the source's command with these options, which select one pass. name: see device_named()."""
-        with _placed(source, self._view) as placed:
+        includes = None if name else self._includes(source, options)
+        with contextlib.ExitStack() as stack:
+            output = None
+            if includes is not None:
+                # What does not compile with them is compiled without, so that the message is about the source alone.
+                with contextlib.suppress(SourceError):
+                    output = stack.enter_context(self._built(source, options, includes=includes))
+            yield output or stack.enter_context(self._built(source, options, name))
+
+    @contextlib.contextmanager
+    def _built(
+        self, source: HipSource, options: Sequence[str], name: str | None = None, includes: Precompiled | None = None
+    ) -> Iterator[Path]:
+        with _placed(source, self._view, includes) as placed:
             output = placed.made / "output"
             main = str(placed.main) if name is None or self._view.trusted else name
             command = [*_compile_only(source, self._target), *placed.options, *options, main, "-o", str(output)]
             build(command, source.folder, f"{source.main} does not compile", self._limits, self._log, placed.view)
             _check_made(output, shlex.join(command))
             yield output
+
+    def _includes(self, source: HipSource, options: Sequence[str]) -> Precompiled | None:
+        """For a pass that generates code from a source file; see Preambles.of()."""
+        compiled = {"--offload-device-only": "device", "--offload-host-only": "host"}.get(options[0])
+        if compiled is None or "-E" in options or source.path.resolve() != source.main.resolve():
+            return None
+        command = _compile_only(source, self._target)
+        return self._preambles.of(source.main.resolve(), source.text, command, source.folder, [compiled])
 
 
 def _check_made(output: Path, command: str) -> None:
@@ -237,6 +260,7 @@ class ProgramBuilder:
         self._build, self._target, self._folder = build, target, folder
         self._limits, self._log, self._view = limits, log, view
         self._kept: dict[Path, Path] = {}
+        self._preambles = Preambles(limits, view)
 
     def make(self, source: HipSource, output: Path) -> None:
         """Make the program from `source` as `output`, completely or not at all. Raises SourceError, UnavailableError."""
@@ -246,7 +270,7 @@ class ProgramBuilder:
             places = dict(self._kept)
             for number, step in enumerate(step for step in self._build.steps if step.output in remade):
                 places[step.output] = placed.made / f"{number}-{step.output.name}"
-                self._run(step, places, placed)
+                self._run_fast(step, places, placed, source)
             made = places[self._build.steps[-1].output]
             if not made.is_file():
                 what = "a folder" if made.is_dir() else "no program (a link, pipe, socket or device file is removed)"
@@ -268,16 +292,38 @@ class ProgramBuilder:
     def _seen(self, writable: tuple[Path, ...]) -> View:
         return self._view.showing(readable=tuple(step.folder for step in self._build.steps), writable=writable)
 
+    def _run_fast(self, step: Step, places: dict[Path, Path], placed: _Placed, source: HipSource) -> None:
+        """Like _run(), with precompiled includes if that is possible, otherwise without."""
+        if (includes := self._includes(step, source)) is not None:
+            with contextlib.suppress(SourceError), _placed(source, self._view, includes) as fast:
+                return self._run(step, places, replace(fast, view=fast.view.showing(writable=(placed.made,))))
+        return self._run(step, places, placed)
+
     def _run(self, step: Step, places: dict[Path, Path], placed: _Placed) -> None:
         copied = {path: placed.copies[path.resolve()] for path in step.sources if path.resolve() in placed.copies}
-        words = step.moved({**places, **copied})
-        if step.is_hip:
-            words += [] if target_of(words) else [f"--offload-arch={self._target}"]
-            words += [] if any(word.startswith("-g") for word in words) else ["-gline-tables-only"]  # for thread traces
-            words += [*_unit(step.words, step.sources[0], step.folder), *placed.options]
+        words = [*step.moved({**places, **copied}), *self._options(step), *(placed.options if step.is_hip else ())]
         view = placed.view.showing(readable=tuple(self._kept.values()))
         what = f"{step.sources[0]} does not compile" if step.sources else f"{step.output.name} does not link"
         build(words, step.folder, what, self._limits, self._log, view)
+
+    def _options(self, step: Step) -> list[str]:
+        """Beside those in the user's build."""
+        if not step.is_hip:
+            return []
+        arch = [] if target_of(step.words) else [f"--offload-arch={self._target}"]
+        lines = [] if any(word.startswith("-g") for word in step.words) else ["-gline-tables-only"]  # for thread traces
+        return [*arch, *lines, *_unit(step.words, step.sources[0], step.folder)]
+
+    def _includes(self, step: Step, source: HipSource) -> Precompiled | None:
+        """Of the changed source alone: the others are compiled once."""
+        if not step.is_hip or [path.resolve() for path in step.sources] != [source.path.resolve()]:
+            return None
+        given = next(
+            Path(word) for word in step.words if is_source(word) and (step.folder / word).resolve() == source.path.resolve()
+        )
+        passes = ["device"] if step.is_code_object else ["device", "host"]
+        command = _without_files([*step.words, *self._options(step)])
+        return self._preambles.of(given, source.text, command, step.folder, passes)
 
 
 @dataclass(frozen=True)
@@ -294,9 +340,9 @@ class _Placed:
 
 
 @contextlib.contextmanager
-def _placed(source: HipSource, view: View) -> Iterator[_Placed]:
+def _placed(source: HipSource, view: View, includes: Precompiled | None = None) -> Iterator[_Placed]:
     """Place the text for the compiler. In the cage it replaces the file at the source's own path, so what is compiled is what
-    was parsed.
+    was parsed. includes: those that are precompiled; only in the cage.
 
     Without a cage, a copy is compiled: a main file's copy finds its includes and keeps the original's __FILE__ and line
     numbers; a header's copy is shown by the compiler's virtual file system.
@@ -305,9 +351,12 @@ def _placed(source: HipSource, view: View) -> Iterator[_Placed]:
     with tempfile.TemporaryDirectory(prefix=SCRATCH) as scratch:
         made, copy = Path(scratch, "made"), Path(scratch, source.path.name)
         made.mkdir()
-        copy.write_bytes(source.text)
+        copy.write_bytes(source.text if includes is None else includes.text)
         seen = view.showing(readable=(real.parent, main.parent), writable=(made,))
-        if not view.trusted:
+        if includes is not None:
+            seen = seen.showing(readable=(includes.folder,), replaced=((real, copy),))
+            yield _Placed(main, includes.options, made, seen)
+        elif not view.trusted:
             yield _Placed(main, (), made, seen.showing(replaced=((real, copy),)))
         elif real == main and not source.elsewhere:
             options = ("-I", str(real.parent), f"-ffile-prefix-map={scratch}={real.parent}")
@@ -342,12 +391,12 @@ def _unit(command: Sequence[str], main: Path, folder: Path) -> list[str]:
 def _compile_only(source: HipSource, target: str) -> list[str]:
     """The source's own command for one pass of its compilation, without files."""
     arch = [] if target_of(source.command) else [f"--offload-arch={target}"]
-    return [*_without_output(source), *arch, *_unit(source.command, source.main, source.folder)]
+    return [*_without_files(source.command), *arch, *_unit(source.command, source.main, source.folder)]
 
 
-def _without_output(source: HipSource) -> list[str]:
+def _without_files(command: Sequence[str]) -> list[str]:
     """The command without its output, its sources and the files that it links."""
-    words, kept = iter(source.command), []
+    words, kept = iter(command), []
     for word in words:
         if word == "-o":
             next(words, None)

@@ -1,0 +1,108 @@
+"""Precompiled includes: which a source begins with, and that the code is the same with and without them."""
+
+from __future__ import annotations
+
+import io
+import re
+from pathlib import Path
+
+import pytest
+from elftools.elf.constants import SH_FLAGS
+from elftools.elf.elffile import ELFFile
+
+from rocm_perf_lab.cage import Limits, View
+from rocm_perf_lab.hip_source import read
+from rocm_perf_lab.optimize.compile import SourceBuilder
+from rocm_perf_lab.optimize.preamble import Preambles, head_of
+
+HIP = b"#include <hip/hip_runtime.h>\n"
+KERNEL = b"__global__ void k(float* a) { a[threadIdx.x] = sinf(a[threadIdx.x]); }\nint main() { k<<<1, 64>>>(nullptr); }\n"
+
+
+@pytest.mark.parametrize(
+    "text, includes",
+    [
+        (HIP + KERNEL, [b"<hip/hip_runtime.h>"]),
+        (b"// #include <a>\n/* #include <b>\n*/ # include <c> // why\n\n" + HIP, [b"<c>", b"<hip/hip_runtime.h>"]),
+        (HIP + b'#include "d.h"\n#define N\n#include <e>\n', [b"<hip/hip_runtime.h>", b'"d.h"']),
+        (b"#define N 4\n" + HIP, []),  # it may change what the header means
+        (b"#pragma once\n" + HIP, []),
+        (b"#include <a> /* begins\n" + HIP, []),
+        (b"#include <a> int x;\n" + HIP, []),
+        (b"#include A\n" + HIP, []),
+        (b"#ifdef A\n" + HIP + b"#endif\n", []),
+        (b"#include <a>\r\n" + HIP, [b"<a>", b"<hip/hip_runtime.h>"]),
+        (b"/* does not end " + HIP, []),
+        (b"#include <a>", []),
+        (b"", []),
+    ],
+)  # fmt: skip
+def test_the_includes_at_the_head_of_a_source(text, includes):
+    head = head_of(text)
+    assert list(head.includes) == includes
+    assert head.rest.count(b"\n") == text.count(b"\n")
+    assert head_of(head.rest).includes == () or not includes
+    assert head.rest == text or includes
+
+
+@pytest.mark.parametrize("options", [("-O3",), ("-O1", "-g", "-DN=4", "-fgpu-flush-denormals-to-zero")])
+def test_the_code_is_the_same_as_without(hipcc, tmp_path, options):
+    """Byte for byte, for the device and the host, of a program with templates and macros; debug information lists less."""
+    path = tmp_path / "program.hip"
+    # A header without a guard, which tells how often it is read, and by which name.
+    (tmp_path / "own.h").write_text(
+        "#ifdef TWICE\n#error read twice\n#endif\n#define TWICE\nstatic const char* own = __FILE__;\n"
+    )
+    head = b"#include <cmath>\n// HIP\n" + HIP + b'#include <vector>\n#include "own.h"\n#include <assert.h>\n'
+    path.write_bytes(head + KERNEL + b"""
+template <class T> __global__ void scale(T* values, T factor, int count) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  assert(count > 0);
+  if (i < count) values[i] = values[i] * factor + T(__LINE__) + __shfl_xor(values[i], 1);
+}
+template __global__ void scale<double>(double*, double, int);
+std::vector<int> sizes{1, 2, 3, int(sizeof(__FILE__)), own[0]};
+""")  # fmt: skip
+    source = read(path, ("hipcc", "--offload-arch=gfx942", *options))
+    fast, plain, commands = [], [], []
+    with_log = SourceBuilder("gfx942", log=lambda command, ended: commands.append((list(command), ended.succeeded)))
+    without = SourceBuilder("gfx942")
+    without._preambles.of = lambda *_: None
+    for builder, made in ((with_log, fast), (without, plain)):
+        made += [builder.device(source), builder.host(source)]
+    assert list(map(_loaded, fast)) == list(map(_loaded, plain))
+    assert fast == plain or "-g" in options
+    assert [any("-include" in word for word in command) and succeeded for command, succeeded in commands] == [True, True]
+
+
+def _loaded(image: bytes) -> dict[str, bytes]:
+    """The sections that a loader maps."""
+    file = ELFFile(io.BytesIO(image))
+    return {one.name: one.data() for one in file.iter_sections() if one["sh_flags"] & SH_FLAGS.SHF_ALLOC}
+
+
+def test_what_does_not_compile_is_told_without_the_includes(hipcc, tmp_path):
+    path = tmp_path / "program.hip"
+    path.write_bytes(HIP + KERNEL)
+    source = read(path, ("hipcc", "--offload-arch=gfx942"))
+    with pytest.raises(Exception, match=r"program.hip does not compile: .*unknown_name") as caught:
+        SourceBuilder("gfx942").device(source.with_text(HIP + KERNEL.replace(b"sinf", b"unknown_name")))
+    assert "-include" not in caught.value.hint
+
+
+def test_only_what_saves_time_and_does_the_same_is_precompiled(hipcc, tmp_path):
+    preambles, path = Preambles(Limits(), View()), tmp_path / "program.hip"
+    command = ["hipcc", "--offload-arch=gfx942"]
+    made = preambles.of(path, HIP + KERNEL, command, tmp_path, ["device"])
+    again = preambles.of(path, HIP + b"int other;", command, tmp_path, ["device"])
+    assert made is not None and again is not None and made.options == again.options and again.text == b"\nint other;"
+    assert re.fullmatch(rf"-include{re.escape(str(made.folder))}/\w+/device\.h", made.options[1])
+    for others in (["-include", "x.h"], ["-Xarch_device", "-O3"], ["--offload-arch=gfx90a"]):
+        assert preambles.of(path, HIP, [*command, *others], tmp_path) is None
+    assert preambles.of(path, b"#include <vector>\n" + KERNEL, command, tmp_path) is None
+    assert preambles.of(Path("program.hip"), HIP, command, tmp_path) is None  # __FILE__ would be another in own headers
+    assert preambles.of(path, HIP, ["false", *command[1:]], tmp_path) is None  # a compiler that cannot
+    assert Preambles(Limits(), View(trusted=True)).of(path, HIP, command, tmp_path) is None
+    folder = made.folder
+    del preambles, made, again
+    assert not Path(folder).exists()

@@ -85,3 +85,8 @@ def test_headroom_is_the_world_without_losses():
     found = stack_verdict.headroom(stack({"uncoalesced": 400, "vector-issue": 100, "atomics": 300}), 9000.0, 0.5)
     assert (found.ceiling_ns.value, found.binding, found.by) == (pytest.approx(2000.0), "vector-issue", "experiments")
     assert found.kernel_speedup.value == pytest.approx(4.5) and found.priority.value == pytest.approx(0.5 * 700 / 900)
+
+
+def test_a_kernel_that_is_all_losses_can_lose_nearly_all_of_its_time():
+    found = stack_verdict.headroom(TimeStack(700, (), 0, {}, (), (), ("small-grid",), (700, 0)), 1400.0, 0.5)
+    assert found.fraction.value == pytest.approx(1 - 1 / 700) and found.priority.value == pytest.approx(0.5 * (1 - 1 / 700))

@@ -106,7 +106,8 @@ def headroom(stack: TimeStack, total_ns: float, fraction_of_path: float | None) 
     losses = {name for name in stack.chosen if name in meanings() and not meanings()[name].is_work}
     work = [part for part in stack.parts if part.cause not in losses]
     binding = max(work, key=lambda part: part.last_ns).cause if work else "the rest"
-    ceiling = Value(total_ns * stack.without(losses) / stack.duration_ns, "ns")
+    left = max(1, stack.without(losses))  # the clock of the stack cannot tell less: a few waves on a full device
+    ceiling = Value(total_ns * left / stack.duration_ns, "ns")
     return replace(from_ceiling(ceiling, binding, total_ns, fraction_of_path), by=EXPERIMENTS)
 
 

@@ -197,6 +197,107 @@ def test_an_argument_that_is_shadowed_at_the_launch_is_the_one_that_is_passed(ta
     assert found.launch is not None and b"doubled<<<n, 128>>>(from, to, n); }" in found.spliced.plain
 
 
+# ---- launches by HIP's macro ----
+
+BY_MACRO = """\
+#include <hip/hip_runtime.h>
+#define CHECK(what) what
+__global__ void doubled(const int* in, int* out, int n) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) out[i] = in[i] * 2;
+}
+template <int K> __global__ void scaled(int* out, int n) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) out[i] *= K;
+}
+int main() {
+  int n = 1000, *in, *out;
+  const dim3 threads(128);
+  if (hipMalloc(&in, n * sizeof(int)) != hipSuccess || hipMalloc(&out, n * sizeof(int)) != hipSuccess) return 1;
+  if (hipMemset(in, 1, n * sizeof(int)) != hipSuccess) return 1;
+  hipLaunchKernelGGL(doubled, dim3((n + 127) / 128), threads, 0, 0, in, out, n);
+  hipLaunchKernelGGL(HIP_KERNEL_NAME(scaled<3>), dim3((n + 63) / 64), dim3(64), 0, (hipStream_t)0, out, n);
+  return hipDeviceSynchronize() != hipSuccess;
+}
+"""
+MACRO_COMMAND = ("hipcc", "-O2", "--offload-arch=gfx942")
+DOUBLED_BY_MACRO = "(doubled, dim3((n + 127) / 128), threads, 0, 0, in, out, n)"
+
+
+@pytest.fixture(scope="module")
+def taken_by_macro(taken, tmp_path_factory):
+    """taken_by_macro(candidate, kernel, baseline): the same with a source that launches by macros."""
+    path = tmp_path_factory.mktemp("macro") / "program.hip"
+
+    def take(candidate: str, name: str, baseline: str = BY_MACRO):
+        path.write_text(baseline)
+        source = read(path, MACRO_COMMAND)
+        with Reader(source) as reader:
+            return taken(candidate, name, source, reader)
+
+    return take
+
+
+def test_launches_by_hip_s_macro_change_as_well(taken_by_macro):
+    launch = "(doubled, dim3( /* a comment */ (n+511)/512, 1),\n 512u, 4 * 16, 0, in, out, n)"
+    found = taken_by_macro(BY_MACRO.replace(DOUBLED_BY_MACRO, launch), "doubled")
+    assert found.launch is not None, found.verdict
+    assert b"hipLaunchKernelGGL(doubled, (n + 511) / 512, 512, 4 * 16, 0, in, out, n);" in found.spliced.plain
+    section = found.verdict.evidence.launch
+    assert (section.before, section.after) == ("(n + 127) / 128, 128", "(n + 511) / 512, 512, 4 * 16")
+    launch = "dim3((n + 63) / 64), dim3(64), 0, (hipStream_t)0"
+    found = taken_by_macro(BY_MACRO.replace(launch, "(n + 255) / 256, 256, 0, (hipStream_t)0"), "scaled")
+    assert b"GGL(HIP_KERNEL_NAME(scaled<3>), (n + 255) / 256, 256, 0, (hipStream_t)0, out, n);" in found.spliced.plain
+
+
+REFUSED_BY_MACRO = {
+    "another stream": ("(doubled, 8, 128, 0, (hipStream_t)1, in, out, n)", "is not part of doubled"),
+    "another argument": ("(doubled, 8, 128, 0, 0, in, out, 7)", "is not part of doubled"),
+    "another kernel": ("(scaled<2>, 8, 128, 0, 0, out, n)", "is not part of doubled"),
+    "one operand more": ("(doubled, 8, 128, 0, 0, 0, in, out, n)", "cannot be read"),
+    "one operand less": ("(doubled, 8, 128, 0, in, out, n)", "cannot be read"),
+    "a pointer": ("(doubled, *in, 128, 0, 0, in, out, n)", "with `*`"),
+    "a launch within": ("(doubled, 8, 128, (scaled<2><<<1, 1>>>(out, n), 0), 0, in, out, n)", ""),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED_BY_MACRO)
+def test_nothing_but_the_shape_of_a_macro_s_launch_is_taken(taken_by_macro, name):
+    launch, words = REFUSED_BY_MACRO[name]
+    found = taken_by_macro(BY_MACRO.replace(DOUBLED_BY_MACRO, launch), "doubled")
+    assert found.spliced is None and words in found.verdict.reason, found.verdict
+
+
+OWN_MACRO = """\
+#undef hipLaunchKernelGGL
+#define hipLaunchKernelGGL(k, g, b, l, s, ...) k<<<b, g, l, s>>>(__VA_ARGS__)
+"""
+
+
+@pytest.mark.parametrize(
+    "old, new, words",
+    [
+        ("#define CHECK(", OWN_MACRO + "#define CHECK(", "as the source defines it"),
+        ("hipLaunchKernelGGL" + DOUBLED_BY_MACRO, "CHECK(hipLaunchKernelGGL" + DOUBLED_BY_MACRO + ")", "is made by a macro"),
+    ],
+)
+def test_macros_that_do_something_else_are_refused(taken_by_macro, old, new, words):
+    baseline = BY_MACRO.replace(old, new, 1)
+    assert baseline != BY_MACRO
+    found = taken_by_macro(baseline.replace("dim3((n + 127) / 128), threads", "8, 128"), "doubled", baseline)
+    assert found.spliced is None and words in found.verdict.reason, found.verdict
+
+
+@pytest.mark.slow
+def test_a_macro_s_launch_is_replayed_in_its_new_shape(tmp_path):
+    path = tmp_path / "program.hip"
+    path.write_text(BY_MACRO)
+    with judging_kernels(path, MACRO_COMMAND, tmp_path) as judge:
+        for launch, accepted in (("(n + 255) / 256, 256", True), ("n / 256, 256", False)):
+            verdict = judge("doubled", BY_MACRO.replace("dim3((n + 127) / 128), threads", launch))
+            assert verdict.accepted is accepted, verdict
+
+
 # ---- what the replays show ----
 
 

@@ -11,14 +11,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from rocm_perf_lab.gate.change import LaunchText
-from rocm_perf_lab.gate.launch_rule import configuration
-from rocm_perf_lab.gate.launch_text import NotRead, operands_of, read_shape
+from rocm_perf_lab.gate.launch_rule import configuration, words
+from rocm_perf_lab.gate.launch_text import NotRead, read_shape
 from rocm_perf_lab.hip_source import HipSource, SourceKernel
 from rocm_perf_lab.hip_source.edits import Edit, apply_edits
 from rocm_perf_lab.hip_source.integer_expression import Expression, arguments_in
 from rocm_perf_lab.hip_source.launch_shapes import NotUnderstood, Shape, ShapedLaunch, constants_of, shaped_launches
 from rocm_perf_lab.hip_source.launches import launches_in_program
-from rocm_perf_lab.hip_source.tokens import texts, tokens_of
 
 _ONLY = "its launches cannot be changed"
 
@@ -96,7 +95,7 @@ def _shape_of(
     if tokens is None:
         return site.shape
     try:
-        shape = read_shape(tokens, {**constants, **site.arguments}, stream_of(baseline, site))
+        shape = read_shape(tokens, {**constants, **site.arguments}, site.stream)
     except NotRead as error:
         raise LaunchRefused(f"its launch in line {site.line} {error}") from error
     used = {argument.name for one in shape.expressions for argument in arguments_in(one)}
@@ -108,13 +107,7 @@ def _shape_of(
     return shape
 
 
-def stream_of(baseline: HipSource, site: ShapedLaunch) -> list[str]:
-    """The tokens of the launch's fourth operand; empty if it has none."""
-    operands = operands_of(texts(tokens_of(baseline.host, site.start, site.end)))
-    return operands[3] if len(operands) > 3 else []
-
-
 def _edit(baseline: HipSource, site: ShapedLaunch, shape: Shape) -> Edit:
     """In the gate's own words, with as many lines as before."""
     lines = baseline.text.count(b"\n", site.start, site.end)
-    return Edit(site.start, site.end, configuration(shape, stream_of(baseline, site)) + "\n" * lines)
+    return Edit(site.start, site.end, site.written(*words(shape)) + "\n" * lines)

@@ -88,12 +88,15 @@ def constant_size(shape: Shape) -> int | None:
     return sizes[0] * sizes[1] * sizes[2] if len(sizes) == 3 else None
 
 
-def configuration(shape: Shape, stream: Sequence[str] = ()) -> str:
-    """What stands between `<<<` and `>>>`. stream: tokens of the fourth operand."""
-    words = [_extent(shape.groups), _extent(shape.group_size)]
-    if shape.dynamic_lds != Constant(0, shape.dynamic_lds.type) or stream:
-        words.append(_plain(shape.dynamic_lds))
-    return ", ".join([*words, *([" ".join(stream)] if stream else [])])
+def configuration(shape: Shape) -> str:
+    """What stands between `<<<` and `>>>`, without the stream."""
+    groups, size, lds = words(shape)
+    return f"{groups}, {size}" + (f", {lds}" if lds != "0" else "")
+
+
+def words(shape: Shape) -> tuple[str, str, str]:
+    """The texts of the grid, the workgroup and the bytes of LDS."""
+    return _extent(shape.groups), _extent(shape.group_size), _plain(shape.dynamic_lds)
 
 
 def _extent(extent: Sequence[Expression]) -> str:

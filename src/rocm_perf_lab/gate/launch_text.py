@@ -1,4 +1,4 @@
-"""Reads what a candidate writes between `<<<` and `>>>`: arithmetic over the launch's own arguments, and nothing else.
+"""Reads the shape that a candidate writes for a launch: arithmetic over the launch's own arguments, and nothing else.
 
 Only the meaning is taken, and written again by the gate. So no text of the candidate's gets into host code.
 """
@@ -20,6 +20,7 @@ from rocm_perf_lab.hip_source.integer_expression import (
     operation,
 )
 from rocm_perf_lab.hip_source.launch_shapes import Extent, Shape
+from rocm_perf_lab.hip_source.written_launches import operands_of
 
 _LITERAL = re.compile(r"(0|[1-9](?:'?\d)*)([uU]?[lL]{0,2}|[lL]{1,2}[uU])")
 _MOST_TOKENS = 200
@@ -38,7 +39,7 @@ def read_shape(tokens: Sequence[str], names: Mapping[str, Expression], stream: S
     """
     if len(tokens) > _MOST_TOKENS:
         raise NotRead(f"has a shape of more than {_MOST_TOKENS} tokens")
-    operands = operands_of(tokens)
+    operands = [[tokens[i] for i in one] for one in operands_of(tokens)]
     if not 2 <= len(operands) <= 4:
         raise NotRead(f"has {len(operands)} operands between <<< and >>>")
     if list(operands[3] if len(operands) == 4 else ()) != list(stream):
@@ -46,19 +47,6 @@ def read_shape(tokens: Sequence[str], names: Mapping[str, Expression], stream: S
     lds = _Text(operands[2], names).number() if len(operands) > 2 else Constant(0, INT)
     groups, size = (_Text(operand, names).extent() for operand in operands[:2])
     return Shape(groups, size, converted(lds, UNSIGNED_LONG))
-
-
-def operands_of(tokens: Sequence[str]) -> list[list[str]]:
-    """The tokens of each operand, by the commas outside of parentheses."""
-    operands: list[list[str]] = [[]]
-    depth = 0
-    for token in tokens:
-        depth += (token in "([{") - (token in ")]}") if len(token) == 1 else 0
-        if token == "," and depth == 0:
-            operands.append([])
-        else:
-            operands[-1].append(token)
-    return operands
 
 
 class _Text:

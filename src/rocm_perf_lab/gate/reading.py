@@ -23,6 +23,7 @@ from rocm_perf_lab.hip_source.directive_lines import directive_lines
 from rocm_perf_lab.hip_source.kernels import function_of, identity_of
 from rocm_perf_lab.hip_source.source import TranslationUnit
 from rocm_perf_lab.hip_source.tokens import Token, first_difference, line_of, texts, tokens_of, with_comments
+from rocm_perf_lab.hip_source.written_launches import apart
 
 if TYPE_CHECKING:
     from rocm_perf_lab.hip_source.libclang import ClangType, Cursor
@@ -179,12 +180,12 @@ def _whole(unit: TranslationUnit, function: Cursor, baseline: bytes) -> tuple[in
 def _launches_of_rest(
     baseline: HipSource, candidate: HipSource, before: SourceKernel, after: SourceKernel, functions: Sequence[_Function]
 ) -> list[LaunchText]:
-    """The launches with another text between `<<<` and `>>>`. Nothing else outside the kernel and the new functions may
+    """The launches with another text in their shapes. Nothing else outside the kernel and the new functions may
     differ.
     """
     old = _without(baseline.device, [(before.span.start, before.body.end)])
     new = _without(candidate.device, [*((one.start, one.end) for one in functions), (after.span.start, after.body.end)])
-    (old, shapes), (new, other_shapes) = _apart(old), _apart(new)
+    (old, shapes), (new, other_shapes) = apart(old), apart(new)
     found = first_difference(old, new)
     if found is None:
         return [
@@ -198,37 +199,8 @@ def _launches_of_rest(
     expected = f"`{_line(baseline.text, line_of(baseline.text, was.start))}`" if was else "nothing more"
     raise NotAllowed(
         f"line {line} is not part of {before.name}, but differs: `{shown}`, in the baseline {expected}; only the body of "
-        f"{before.name}, new __device__ functions and what stands between the <<< and >>> of its launches may differ"
+        f"{before.name}, new __device__ functions and the shapes of its launches (between <<< and >>>) may differ"
     )
-
-
-@dataclass(frozen=True)
-class _Shape:
-    """The text between a launch's `<<<` and `>>>`."""
-
-    start: int
-    end: int
-    tokens: list[Token]
-
-
-def _apart(tokens: Sequence[Token]) -> tuple[list[Token], list[_Shape]]:
-    """The tokens outside of launches' shapes, and the shapes."""
-    rest: list[Token] = []
-    shapes: list[_Shape] = []
-    for token in tokens:
-        opened = shapes[-1] if shapes and shapes[-1].end < 0 else None
-        if opened is not None and token.text == ">>>" and not token.directive:
-            shapes[-1] = _Shape(opened.start, token.start, opened.tokens)
-            opened = None
-        if opened is not None:
-            opened.tokens.append(token)
-            continue
-        rest.append(token)
-        if token.text == "<<<" and not token.directive:
-            shapes.append(_Shape(token.end, -1, []))
-    if shapes and shapes[-1].end < 0:
-        rest += shapes.pop().tokens
-    return rest, shapes
 
 
 def _without(unit: TranslationUnit, regions: Sequence[tuple[int, int]]) -> list[Token]:

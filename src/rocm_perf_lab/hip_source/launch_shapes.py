@@ -22,6 +22,8 @@ from rocm_perf_lab.hip_source.integer_expression import (
 )
 from rocm_perf_lab.hip_source.launches import LaunchSite, is_construction, is_dim3, launches_of, stays
 from rocm_perf_lab.hip_source.model import SourceKernel
+from rocm_perf_lab.hip_source.tokens import texts, tokens_of
+from rocm_perf_lab.hip_source.written_launches import MACRO, WrittenShape, apart, operands_of
 
 if TYPE_CHECKING:
     from rocm_perf_lab.hip_source.libclang import Cursor
@@ -55,18 +57,28 @@ class Shape:
 
 @dataclass(frozen=True)
 class ShapedLaunch:
-    """A launch `kernel<<<...>>>(...)` whose shape is known.
+    """A launch whose shape is known: `kernel<<<...>>>(...)` or hipLaunchKernelGGL(kernel, ...).
 
-    start, end: byte range between `<<<` and `>>>`. arguments: by the names of variables that are passed to the kernel by value.
-    changing: of these, the ones that something else in the launch may change while it is made.
+    start, end: byte range of the shape's text. by_macro: whether it is written with hipLaunchKernelGGL. stream: tokens of the
+    fourth operand; empty if it has none, or stands behind the range. arguments: by the names of variables that are passed to
+    the kernel by value. changing: of these, the ones that something else in the launch may change while it is made.
     """
 
     line: int
     start: int
     end: int
+    by_macro: bool
+    stream: tuple[str, ...]
     shape: Shape
     arguments: Mapping[str, Argument] = field(compare=False)
     changing: frozenset[str] = field(compare=False)
+
+    def written(self, groups: str, group_size: str, dynamic_lds: str = "0") -> str:
+        """The text of another shape, for the same range."""
+        if self.by_macro:
+            return f" {groups}, {group_size}, {dynamic_lds}"
+        lds = [dynamic_lds] if dynamic_lds != "0" or self.stream else []
+        return ", ".join([groups, group_size, *lds, *([" ".join(self.stream)] if self.stream else [])])
 
 
 def shaped_launches(source: HipSource, kernel: SourceKernel) -> list[ShapedLaunch]:
@@ -117,23 +129,34 @@ class _Launch:
     def __init__(self, unit: TranslationUnit, kernel: SourceKernel, site: LaunchSite):
         self._unit, self._kernel, self._site = unit, kernel, site
         self._configuration = list(site.call.get_children())[1]
+        self._by_macro = _in_macro(unit, site.call)
+        self._written = self._by_macro or self._between_chevrons()
         self._passed = list(self._by_value())
 
     def read(self) -> ShapedLaunch:
-        start, end = place_of(self._configuration)
-        file, text = self._site.call.location.file, self._unit.text
-        if file is None or file.name != self._unit.own:
-            raise NotUnderstood("is in another file")
-        inside = (start + _MARK, end - _MARK)
-        is_written = text[start : inside[0]] == b"<<<" and text[inside[1] : end] == b">>>"
-        if not is_written or self._unit.is_cut_by_macro(self._site.call):
-            raise NotUnderstood("is made by a macro: write it with <<< >>>")
         grid, block, lds, *_ = list(self._configuration.get_children())[1:]
         shape = Shape(self._extent(grid, None), self._extent(block, None), converted(self._number(lds, None), UNSIGNED_LONG))
         names = {argument.name: argument for _, argument in reversed(self._passed)}
         acts = self._acts()
         changing = {argument.name for decl, argument in self._passed if acts and not decl.type.is_const_qualified()}
-        return ShapedLaunch(self._site.line, *inside, shape, names, frozenset(changing))
+        start, end, by_macro = self._written.start, self._written.end, self._by_macro is not None
+        return ShapedLaunch(self._site.line, start, end, by_macro, self._stream(), shape, names, frozenset(changing))
+
+    def _between_chevrons(self) -> WrittenShape:
+        start, end = place_of(self._configuration)
+        file, text = self._site.call.location.file, self._unit.text
+        if file is None or file.name != self._unit.own:
+            raise NotUnderstood("is in another file")
+        is_written = text[start : start + _MARK] == b"<<<" and text[end - _MARK : end] == b">>>"
+        if not is_written or self._unit.is_cut_by_macro(self._site.call):
+            raise NotUnderstood(f"is made by a macro: write it with <<< >>> or {MACRO}")
+        inside = (start + _MARK, end - _MARK)
+        return WrittenShape(*inside, tuple(tokens_of(self._unit, *inside)))
+
+    def _stream(self) -> tuple[str, ...]:
+        words = texts(self._written.tokens)
+        operands = operands_of(words)
+        return tuple(words[i] for i in operands[3]) if len(operands) > 3 else ()
 
     def _by_value(self) -> Iterator[tuple[Cursor, Argument]]:
         """The variables that are passed as they are, with the parameters that receive them."""
@@ -147,9 +170,15 @@ class _Launch:
             local = decl.semantic_parent is not None and decl.semantic_parent.kind.name in _FUNCTIONS
             if type_ is None or stored is None or not (local or canonical.is_const_qualified()):
                 continue
-            written = not self._unit.is_cut_by_macro(variable) and self._unit.text_of(variable) == decl.spelling
-            if written and (stored.holds_all_of(type_) or stored.bits == type_.bits):
+            if self._is_written(position, variable) and (stored.holds_all_of(type_) or stored.bits == type_.bits):
                 yield decl, Argument(position, type_, stored, decl.spelling)
+
+    def _is_written(self, position: int, variable: Cursor) -> bool:
+        """Whether the variable's name stands in the launch as the whole argument."""
+        if self._by_macro is not None:
+            words = self._by_macro.arguments
+            return position < len(words) and texts(words[position]) == [variable.spelling]
+        return not self._unit.is_cut_by_macro(variable) and self._unit.text_of(variable) == variable.spelling
 
     def _acts(self) -> bool:
         """Whether making the launch may change a variable: by a call or an assignment in what it passes."""
@@ -217,6 +246,19 @@ class _Launch:
     def _obscure(self, cursor: Cursor) -> NotUnderstood:
         text = self._unit.text_of(cursor) or self._unit.text_of(self._configuration)
         return NotUnderstood(f"has a shape that is no arithmetic over its own arguments and constants: `{text[:60]}`")
+
+
+def _in_macro(unit: TranslationUnit, call: Cursor) -> WrittenShape | None:
+    """The shape of a launch that the source writes with HIP's own hipLaunchKernelGGL."""
+    start, end = place_of(call)
+    file = call.location.file
+    if file is None or file.name != unit.own or not unit.text.startswith(MACRO.encode(), start):
+        return None
+    defined = (one.spelling for one in unit.user_declarations if one.kind.name == "MACRO_DEFINITION")
+    if any(name.startswith(MACRO) for name in defined):
+        raise NotUnderstood(f"is made by {MACRO} as the source defines it: write it with <<< >>>")
+    _, shapes = apart(tokens_of(unit, start, end))
+    return shapes[0] if shapes else None
 
 
 def _bare(cursor: Cursor) -> Cursor:

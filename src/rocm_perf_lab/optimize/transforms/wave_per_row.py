@@ -10,7 +10,6 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from rocm_perf_lab.gate.launch_change import stream_of
 from rocm_perf_lab.hip_source import Edit, HipSource, Loop, SourceKernel, libclang
 from rocm_perf_lab.hip_source.cursors import body_of, place_of, walk
 from rocm_perf_lab.hip_source.edits import indentation, new_names
@@ -175,9 +174,7 @@ def _launches(source: HipSource, kernel: SourceKernel, rows: str) -> Iterator[Ed
         passed = next((one.name for one in site.arguments.values() if one.position == position), None)
         if passed is None or passed in site.changing:
             raise _Unfit(f"the launch in line {site.line} does not pass the number of rows as a plain variable")
-        stream = stream_of(source, site)
-        tail = f", 0, {' '.join(stream)}" if stream else ""
-        yield Edit(site.start, site.end, f"({passed} + {_ROWS - 1}) / {_ROWS}, {_LANES * _ROWS}{tail}")
+        yield Edit(site.start, site.end, site.written(f"({passed} + {_ROWS - 1}) / {_ROWS}", f"{_LANES * _ROWS}"))
 
 
 def _statements(inside: Cursor) -> list[Cursor]:

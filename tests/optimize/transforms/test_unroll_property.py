@@ -9,7 +9,7 @@ import pytest
 
 from kernel_results import COMMAND, same_results
 from loop_kernels import generate
-from rocm_perf_lab.hip_source import read
+from rocm_perf_lab.hip_source import apply_edits, read
 from rocm_perf_lab.optimize.transforms import Proposal, Refusal, unroll
 
 pytestmark = pytest.mark.usefixtures("hipcc")
@@ -47,25 +47,13 @@ def test_hundreds_of_kernels(seed, tmp_path, native_dir, rocm_perf_in):
     assert check(seed, 24, tmp_path, rocm_perf_in) >= 8
 
 
-def test_a_change_of_fused_operations_is_rejected(tmp_path, native_dir, rocm_perf_in):
+def test_a_change_of_fused_operations_is_rejected(tmp_path, native_dir, rocm_perf):
     """Kernel k5 of seed 3 is one whose unrolled form fuses other products with hipcc's default contraction."""
-    (tmp_path / "program.hip").write_text(generate(3, 6).text)
-    options = ["--device", "gfx942", "--build", "hipcc -O2 -nogpuinc SOURCE -o BINARY", "--kernel", r"^k5\(", "--factors", "8"]
-    words = [
-        "optimize",
-        *options,
-        "--transforms",
-        "unroll",
-        "--max-iters",
-        "1",
-        "--auto-approve",
-        "--accept",
-        "modelled",
-        "--json",
-        "program.hip",
-        "./program",
-    ]
-    outcome = json.loads(rocm_perf_in(tmp_path, *words).stdout)
-    rejections = [step for one in outcome["proposals"] for step in one["verdict"]["steps"] if step["outcome"] == "rejected"]
-    assert not outcome["accepted"] and [step["step"] for step in rejections] == ["equivalence"], rejections
-    assert "elements differ" in rejections[0]["reason"]
+    source = read(tmp_path / "program.hip", COMMAND, text=generate(3, 6).text.encode())
+    (proposal,) = [one for one in unroll.propose(source, source.kernel("k5"), (8,)) if isinstance(one, Proposal)]
+    for name, text in (("program.hip", source.text), ("unrolled.hip", apply_edits(source.text, proposal.edits))):
+        (tmp_path / name).write_bytes(text)
+    options = ["--device", "gfx942", "--build", "hipcc -O2 -nogpuinc SOURCE -o BINARY", "--json", "--seed", "1"]
+    done = rocm_perf("gate", *options, "program.hip", "unrolled.hip", "./program")
+    (rejection,) = [step for step in json.loads(done.stdout)["steps"] if step["outcome"] == "rejected"]
+    assert rejection["step"] == "equivalence" and "elements differ" in rejection["reason"], rejection

@@ -33,14 +33,14 @@ void Xcd::begin(const Kernel& kernel, uint32_t resident_groups, RaceCheck* race_
   observer_.begin(kernel, resident_groups);
   const uint64_t total = kernel.group_count();
   const uint64_t mine = total > index_ ? (total - index_ - 1) / target::xcds() + 1 : 0;
-  const size_t room = std::min<uint64_t>(mine, static_cast<uint64_t>(resident_groups) * target::kCusPerXcd);
+  const size_t room = std::min<uint64_t>(mine, static_cast<uint64_t>(resident_groups) * target::cus_per_xcd());
   while (groups_.size() < room) {
     groups_.push_back(std::make_unique<Workgroup>());
     groups_.back()->slot = (groups_.size() - 1) * target::xcds() + index_;
   }
   // Assign one workgroup to each CU in turn, as the dispatcher does.
   for (size_t i = 0; i < room; ++i) {
-    if (launch_next(*groups_[i], static_cast<uint32_t>(i % target::kCusPerXcd))) ++active_;
+    if (launch_next(*groups_[i], static_cast<uint32_t>(i % target::cus_per_xcd()))) ++active_;
   }
 }
 

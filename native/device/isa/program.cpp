@@ -41,7 +41,8 @@ bool lets_others_run(const Op& op) {
 
 }  // namespace
 
-Program::Program(const AddressSpace& memory) : memory_(memory), disassembler_(target::kIsaName), revision_(next_revision()) {}
+Program::Program(const AddressSpace& memory)
+    : memory_(memory), disassembler_(target_of_device().isa_name), revision_(next_revision()) {}
 
 const Op* Program::at(uint64_t address) {
   address &= ~uint64_t{3};  // as the program counter does

@@ -51,6 +51,7 @@ enum class Precision : uint8_t { None, I8, F8, F16, BF16, F32, XF32, F64 };
 struct MatrixShape {
   int m = 0, n = 0, k = 0, blocks = 0;
   bool sparse = false;
+  bool half_rate = false;  // it takes twice the time that its operations do in other instructions of the type
 
   // Multiplications and additions of one execution. A sparse instruction performs half of them, and only those count.
   constexpr double operations() const { return 2.0 * m * n * k * blocks / (sparse ? 2 : 1); }

@@ -11,18 +11,19 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from rocm_perf_lab import native, rocm
 from rocm_perf_lab.arch.products import products
-from rocm_perf_lab.arch.timing_parameters import timing_parameters
+from rocm_perf_lab.arch.timing_parameters import CALIBRATED_TARGET, timing_parameters
 from rocm_perf_lab.collect import gpu, live, surroundings, triton
 from rocm_perf_lab.collect.topology import write_topology
 from rocm_perf_lab.errors import UnavailableError, UsageError
 
 AUTO, HARDWARE, SOFTWARE_TARGET = "auto", "hardware", "gfx942"
 
-# The choices of `--device` that mean the software device, and the product whose size it has.
-SOFTWARE_PRODUCTS = {SOFTWARE_TARGET: "mi300x", "mi300a": "mi300a"}
+# The choices of `--device` that mean the software device, and the product whose target and size it has.
+SOFTWARE_PRODUCTS = {SOFTWARE_TARGET: "mi300x", "mi300a": "mi300a", "gfx90a": "mi250x"}
 _SOFTWARE_FEATURES = ("sramecc+", "xnack-")  # the form in which ROCr names its modes, "gfx942:sramecc+:xnack-"
 
 # These select or re-label the physical GPUs of a machine, to which the software device does not belong.
@@ -157,10 +158,11 @@ def _hip_log(scratch: Path) -> dict[str, str]:
     return {_HIP_LOG_LEVEL_VARIABLE: _HIP_ERRORS, HIP_LOG_VARIABLE: str(scratch / "hip-log")}
 
 
-def _checked(option: str) -> str:
+def _checked(option: str, target: str, product: Mapping[str, Any]) -> str:
+    """The option as the device takes it. Raises UsageError if it does not."""
     name, equals, value = option.partition("=")
     if name.startswith(TIMING):
-        return _checked_parameter(option, name.removeprefix(TIMING), value)
+        return _checked_parameter(option, name.removeprefix(TIMING), value, target)
     takes = OPTIONS.get(name)
     if takes is None:
         raise UsageError(
@@ -169,7 +171,13 @@ def _checked(option: str) -> str:
     if not takes.fullmatch(equals + value):
         what, hint = _expected(name, takes)
         raise UsageError(f"--device-option {option}: {what}", f"write {hint}")
-    return option
+    return _sustained(option, target, product) if name == SUSTAINED else option
+
+
+def _sustained(option: str, target: str, product: Mapping[str, Any]) -> str:
+    if target != CALIBRATED_TARGET:
+        raise UsageError(f"--device-option {option}: no energies of a {target} are known", "leave the option out")
+    return f"{TIMING}power_limit_w={product['board_power_w']}"
 
 
 def _expected(name: str, takes: re.Pattern[str]) -> tuple[str, str]:
@@ -197,8 +205,8 @@ def require_observation(options: Sequence[str], who: str) -> None:
         raise UsageError(f"--device-option {NO_OBSERVATION}: {who} needs counters and times", "leave the option out")
 
 
-def _checked_parameter(option: str, name: str, value: str) -> str:
-    adjustable = {name: entry for name, entry in timing_parameters().items() if entry.get("adjustable")}
+def _checked_parameter(option: str, name: str, value: str, target: str) -> str:
+    adjustable = {name: entry for name, entry in timing_parameters(target).items() if entry.get("adjustable")}
     if name not in adjustable:
         like = difflib.get_close_matches(name, adjustable, 3, 0.5) or sorted(adjustable)
         raise UsageError(
@@ -216,9 +224,9 @@ def _checked_parameter(option: str, name: str, value: str) -> str:
 
 def _software(scratch: Path, options: Sequence[str], product_key: str) -> Device:
     product = next(product for product in products() if product.key == product_key)
+    target: str = product.figures["gfx_target"]
     of_product = [f"{TIMING}{name}={value}" for name, value in product.figures.get("timing", {}).items()]
-    limit = f"{TIMING}power_limit_w={product.figures['board_power_w']}"
-    checked = ",".join((*of_product, *(limit if option == SUSTAINED else _checked(option) for option in options)))
+    checked = ",".join((*of_product, *(_checked(option, target, product.figures) for option in options)))
     runtime = rocm.find_library(rocm.RUNTIME)
     if runtime is not None and not rocm.has_model_interface(runtime):
         raise UnavailableError(
@@ -229,8 +237,8 @@ def _software(scratch: Path, options: Sequence[str], product_key: str) -> Device
     topology = write_topology(scratch / "topology", product.figures)
     return Device(
         False,
-        SOFTWARE_TARGET,
-        f"software {SOFTWARE_TARGET}" + (f" ({product.name})" if of_product else ""),
+        target,
+        f"software {target}" + (f" ({product.name})" if of_product else ""),
         {"HSA_MODEL_TOPOLOGY": str(topology), "HSA_MODEL_LIB": str(library)}
         | ({OPTIONS_VARIABLE: checked} if checked else {})
         | live.variables(scratch)

@@ -16,7 +16,7 @@ constexpr Target kTargets[] = {
      .architected_flat_scratch = true,
      .has_xcc_id = true,
      .l1_line_bytes = 128,
-     .memory_read_bytes = 128,
+     .counts_l1_invalidations = true,
      .scalar_caches_per_xcd = 20},  // recorded: 160 on the device; two of the 40 CUs of an XCD are disabled
     {.name = "gfx90a",
      .isa_name = "amdgcn-amd-amdhsa--gfx90a",
@@ -25,7 +25,7 @@ constexpr Target kTargets[] = {
      .architected_flat_scratch = false,
      .has_xcc_id = false,
      .l1_line_bytes = 64,
-     .memory_read_bytes = 64,
+     .counts_l1_invalidations = false,  // recorded: 0
      .scalar_caches_per_xcd = 56},  // of 112 CUs, two of which are disabled
 };
 

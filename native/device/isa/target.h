@@ -21,7 +21,7 @@ struct Target {
   bool architected_flat_scratch;
   bool has_xcc_id;
   uint32_t l1_line_bytes;          // also what it requests from the L2
-  uint32_t memory_read_bytes;      // the largest request from the L2 for the device's memory
+  bool counts_l1_invalidations;    // at the beginning of dispatches
   uint32_t scalar_caches_per_xcd;  // each serves two CUs, or one where the other is disabled
 };
 

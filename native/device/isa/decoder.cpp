@@ -117,6 +117,7 @@ class OpBuilder {
       const bool known = is_in(kKnownModifiers, name) || (semantics_.space == Space::Buffer && is_in(kBufferModifiers, name)) ||
                          (semantics_.unit == Unit::Matrix && is_in(kMatrixModifiers, name)) ||
                          (semantics_.unit == Unit::Smem && is_in(kScalarMemoryModifiers, name)) ||
+                         (semantics_.global_sync && name == "gds") ||
                          (semantics_.bytes > 0 && semantics_.unit != Unit::Smem && is_in(kOlderPolicies, name));
       if (!known) fail("modifier " + name + " is not modelled");
     }

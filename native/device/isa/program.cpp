@@ -28,6 +28,7 @@ void note_registers(Op& op) {
 bool falls_through(const Op& op) { return op.semantics && !op.semantics->leaves; }
 
 bool lets_others_run(const Op& op) {
+  if (op.semantics->global_sync) return true;
   switch (op.semantics->unit) {
     case Unit::Smem: return op.sc1;
     case Unit::VectorLoad:

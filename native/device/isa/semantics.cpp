@@ -42,6 +42,7 @@ std::span<const std::span<const Semantics>> semantics_families() {
       vector_buffer_semantics(),
       vector_buffer_format_semantics(),
       lds_semantics(),
+      global_sync_semantics(),
       matrix_semantics(),
   };
   return families;

@@ -120,6 +120,7 @@ struct Semantics {
   bool stores = false;  // to the LDS, or through the scalar cache: no load and no atomic
   bool leaves = false;  // never continues with the instruction after it
   bool reads_vcc = false;  // although the text does not name it
+  bool global_sync = false;  // takes the modifier gds; other waves get a turn
   bool offset_in_bits = false;  // the offset must be taken from the bits: the text shows something else
 
   constexpr Semantics as(Arithmetic kind, Precision of) const {
@@ -168,6 +169,7 @@ std::span<const Semantics> vector_memory_semantics();
 std::span<const Semantics> vector_buffer_semantics();
 std::span<const Semantics> vector_buffer_format_semantics();
 std::span<const Semantics> lds_semantics();
+std::span<const Semantics> global_sync_semantics();
 std::span<const Semantics> matrix_semantics();
 
 }  // namespace rpd

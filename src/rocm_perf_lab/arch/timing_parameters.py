@@ -12,6 +12,8 @@ from rocm_perf_lab.toml import tomllib
 
 CALIBRATED_TARGET = "gfx942"  # whose table has all parameters, some of them fitted to recorded times
 
+UNCALIBRATED_TARGETS = ("gfx90a",)
+
 
 @lru_cache(maxsize=None)
 def timing_parameters(target: str = CALIBRATED_TARGET) -> dict[str, dict[str, Any]]:

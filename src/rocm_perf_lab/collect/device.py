@@ -69,6 +69,7 @@ _HIP_LOG_LEVEL_VARIABLE, _HIP_ERRORS = "AMD_LOG_LEVEL", "1"
 # The contents of registers, LDS and private memory before a kernel writes them: words drawn from a seed, or zeros for 0.
 INITIAL_VALUES = "initial-values"
 UNORDERED_ATOMICS = "unordered-atomics"
+_OF_SCOPES = ("race-check", UNORDERED_ATOMICS)  # need instructions that name the scope of an access
 
 # Times at the clock that the product's power limit allows a load of seconds.
 SUSTAINED = "sustained"
@@ -127,12 +128,15 @@ class Device:
         return environment
 
 
-def select(choice: str, scratch: Path, options: Sequence[str] = (), *, sample_if_large: bool = False) -> Device:
+def select(
+    choice: str, scratch: Path, options: Sequence[str] = (), *, sample_if_large: bool = False, code: str | None = None
+) -> Device:
     """The device for `--device choice`; files that it needs are written to `scratch`, which must outlive the runs.
 
     options: each is "NAME" or "NAME=VALUE" from OPTIONS; only the software device has any. sample_if_large: unless they say
-    what the software device observes, of a dispatch that takes long it is a sample. Raises UnavailableError if there is no
-    such device, UsageError for an option that it does not have, SurroundingsError if programs could not run.
+    what the software device observes, of a dispatch that takes long it is a sample. code: the target of what is to run, which
+    decides what `auto` means without a GPU. Raises UnavailableError if there is no such device, UsageError for an option that
+    it does not have, SurroundingsError if programs could not run.
     """
     found = gpu.find()
     software = choice in SOFTWARE_PRODUCTS or (choice == AUTO and not found.usable)
@@ -140,7 +144,7 @@ def select(choice: str, scratch: Path, options: Sequence[str] = (), *, sample_if
     if software:
         if sample_if_large and not _says_what_to_observe(options):
             options = (*options, SAMPLE_IF_LARGE)
-        return _software(scratch, options, SOFTWARE_PRODUCTS.get(choice, SOFTWARE_PRODUCTS[SOFTWARE_TARGET]))
+        return _software(scratch, options, SOFTWARE_PRODUCTS[choice if choice != AUTO else software_choice(code)])
     if options:
         raise UsageError(f"--device-option {options[0]}: a GPU has no such options", f"add `--device {SOFTWARE_TARGET}`")
     if not found.usable:
@@ -149,6 +153,12 @@ def select(choice: str, scratch: Path, options: Sequence[str] = (), *, sample_if
         )
     first, *others = found.targets
     return Device(True, first, " + ".join(found.targets), _hip_log(scratch), _MODEL_VARIABLES, (), (), tuple(others))
+
+
+def software_choice(target: str | None) -> str:
+    """The `--device` of a software device that runs code for `target`, such as "gfx90a:xnack-"; the usual one if none does."""
+    processor = target.partition(":")[0] if target else SOFTWARE_TARGET
+    return processor if processor in SOFTWARE_PRODUCTS else SOFTWARE_TARGET
 
 
 def _hip_log(scratch: Path) -> dict[str, str]:
@@ -167,6 +177,11 @@ def _checked(option: str, target: str, product: Mapping[str, Any]) -> str:
     if takes is None:
         raise UsageError(
             f"--device-option {option}: there is no such option", f"use one of {', '.join(OPTIONS)}, {TIMING}NAME=VALUE"
+        )
+    if name in _OF_SCOPES and target != SOFTWARE_TARGET:
+        raise UsageError(
+            f"--device-option {option}: code for {target} does not say which stores and fences are for other workgroups",
+            f"compile for {SOFTWARE_TARGET}, and use `--device {SOFTWARE_TARGET}`",
         )
     if not takes.fullmatch(equals + value):
         what, hint = _expected(name, takes)

@@ -11,7 +11,6 @@ namespace {
 constexpr Target kTargets[] = {
     {.name = "gfx942",
      .isa_name = "amdgcn-amd-amdhsa--gfx942",
-     .product = "MI300X",
      .version = 90402,
      .architected_flat_scratch = true,
      .has_xcc_id = true,
@@ -20,7 +19,6 @@ constexpr Target kTargets[] = {
      .scalar_caches_per_xcd = 20},  // recorded: 160 on the device; two of the 40 CUs of an XCD are disabled
     {.name = "gfx90a",
      .isa_name = "amdgcn-amd-amdhsa--gfx90a",
-     .product = "MI250X (one die)",
      .version = 90010,
      .architected_flat_scratch = false,
      .has_xcc_id = false,

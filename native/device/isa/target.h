@@ -15,7 +15,6 @@ constexpr int kLanes = 64;  // per wave
 struct Target {
   std::string_view name;    // as in the names of the parameter tables
   const char* isa_name;     // of LLVM
-  const char* product;      // whose dimensions the device has, for messages
   uint32_t version;         // gfx_target_version of the driver's topology
   // Private memory: the dispatcher sets up FLAT_SCRATCH. Otherwise kernels get a buffer descriptor and do so themselves.
   bool architected_flat_scratch;

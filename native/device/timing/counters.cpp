@@ -200,7 +200,7 @@ const Definition kDefinitions[] = {
     OBSERVED(TCP_UTCL1_REQUEST_sum, d.memory.l1_accesses),
     VALUE(TCP_UTCL1_TRANSLATION_MISS_sum, d.memory.l1_tlb_misses),
     VALUE(TCP_TOTAL_WRITEBACK_INVALIDATES_sum, target_of_device().counts_l1_invalidations ? d.memory.l1_invalidations : 0),
-    OBSERVED(TCP_TCC_READ_REQ_sum, d.memory.l1_read_requests * (kLineBytes / target_of_device().l1_line_bytes)),
+    OBSERVED(TCP_TCC_READ_REQ_sum, d.memory.l1_read_requests*(kLineBytes / target_of_device().l1_line_bytes)),
     OBSERVED(TCP_TCC_WRITE_REQ_sum, d.memory.l1_write_requests),
     VALUE(TCP_TCC_ATOMIC_WITH_RET_REQ_sum, d.memory.l1_atomics_with_return),
     VALUE(TCP_TCC_ATOMIC_WITHOUT_RET_REQ_sum, d.memory.l1_atomics_without_return),

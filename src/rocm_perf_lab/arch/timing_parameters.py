@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import hashlib
-from functools import lru_cache
+from functools import cache
 from importlib.resources import files
 from typing import Any
 
 from rocm_perf_lab.toml import tomllib
-
 
 CALIBRATED_TARGET = "gfx942"  # whose table has all parameters, some of them fitted to recorded times
 
 UNCALIBRATED_TARGETS = ("gfx90a",)
 
 
-@lru_cache(maxsize=None)
+@cache
 def timing_parameters(target: str = CALIBRATED_TARGET) -> dict[str, dict[str, Any]]:
     """Each parameter's entry in the table: value, source, rationale, uncertainty; adjustable and most where there are."""
     table = _table(CALIBRATED_TARGET)
@@ -24,7 +23,7 @@ def timing_parameters(target: str = CALIBRATED_TARGET) -> dict[str, dict[str, An
     return {name: entry | _table(target).get(name, {}) for name, entry in table.items()}
 
 
-@lru_cache(maxsize=None)
+@cache
 def _table(target: str) -> dict[str, dict[str, Any]]:
     return tomllib.loads(files("rocm_perf_lab.arch").joinpath(f"timing_{target}.toml").read_text(encoding="utf-8"))
 

@@ -144,8 +144,10 @@ def test_vcopy_counts_like_the_recorded_mi300x(phase, vcopy_counters, shared_dat
 
 # What a gfx90a's cache model does not have: halves of a line that the L1 requests apart (recorded: 7 to 12 % of the reads), and
 # lines that are written back or given up between the dispatches, outside the counters' window.
-NOT_OF_GFX90A = """TCC_READ_sum TCC_REQ_sum TCC_HIT_sum TCC_WRITEBACK_sum TCC_NORMAL_WRITEBACK_sum TCC_ALL_TC_OP_WB_WRITEBACK_sum
-    TCC_NORMAL_EVICT_sum TCC_EA_WRREQ_sum TCC_EA_WRREQ_64B_sum TCC_EA_RDREQ_LEVEL_sum""".split()
+NOT_OF_GFX90A = (
+    "TCC_READ_sum TCC_REQ_sum TCC_HIT_sum TCC_WRITEBACK_sum TCC_NORMAL_WRITEBACK_sum TCC_ALL_TC_OP_WB_WRITEBACK_sum"
+    " TCC_NORMAL_EVICT_sum TCC_EA_WRREQ_sum TCC_EA_WRREQ_64B_sum TCC_EA_RDREQ_LEVEL_sum"
+).split()
 RECORDED_CUS, CUS = 104, 110
 
 
@@ -169,12 +171,13 @@ def test_vcopy_counts_and_takes_the_time_like_the_recorded_mi200(
             expected = float(theirs[name])
             if name == "TCP_UTCL1_TRANSLATION_MISS_sum":
                 expected *= CUS / RECORDED_CUS
-            # Reads beyond the L2, and its misses: in the recording, the command processor adds a few, and host memory is cached.
+            # Reads beyond the L2, and its misses: in the recording the command processor adds a few, and the host's are cached.
             near = 0.01 * expected if name.startswith("TCC_") else 0
             assert abs(ours[name] - expected) <= near, name
     times = [float(row["End_Timestamp"]) - float(row["Start_Timestamp"]) for row in recorded]
     with sqlite3.connect(tmp_path / "run" / ".rocpd_profile" / "base_results.db") as database:
-        durations = [one for (one,) in database.execute("select duration from kernels where name like 'vecCopy%' order by start")]
+        rows = database.execute("select duration from kernels where name like 'vecCopy%' order by start").fetchall()
+    durations = [duration for (duration,) in rows]
     print(f"MI200: {times} ns recorded, {durations} ns modelled for an MI250X")
     assert all(0.75 * time <= duration <= 1.25 * time for time, duration in zip(times, durations, strict=True))
 

@@ -298,7 +298,8 @@ const Semantics kTable[] = {
     vector<[](float a, float b, float c) {
       const float sum = legacy_multiply_then_add(a, b, c);
       return flush(a) == 0 || flush(b) == 0 ? settle_nan(sum, c) : settle_nan(sum, a, b, c);
-    }>("v_mad_legacy_f32").as(MultiplyAdd),
+    }>("v_mad_legacy_f32")
+        .as(MultiplyAdd),
     vector<[](float v) { return settle_nan(std::trunc(v), v); }>("v_trunc_f32"),
     vector<[](float v) { return settle_nan(std::ceil(v), v); }>("v_ceil_f32"),
     vector<[](float v) { return settle_nan(std::floor(v), v); }>("v_floor_f32"),

@@ -6,8 +6,9 @@ namespace rpd {
 
 Caller caller_at(_Unwind_Context* frame) {
   constexpr int kRbx = 3, kRbp = 6, kR12 = 12;  // DWARF's numbers
-  return {_Unwind_GetGR(frame, kRbx),     _Unwind_GetGR(frame, kRbp),     _Unwind_GetGR(frame, kR12),
-          _Unwind_GetGR(frame, kR12 + 1), _Unwind_GetGR(frame, kR12 + 2), _Unwind_GetGR(frame, kR12 + 3),
+  return {_Unwind_GetGR(frame, kRbx),     _Unwind_GetGR(frame, kRbp),
+          _Unwind_GetGR(frame, kR12),     _Unwind_GetGR(frame, kR12 + 1),
+          _Unwind_GetGR(frame, kR12 + 2), _Unwind_GetGR(frame, kR12 + 3),
           _Unwind_GetCFA(frame),          _Unwind_GetIP(frame)};
 }
 

@@ -73,7 +73,9 @@ def test_what_the_device_does_not_know_is_listed(probe, known, target, lacks, en
     words = [*scalar_words(), *vector_words(), *memory_words()]
     code = np.array([[*pair, NOP, NOP] for pair in words], "<u4").tobytes()
     sections = np.array([len(code)], "<u4").tobytes() + code
-    printed = subprocess.run([probe, "survey", target], input=sections, capture_output=True, check=True, timeout=100).stdout.decode()
+    printed = subprocess.run(
+        [probe, "survey", target], input=sections, capture_output=True, check=True, timeout=100
+    ).stdout.decode()
     lacking, found = set(), set()
     for line in printed.splitlines():
         kind, _, name = line.partition("\t")[0].partition(" ")

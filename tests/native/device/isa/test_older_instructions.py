@@ -42,8 +42,12 @@ def test_multiply_adds_round_twice_and_flush_denormals(probe, older_assembler, r
 def test_the_cache_policies_of_gfx90a_decode_on_every_kind_of_access(probe, older_assembler):
     lines = [
         f"{access} {policy}"
-        for access in ("global_load_dword v0, v[2:3], off", "flat_store_dword v[2:3], v0", "buffer_load_dword v0, off, s[0:3], 0",
-                       "global_atomic_add v0, v[2:3], v4, off glc")  # fmt: skip
+        for access in (
+            "global_load_dword v0, v[2:3], off",
+            "flat_store_dword v[2:3], v0",
+            "buffer_load_dword v0, off, s[0:3], 0",
+            "global_atomic_add v0, v[2:3], v4, off glc",
+        )  # fmt: skip
         for policy in ("", "slc", "scc", "glc slc scc")
         if not ("glc" in access and "glc" in policy)
     ]

@@ -18,7 +18,7 @@ from rocm_perf_lab.toml import tomllib
 LAUNCH, LATENCY, BANDWIDTH, EXECUTION = "launch", "latency", "bandwidth", "execution"
 
 _OTHER_PARAMETERS = "it was modelled with other timing parameters than those whose error is known"
-UNCALIBRATED = "the timing model of this GPU is not calibrated: no recorded times were compared with it"
+UNCALIBRATED = "the timing model of this GPU is not calibrated: none of its parameters was fitted to recorded times"
 _LEAST_TIMES = 10  # from which an error is worth stating
 _LAUNCH_SHARE = 0.4  # of a dispatch's time, from which its fixed overhead determines it
 _BY_CAUSE = {"memory-bandwidth": BANDWIDTH, "l2-bandwidth": BANDWIDTH, "matrix-issue": EXECUTION, "vector-issue": EXECUTION}
@@ -57,7 +57,7 @@ def model_error_by_limit(limit: str, parameters: str | None) -> ModelError | str
 def _why_unknown(parameters: str | None) -> str | None:
     if parameters == table_hash():
         return None
-    return UNCALIBRATED if parameters in map(table_hash, UNCALIBRATED_TARGETS) else _OTHER_PARAMETERS
+    return UNCALIBRATED if parameters in [table_hash(target) for target in UNCALIBRATED_TARGETS] else _OTHER_PARAMETERS
 
 
 def model_error_of(limit: str) -> ModelError | str:

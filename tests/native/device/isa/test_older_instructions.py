@@ -1,4 +1,4 @@
-"""Instructions of gfx90a that gfx942 does not have, other than matrix products: multiply-adds that round twice, cache policies."""
+"""What gfx90a has and gfx942 does not, other than matrix products: multiply-adds that round twice, cache policies."""
 
 from __future__ import annotations
 

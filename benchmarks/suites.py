@@ -1,7 +1,7 @@
 """AMD's own tests of its libraries on the software device: how many cases pass, and why the others do not.
 
     python benchmarks/suites.py FOLDER [--only LIBRARY...] [--binaries REGEX] [--cap SECONDS] [--case-cap SECONDS]
-                                [--seed N --sample K] [--again OUTCOME...] [--json]
+                                [--seed N --sample K] [--again OUTCOME...] [--device DEVICE] [--json]
 
 Fetches Debian's test packages (librocprim-tests and so on, see others/libraries.py) into FOLDER and unpacks them there;
 nothing is installed. Each program gets --cap seconds. Every case is reached at most once: where a refusal, a fault or a crash
@@ -59,6 +59,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--sample", type=int, metavar="K")
     parser.add_argument("--again", nargs="+", default=[], choices=gtest.OUTCOMES)
+    parser.add_argument("--device", default="gfx942")
     parser.add_argument("--json", action="store_true")
     return parser.parse_args()
 
@@ -73,7 +74,7 @@ def attempt_library(library: Library, given: argparse.Namespace, results: Result
     libraries.draw_data(folder, drawn, library, given.seed, _DRAWN)
     for path in libraries.binaries(folder, library):
         if re.search(given.binaries, path):
-            attempt(library, path, libraries.start(folder, drawn, path), given, results)
+            attempt(library, path, libraries.start(folder, drawn, path, given.device), given, results)
 
 
 def attempt(library: Library, path: str, command: Sequence[str], given: argparse.Namespace, results: Results) -> None:

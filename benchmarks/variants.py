@@ -1,13 +1,14 @@
 """Does the timing model order the variants of one kernel as a GPU does? Series whose times were published.
 
     python benchmarks/variants.py [--lab-notes CHECKOUT] [--training-examples CHECKOUT] [--only SERIES...]
-                                  [--errors FILE] [--json]
+                                  [--gfx90a] [--errors FILE] [--json]
 
 CHECKOUT is one of github.com/amd/amd-lab-notes, with the Laplacian series, and of github.com/amd/HPCTrainingExamples, with the
 exercises yAx and transpose and a solver for shallow water. Nothing of them is in this repository. The kernels are compiled
 unchanged, but for sizes (silicon/series.py). yAx and shallow water were recorded on an MI300A, whose XCDs are those of an
 MI300X. The other two were recorded on GPUs of the MI200 series, which have 104 or 110 CUs on a die, an L2 of 8 MB and no
-Infinity Cache; the device is therefore run as one XCD (38 CUs on 4 MB) with that GPU's memory bandwidth per CU.
+Infinity Cache; the device is therefore run as one XCD (38 CUs on 4 MB) with that GPU's memory bandwidth per CU; with --gfx90a,
+as one die of an MI250X, whose timing parameters are not calibrated.
 
 Printed are both times, relative to the series' first variant; Kendall's tau, with the middle 95 % of 2000 resamples of the
 variants; and the error for differences: by how much the ratio of two variants' modelled times differs from that of their
@@ -29,7 +30,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from silicon.series import SERIES, modelled_ms  # noqa: E402
+from silicon.series import SERIES, SERIES_ON_GFX90A, modelled_ms  # noqa: E402
 
 _SHARE = 0.8  # of the pairs, that the stated error covers
 
@@ -54,7 +55,9 @@ def main() -> None:
     checkouts = {"github.com/amd/amd-lab-notes": given.lab_notes, "github.com/amd/HPCTrainingExamples": given.training_examples}
     results = {}
     for name in given.only:
-        series = SERIES[name]
+        series = SERIES_ON_GFX90A.get(name) if given.gfx90a else SERIES[name]
+        if series is None:
+            continue
         if (checkout := checkouts[series.repository]) is None:
             continue
         times = [modelled_ms(series, variant, checkout) for variant in series.variants]
@@ -71,6 +74,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--lab-notes", type=Path, metavar="CHECKOUT")
     parser.add_argument("--training-examples", type=Path, metavar="CHECKOUT")
     parser.add_argument("--only", nargs="+", metavar="SERIES", choices=SERIES, default=list(SERIES))
+    parser.add_argument("--gfx90a", action="store_true")
     parser.add_argument("--errors", type=Path, metavar="FILE")
     parser.add_argument("--json", action="store_true")
     given = parser.parse_args()

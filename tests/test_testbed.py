@@ -48,16 +48,16 @@ LARGE = {
 @pytest.fixture(scope="session")
 def variants(
     testbed: Callable[[str], Path], repository: Path, hipcc: str, tmp_path_factory: pytest.TempPathFactory
-) -> Callable[[str, str], Path]:
+) -> Callable[..., Path]:
     """variants("testbed/gemm.hip", "-O0") is the program compiled so, without a warning."""
     folder = tmp_path_factory.mktemp("variants")
 
     @functools.cache
-    def compiled(source: str, level: str) -> Path:
-        if level == BUILT and source in NAMES:
+    def compiled(source: str, level: str, target: str = devices.SOFTWARE_TARGET) -> Path:
+        if level == BUILT and source in NAMES and target == devices.SOFTWARE_TARGET:
             return testbed(NAMES[source])
-        program = folder / f"{Path(source).stem}{level.replace(' ', '')}"
-        flags = [*level.split(), "-x", "hip", "-std=c++20", "-Wall", "-Wextra", "--offload-arch=gfx942"]
+        program = folder / f"{Path(source).stem}{level.replace(' ', '')}-{target}"
+        flags = [*level.split(), "-x", "hip", "-std=c++20", "-Wall", "-Wextra", f"--offload-arch={target}"]
         made = subprocess.run([hipcc, *flags, "-o", program, repository / source], capture_output=True, text=True)
         assert made.returncode == 0 and "warning:" not in made.stderr, made.stderr
         return program
@@ -70,10 +70,14 @@ def run_on_device(
     native_dir: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> Callable[..., subprocess.CompletedProcess[str]]:
     """run_on_device(program, *arguments, threads=2): the device executes with so many host threads."""
-    device = devices.select(devices.SOFTWARE_TARGET, tmp_path_factory.mktemp("device"))
+    by_target = {
+        target: devices.select(target, tmp_path_factory.mktemp("device")) for target in (devices.SOFTWARE_TARGET, "gfx90a")
+    }
 
-    def run(program: Path, *arguments: str, threads: int = 2) -> subprocess.CompletedProcess[str]:
-        environment = device.environment(os.environ) | {"ROCM_PERF_DEVICE_THREADS": str(threads)}
+    def run(
+        program: Path, *arguments: str, threads: int = 2, target: str = devices.SOFTWARE_TARGET
+    ) -> subprocess.CompletedProcess[str]:
+        environment = by_target[target].environment(os.environ) | {"ROCM_PERF_DEVICE_THREADS": str(threads)}
         return subprocess.run([program, *arguments], env=environment, capture_output=True, text=True, timeout=300)
 
     return run
@@ -87,6 +91,15 @@ def test_results_are_right_and_the_same_on_one_and_two_host_threads(source, leve
     assert first.returncode == 0, first.stdout + first.stderr
     assert first.stdout.startswith("PASS")
     assert first.stdout == second.stdout
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("level", ("-O0", "-O1", "-O2", "-O3"))
+@pytest.mark.parametrize("source", SMALL)
+def test_results_are_right_on_gfx90a(source, level, variants, run_on_device) -> None:
+    completed = run_on_device(variants(source, level, "gfx90a"), *SMALL[source], target="gfx90a")
+    assert completed.returncode == 0, completed.stdout + completed.stderr
+    assert completed.stdout.startswith("PASS")
 
 
 @pytest.mark.slow

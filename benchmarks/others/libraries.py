@@ -45,7 +45,7 @@ def _is_program(path: Path) -> bool:
         return file.read(4) == b"\x7fELF"
 
 
-def start(folder: Path, drawn: Path, binary: str) -> Sequence[str]:
+def start(folder: Path, drawn: Path, binary: str, device: str = "gfx942") -> Sequence[str]:
     """As if the package was installed, for this process alone: an overlay over /usr, so that libraries and data are found."""
     layers = ["/usr", str(folder / "usr"), *([str(drawn / "usr")] if drawn.is_dir() else [])]
     sources = [word for layer in layers for word in ("--overlay-src", layer)]
@@ -53,7 +53,7 @@ def start(folder: Path, drawn: Path, binary: str) -> Sequence[str]:
     variables = {"GTEST_LISTENER": "PASS_LINE_IN_LOG", "LD_LIBRARY_PATH": libraries}
     place = [word for item in variables.items() for word in ("--setenv", *item)] + ["--chdir", str(Path(binary).parent)]
     cage = ["bwrap", "--die-with-parent", "--dev-bind", "/", "/", *sources, "--ro-overlay", "/usr", *place]
-    return [*cage, "--", "rocm-perf", "run", "--device", "gfx942", binary]
+    return [*cage, "--", "rocm-perf", "run", "--device", device, binary]
 
 
 def _alternatives(folder: Path) -> list[str]:

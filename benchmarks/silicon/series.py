@@ -11,7 +11,7 @@ import re
 import subprocess
 import sys
 import tempfile
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 Edits = tuple[tuple[str, str], ...]  # pattern and replacement; each fits once
@@ -142,20 +142,28 @@ SERIES = {
 }  # fmt: skip
 
 
+# Those of the MI200 series on the software device as a gfx90a: planes of the published size, and the L2 that goes with them.
+GFX90A = ("gfx90a",)
+SERIES_ON_GFX90A = {
+    "laplacian": replace(SERIES["laplacian"], device=GFX90A, arguments=("512", "512", "16")),
+    "transpose": replace(SERIES["transpose"], device=GFX90A),
+}
+
+
 def modelled_ms(series: Series, variant: Variant, checkout: Path) -> float:
     """The kernel's shortest modelled time; of a series with a rate, its inverse."""
     print(f"{series.kernel}: {variant.name}", file=sys.stderr, flush=True)
     with tempfile.TemporaryDirectory(prefix="rocm-perf-variants-") as name:
         folder = Path(name)
-        program = _built(variant, checkout, folder)
+        program = _built(variant, checkout, folder, "gfx90a" if series.device == GFX90A else "gfx942")
         return _profiled(series, program, folder) if series.rate is None else 1 / _printed(series, program, series.rate)
 
 
-def _built(variant: Variant, checkout: Path, folder: Path) -> Path:
+def _built(variant: Variant, checkout: Path, folder: Path, target: str) -> Path:
     for file, edits in zip(variant.files, variant.edits, strict=True):
         (folder / Path(file).name).write_text(edited((checkout / file).read_text(), edits))
     sources = [Path(file).name for file in variant.files if file.endswith((".cpp", ".hip"))]
-    build = ["hipcc", "-O2", "-std=c++17", "--offload-arch=gfx942", *variant.options, "-o", "program", *sources]
+    build = ["hipcc", "-O2", "-std=c++17", f"--offload-arch={target}", *variant.options, "-o", "program", *sources]
     subprocess.run(build, check=True, capture_output=True, cwd=folder)
     return folder / "program"
 

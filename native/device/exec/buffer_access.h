@@ -16,6 +16,7 @@
 
 #include "exec/observer.h"
 #include "exec/operands.h"
+#include "exec/private_segment.h"
 
 namespace rpd {
 
@@ -70,11 +71,31 @@ inline void locate(const Op& op, const Wave& wave, const BufferDescriptor& buffe
   }
 }
 
+// The same for the buffer that is private memory, where a lane's offset leads to what no other lane can reach.
+template <class Access>
+void for_each_private_lane(const Op& op, Wave& wave, const BufferDescriptor& buffer, AccessKind kind, uint32_t size,
+                           Access access) {
+  const uint64_t from = private_offset(buffer.base, read_scalar<uint32_t>(op.source[2], wave)) + op.offset;
+  const uint32_t* offset = op.offset_in_register ? wave.registers(op.source[0]) : nullptr;
+  uint64_t at[kLanes];
+  for (int l = 0; l < kLanes; ++l) at[l] = from + (offset ? offset[l] : 0);
+  for (uint64_t left = wave.exec(); left; left &= left - 1) {
+    const int l = std::countr_zero(left);
+    if (at[l] + size > wave.scratch_bytes) {
+      return wave.raise("private memory (stack) access out of range", at[l], FaultKind::ApertureViolation, l);
+    }
+    access(l, wave.scratch + static_cast<uint64_t>(l) * wave.scratch_bytes + at[l], size);
+  }
+  if (wave.exec()) wave.observer->vector_access(wave, op, {kind, Space::Scratch, size, wave.exec(), at});
+}
+
 // Calls `access(lane, host pointer, bytes in range)` for each enabled lane, and informs the observer. A lane accesses `size`
 // bytes, in units of `unit` bytes that are in range as a whole or not at all. The pointer is null if no byte is in range.
 template <class Access>
 void for_each_buffer_lane(const Op& op, Wave& wave, const BufferDescriptor& buffer, AccessKind kind, uint32_t unit,
                           uint32_t size, Access access) {
+  if (is_private_buffer(buffer.base)) [[unlikely]]
+    return for_each_private_lane(op, wave, buffer, kind, size, access);
   BufferLanes lanes;
   locate(op, wave, buffer, lanes);
   const uint64_t misaligned = kind == AccessKind::Atomic ? size - 1 : 0;

@@ -123,7 +123,7 @@ DispatchResult Engine::State::prepare(const DispatchRequest& request, Execution&
   constexpr uint64_t preload_prologue = 256;
   if (kernel.descriptor.preload_length() > 0) kernel.entry += preload_prologue;
   if (kernel.descriptor.has(KernelDescriptor::kWavefrontSize32)) {
-    return refusal(DispatchError::InvalidCode, "the kernel is compiled for waves of 32 lanes, which gfx942 does not have");
+    return refusal(DispatchError::InvalidCode, "the kernel is compiled for waves of 32 lanes, which the device does not have");
   }
   for (int axis = 0; axis < 3; ++axis) {
     if (request.workgroup[axis] == 0 || request.grid[axis] == 0) {

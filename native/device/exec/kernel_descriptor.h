@@ -29,6 +29,8 @@ struct KernelDescriptor {
     return (compute_pgm_rsrc1 >> 12 & 0xff) | (compute_pgm_rsrc1 >> 21 & 1) << 8 | (compute_pgm_rsrc1 >> 23 & 1) << 9 |
            (compute_pgm_rsrc1 >> 26 & 1) << 23;
   }
+  // Whether an SGPR holds the wave's offset in private memory; with architected flat scratch, whether there is any.
+  bool private_offset_enabled() const { return compute_pgm_rsrc2 & 1; }
   bool workgroup_id_enabled(int axis) const { return compute_pgm_rsrc2 >> (7 + axis) & 1; }
   bool workgroup_info_enabled() const { return compute_pgm_rsrc2 >> 10 & 1; }
   uint32_t preload_length() const { return kernarg_preload & 0x7f; }      // dwords

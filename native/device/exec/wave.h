@@ -10,6 +10,7 @@
 namespace rpd {
 
 struct WaveTiming;
+struct GlobalWaveSync;
 struct Workgroup;
 class IssueLog;
 class Observer;
@@ -31,7 +32,7 @@ enum class FaultKind : uint8_t {
   LimitReached,       // more instructions than the kernel may execute
 };
 
-enum class WaveState : uint8_t { Running, AtBarrier, Ended, Faulted };
+enum class WaveState : uint8_t { Running, AtBarrier, AtGlobalBarrier, Ended, Faulted };
 
 // Hardware registers that stay constant for the life of a wave.
 struct HardwareIds {
@@ -70,6 +71,8 @@ struct Wave {
   // allocation.
   static constexpr uint32_t kWindowSlots = 4;
   AccessWindow window[kWindowSlots][2];
+  GlobalWaveSync* sync = nullptr;      // of the XCD
+  uint64_t meetings = 0;               // there when the wave arrived at the global barrier
   uint64_t executed = 0;            // instructions, counted at the end of each slice
 
   const char* fault = nullptr;      // why it is Faulted

@@ -11,7 +11,7 @@ namespace rpd {
 
 class WaveSlots {
  public:
-  explicit WaveSlots(uint32_t xcd) : xcd_(xcd), units_(target::kCusPerXcd) {}
+  explicit WaveSlots(uint32_t xcd) : xcd_(xcd), units_(target::cus_per_xcd()) {}
 
   // Frees all slots.
   void clear() { units_.assign(units_.size(), Unit{}); }

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 
+#include "exec/private_segment.h"
+
 namespace rpd {
 namespace {
 
-// Sets the user SGPRs, in the order that AMDGPUUsage ("Initial Kernel Execution State") gives for architected flat scratch.
+// Sets the user SGPRs, in the order that AMDGPUUsage ("Initial Kernel Execution State") gives.
 unsigned set_user_sgprs(const Kernel& kernel, Wave& wave) {
   const KernelDescriptor& descriptor = kernel.descriptor;
   const DispatchRequest& request = kernel.request;
@@ -15,7 +17,10 @@ unsigned set_user_sgprs(const Kernel& kernel, Wave& wave) {
     wave.set_scalar64(next, value);
     next += 2;
   };
-  if (descriptor.has(KernelDescriptor::kPrivateSegmentBuffer)) next += 4;
+  if (descriptor.has(KernelDescriptor::kPrivateSegmentBuffer)) {
+    set_private_buffer(wave, next);
+    next += 4;
+  }
   pointer(KernelDescriptor::kDispatchPtr, request.packet_address);
   pointer(KernelDescriptor::kQueuePtr, request.queue_address);
   pointer(KernelDescriptor::kKernargSegmentPtr, request.kernarg_address);
@@ -33,6 +38,7 @@ void set_system_sgprs(const Kernel& kernel, const uint32_t (&id)[3], unsigned ne
     if (kernel.descriptor.workgroup_id_enabled(axis)) wave.scalar[next++] = id[axis];
   }
   if (kernel.descriptor.workgroup_info_enabled()) wave.scalar[next++] = 0;
+  if (kernel.descriptor.private_offset_enabled() && !target_of_device().architected_flat_scratch) wave.scalar[next++] = 0;
 }
 
 // gfx90a and later pack the work-item's three ids into v0, ten bits each. Returns the lanes that exist.

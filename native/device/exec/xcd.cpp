@@ -26,6 +26,7 @@ void Xcd::begin(const Kernel& kernel, uint32_t resident_groups, RaceCheck* race_
   kernel_ = &kernel;
   next_group_ = index_;
   fault_ = {};
+  sync_ = {};
   active_ = 0;
   wave_slots_.clear();
   instructions_ = 0;
@@ -33,14 +34,14 @@ void Xcd::begin(const Kernel& kernel, uint32_t resident_groups, RaceCheck* race_
   observer_.begin(kernel, resident_groups);
   const uint64_t total = kernel.group_count();
   const uint64_t mine = total > index_ ? (total - index_ - 1) / target::xcds() + 1 : 0;
-  const size_t room = std::min<uint64_t>(mine, static_cast<uint64_t>(resident_groups) * target::kCusPerXcd);
+  const size_t room = std::min<uint64_t>(mine, static_cast<uint64_t>(resident_groups) * target::cus_per_xcd());
   while (groups_.size() < room) {
     groups_.push_back(std::make_unique<Workgroup>());
     groups_.back()->slot = (groups_.size() - 1) * target::xcds() + index_;
   }
   // Assign one workgroup to each CU in turn, as the dispatcher does.
   for (size_t i = 0; i < room; ++i) {
-    if (launch_next(*groups_[i], static_cast<uint32_t>(i % target::kCusPerXcd))) ++active_;
+    if (launch_next(*groups_[i], static_cast<uint32_t>(i % target::cus_per_xcd()))) ++active_;
   }
 }
 
@@ -54,6 +55,7 @@ bool Xcd::launch_next(Workgroup& group, uint32_t cu) {
   }
   group.start(*kernel_, id, cu, observer, &issued_);
   if (race_check_) group.under_way.assign(group.waves.size(), {});
+  for (Wave& wave : group.waves) wave.sync = &sync_;
   wave_slots_.enter(*kernel_, group);
   observer_.launched(group);
   next_group_ += target::xcds();
@@ -128,6 +130,7 @@ bool Xcd::run_group(Workgroup& group) {
   for (size_t i = 0; i < count; ++i) {
     const size_t number = first + i < count ? first + i : first + i - count;
     Wave& wave = group.waves[number];
+    if (wave.state == WaveState::AtGlobalBarrier && wave.meetings != sync_.meetings) wave.state = WaveState::Running;
     if (wave.state != WaveState::Running || number == paused) continue;
     const Op* op = wave.pc;
     const uint32_t count = run_slice(wave);
@@ -150,7 +153,19 @@ bool Xcd::run_group(Workgroup& group) {
   return true;
 }
 
+// All waves on the device wait at the global barrier for others, which no place becomes free for.
+void Xcd::stop_waiting() {
+  for (size_t i = 0; i < active_; ++i) {
+    for (Wave& wave : groups_[i]->waves) {
+      if (wave.state != WaveState::AtGlobalBarrier) continue;
+      wave.raise("the global barrier waits for more waves than the device holds at a time", 0, FaultKind::LimitReached);
+      return stop_at(wave.pc, wave);
+    }
+  }
+}
+
 bool Xcd::step() {
+  const uint64_t before = instructions_;
   for (size_t i = 0; i < active_;) {
     Workgroup& group = *groups_[i];
     if (!run_group(group)) return false;
@@ -163,7 +178,8 @@ bool Xcd::step() {
       ++i;
     }
   }
-  return active_ > 0;
+  if (active_ > 0 && instructions_ == before) stop_waiting();
+  return active_ > 0 && !fault_;
 }
 
 void Xcd::watch(AccessWatch* watch) {

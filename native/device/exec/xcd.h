@@ -9,6 +9,7 @@
 
 #include "exec/access_watch.h"
 #include "exec/device_observer.h"
+#include "exec/global_wave_sync.h"
 #include "exec/issue_log.h"
 #include "exec/race_check.h"
 #include "exec/wave_slots.h"
@@ -55,6 +56,7 @@ class Xcd {
   uint32_t issue_slice(Wave& wave);
   uint32_t run_slice(Wave& wave);
   void stop_at(const Op* op, const Wave& wave);
+  void stop_waiting();
   bool run_group(Workgroup& group);
 
   uint32_t index_;
@@ -66,6 +68,7 @@ class Xcd {
   uint64_t instructions_ = 0;
   IssueLog issued_;
   Fault fault_;
+  GlobalWaveSync sync_;
   RaceCheck* race_check_ = nullptr;
   XcdObserver& observer_;
   RaceCheckedMemory checked_memory_{observer_};

@@ -18,6 +18,8 @@ constexpr std::string_view kKnownModifiers[] = {
     "src1_sel", "quad_perm",  "row_shl",         "row_shr",   "row_ror",      "wave_shl", "wave_shr",   "wave_rol",
     "wave_ror", "row_mirror", "row_half_mirror", "row_bcast", "row_newbcast", "row_mask", "bank_mask",  "bound_ctrl",
 };
+// What gfx90a calls the cache policy of vector memory.
+constexpr std::string_view kOlderPolicies[] = {"glc", "slc", "scc"};
 constexpr std::string_view kBufferModifiers[] = {"idxen", "offen", "lds", "format"};
 constexpr std::string_view kScalarMemoryModifiers[] = {"glc"};
 constexpr std::string_view kMatrixModifiers[] = {"cbsz", "abid", "blgp", "neg"};
@@ -114,7 +116,9 @@ class OpBuilder {
     for (const auto& [name, value] : text_.modifiers) {
       const bool known = is_in(kKnownModifiers, name) || (semantics_.space == Space::Buffer && is_in(kBufferModifiers, name)) ||
                          (semantics_.unit == Unit::Matrix && is_in(kMatrixModifiers, name)) ||
-                         (semantics_.unit == Unit::Smem && is_in(kScalarMemoryModifiers, name));
+                         (semantics_.unit == Unit::Smem && is_in(kScalarMemoryModifiers, name)) ||
+                         (semantics_.global_sync && name == "gds") ||
+                         (semantics_.bytes > 0 && semantics_.unit != Unit::Smem && is_in(kOlderPolicies, name));
       if (!known) fail("modifier " + name + " is not modelled");
     }
   }
@@ -173,12 +177,19 @@ class OpBuilder {
     if (semantics_.unit == Unit::VectorLoad || op_.returns) op_.destination = operand;
   }
 
+  // GLC: an atomic returns the old value; a load passes the L1, which makes it one at agent or system scope. SLC: the lines are
+  // not expected to be used again (LLVM AMDGPUUsage, "Memory Model gfx90a").
+  void cache_policy() {
+    const bool atomic = semantics_.unit == Unit::VectorAtomic, glc = text_.has("glc");
+    op_.sc0 = text_.has("sc0") || (atomic && glc);
+    op_.sc1 = text_.has("sc1") || text_.has("scc") || (!atomic && glc);
+    op_.nt = text_.has("nt") || text_.has("slc");
+    op_.returns = atomic && op_.sc0;
+  }
+
   void operands() {
     if (semantics_.unit == Unit::CacheControl) return cache_flags();
-    op_.sc0 = text_.has("sc0");
-    op_.sc1 = text_.has("sc1");
-    op_.nt = text_.has("nt");
-    op_.returns = semantics_.unit == Unit::VectorAtomic && op_.sc0;
+    cache_policy();
     if (semantics_.space == Space::Buffer) return buffer_operands();
     const size_t destinations = semantics_.destinations + (op_.returns ? 1 : 0);
     if (text_.operands.size() < destinations) return fail("operands are missing");

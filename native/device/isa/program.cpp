@@ -28,6 +28,7 @@ void note_registers(Op& op) {
 bool falls_through(const Op& op) { return op.semantics && !op.semantics->leaves; }
 
 bool lets_others_run(const Op& op) {
+  if (op.semantics->global_sync) return true;
   switch (op.semantics->unit) {
     case Unit::Smem: return op.sc1;
     case Unit::VectorLoad:
@@ -41,7 +42,8 @@ bool lets_others_run(const Op& op) {
 
 }  // namespace
 
-Program::Program(const AddressSpace& memory) : memory_(memory), disassembler_(target::kIsaName), revision_(next_revision()) {}
+Program::Program(const AddressSpace& memory)
+    : memory_(memory), disassembler_(target_of_device().isa_name), revision_(next_revision()) {}
 
 const Op* Program::at(uint64_t address) {
   address &= ~uint64_t{3};  // as the program counter does

@@ -51,6 +51,7 @@ enum class Precision : uint8_t { None, I8, F8, F16, BF16, F32, XF32, F64 };
 struct MatrixShape {
   int m = 0, n = 0, k = 0, blocks = 0;
   bool sparse = false;
+  bool half_rate = false;  // it takes twice the time that its operations do in other instructions of the type
 
   // Multiplications and additions of one execution. A sparse instruction performs half of them, and only those count.
   constexpr double operations() const { return 2.0 * m * n * k * blocks / (sparse ? 2 : 1); }
@@ -119,6 +120,7 @@ struct Semantics {
   bool stores = false;  // to the LDS, or through the scalar cache: no load and no atomic
   bool leaves = false;  // never continues with the instruction after it
   bool reads_vcc = false;  // although the text does not name it
+  bool global_sync = false;  // takes the modifier gds; other waves get a turn
   bool offset_in_bits = false;  // the offset must be taken from the bits: the text shows something else
 
   constexpr Semantics as(Arithmetic kind, Precision of) const {
@@ -167,6 +169,7 @@ std::span<const Semantics> vector_memory_semantics();
 std::span<const Semantics> vector_buffer_semantics();
 std::span<const Semantics> vector_buffer_format_semantics();
 std::span<const Semantics> lds_semantics();
+std::span<const Semantics> global_sync_semantics();
 std::span<const Semantics> matrix_semantics();
 
 }  // namespace rpd

@@ -1,7 +1,9 @@
-// The GPU that the device models: a gfx942 with the dimensions of an MI300X, as given in the parameter table.
+// The GPU that the device models: a family with the dimensions of a product, as given in its table of parameters.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <string_view>
 
 #include "timing_parameters.inc.h"
 
@@ -9,14 +11,34 @@ namespace rpd {
 
 constexpr int kLanes = 64;  // per wave
 
+// What a family does in its own way, apart from which instructions there are: that, the disassembler knows.
+struct Target {
+  std::string_view name;    // as in the names of the parameter tables
+  const char* isa_name;     // of LLVM
+  uint32_t version;         // gfx_target_version of the driver's topology
+  // Private memory: the dispatcher sets up FLAT_SCRATCH. Otherwise kernels get a buffer descriptor and do so themselves.
+  bool architected_flat_scratch;
+  bool has_xcc_id;
+  uint32_t l1_line_bytes;          // also what it requests from the L2
+  bool counts_l1_invalidations;    // at the beginning of dispatches
+  uint32_t scalar_caches_per_xcd;  // each serves two CUs, or one where the other is disabled
+};
+
+// The device has one target in the life of a process. It is chosen before anything is decoded; the default is gfx942.
+const Target& target_of_device();
+// Also gives all parameters the values of the target's table. Throws std::runtime_error if the device has no such target.
+void choose_target(uint32_t version);
+void choose_target(std::string_view name);
+// The place of the target's table among the parameters' tables.
+size_t parameter_table();
+
 namespace target {
 
-constexpr const char* kIsaName = "amdgcn-amd-amdhsa--gfx942";
 constexpr uint64_t kLongestInstruction = 20;  // bytes
 
 inline uint32_t xcds() { return static_cast<uint32_t>(parameter::xcds); }
-constexpr uint32_t kShaderEnginesPerXcd = parameter::shader_engines_per_xcd;
-constexpr uint32_t kCusPerXcd = parameter::cus_per_xcd;
+inline uint32_t shader_engines_per_xcd() { return static_cast<uint32_t>(parameter::shader_engines_per_xcd); }
+inline uint32_t cus_per_xcd() { return static_cast<uint32_t>(parameter::cus_per_xcd); }
 constexpr uint32_t kSimdsPerCu = parameter::simds_per_cu;
 constexpr uint32_t kWavesPerSimd = parameter::waves_per_simd;
 constexpr uint32_t kVgprsPerSimdLane = parameter::vgprs_per_simd_lane;

@@ -15,6 +15,7 @@ void Mall::clear() {
 
 // Replaces a free way, else the one that was not used for the longest time.
 bool Mall::touch(uint64_t line) {
+  if (sets_ == 0) return false;
   if (tags_.empty()) {
     tags_ = ZeroedArray<uint32_t>(sets_ * kWays);
     ages_ = ZeroedArray<uint8_t>(sets_ * kWays);

@@ -15,6 +15,7 @@ class Mall {
  public:
   static constexpr uint32_t kWays = 16;
 
+  // 0 bytes: there is none.
   explicit Mall(uint64_t bytes);
 
   // Returns whether the line is there. Changes nothing.

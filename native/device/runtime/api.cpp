@@ -6,8 +6,10 @@
 #include <cerrno>
 #include <limits>
 #include <stdexcept>
+#include <string>
 
 #include "include/rocm_perf_device.h"
+#include "isa/target.h"
 #include "runtime/device.h"
 #include "runtime/hooks/program_memory.h"
 #include "runtime/options.h"
@@ -91,9 +93,10 @@ void forget_caches() {
 }  // namespace
 
 extern "C" [[gnu::visibility("default")]] const rpd_api* rpd_get_api() {
+  static const std::string& device = *new std::string("software " + std::string(rpd::target_of_device().name));
   static const rpd_api api{
       .version = RPD_API_VERSION,
-      .device = "software gfx942",
+      .device = device.c_str(),
       .timing = "modelled",
       .parameters_hash = rpd::timing_parameters_hash(),
       .counter_count = static_cast<uint32_t>(rpd::counter_table().size()),

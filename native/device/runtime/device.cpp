@@ -14,6 +14,7 @@
 #include "runtime/queues/sdma_queue.h"
 #include "runtime/queues/signals.h"
 #include "runtime/reports/log.h"
+#include "runtime/topology.h"
 #include "runtime/virtual_clock.h"
 #include "timing/device_timing.h"
 #include "timing/parameters.h"
@@ -48,7 +49,8 @@ unsigned host_threads() {
 }  // namespace
 
 Device::Device()
-    : engine_(new_engine(engine_options())), deadlock_(*this, std::chrono::seconds(engine_options().deadlock_seconds)) {
+    : engine_((choose_target(topology_gpu_version()), new_engine(engine_options()))),
+      deadlock_(*this, std::chrono::seconds(engine_options().deadlock_seconds)) {
   virtual_clock::epoch();
   std::lock_guard lock(device_list().mutex);
   device_list().devices.push_back(this);

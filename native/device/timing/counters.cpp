@@ -2,6 +2,8 @@
 
 #include <iterator>
 #include <mutex>
+#include <string>
+#include <string_view>
 #include <unordered_map>
 
 #include "counter_table.inc.h"
@@ -64,6 +66,8 @@ struct Definition {
 
 uint64_t shader_engines() { return static_cast<uint64_t>(parameter::shader_engines_per_xcd * parameter::xcds); }
 constexpr int kQuad = 4;
+// A whole line takes two of them.
+uint64_t reads_of_64_bytes(const MemoryCounts& memory) { return 2 * memory.memory_reads128 + memory.memory_reads64; }
 
 #define INSTRUCTIONS(NAME, TEST)                                        \
   Definition {                                                          \
@@ -125,7 +129,7 @@ const Definition kDefinitions[] = {
     INSTRUCTIONS(SQ_INSTS_VMEM_WR, is_store(op) || is_atomic(op)),
     INSTRUCTIONS(SQ_INSTS_FLAT, is_flat(op)),
     INSTRUCTIONS(SQ_INSTS_LDS, has(op, Unit::Lds)),
-    ALWAYS_ZERO(SQ_INSTS_GDS),
+    INSTRUCTIONS(SQ_INSTS_GDS, op.semantics->global_sync),
     ALWAYS_ZERO(SQ_INSTS_EXP_GDS),
     INSTRUCTIONS(SQ_INSTS_BRANCH, has(op, Unit::Branch)),
     INSTRUCTIONS(SQ_INSTS_SENDMSG, has(op, Unit::Message) || has(op, Unit::End)),
@@ -195,8 +199,8 @@ const Definition kDefinitions[] = {
     OBSERVED(TCP_TOTAL_CACHE_ACCESSES_sum, d.memory.l1_accesses),
     OBSERVED(TCP_UTCL1_REQUEST_sum, d.memory.l1_accesses),
     VALUE(TCP_UTCL1_TRANSLATION_MISS_sum, d.memory.l1_tlb_misses),
-    VALUE(TCP_TOTAL_WRITEBACK_INVALIDATES_sum, d.memory.l1_invalidations),
-    OBSERVED(TCP_TCC_READ_REQ_sum, d.memory.l1_read_requests),
+    VALUE(TCP_TOTAL_WRITEBACK_INVALIDATES_sum, target_of_device().counts_l1_invalidations ? d.memory.l1_invalidations : 0),
+    OBSERVED(TCP_TCC_READ_REQ_sum, d.memory.l1_read_requests*(kLineBytes / target_of_device().l1_line_bytes)),
     OBSERVED(TCP_TCC_WRITE_REQ_sum, d.memory.l1_write_requests),
     VALUE(TCP_TCC_ATOMIC_WITH_RET_REQ_sum, d.memory.l1_atomics_with_return),
     VALUE(TCP_TCC_ATOMIC_WITHOUT_RET_REQ_sum, d.memory.l1_atomics_without_return),
@@ -216,6 +220,12 @@ const Definition kDefinitions[] = {
     OF_TIME(TCC_EA0_RDREQ_LEVEL_sum, d.work.memory_read_cycles),
     OF_L2(TCC_BUBBLE_sum, d.memory.memory_reads128),
     ALWAYS_ZERO(TCC_EA0_RDREQ_32B_sum),
+    OF_L2(TCC_EA_RDREQ_sum, reads_of_64_bytes(d.memory)),
+    OF_L2(TCC_EA_RDREQ_DRAM_sum, reads_of_64_bytes(d.memory) - d.memory.host_reads64),
+    OF_TIME(TCC_EA_RDREQ_LEVEL_sum, d.work.memory_read_cycles),
+    ALWAYS_ZERO(TCC_EA_RDREQ_32B_sum),
+    OF_L2(TCC_EA_WRREQ_sum, d.memory.memory_writes64 + d.memory.memory_writes32),
+    OF_L2(TCC_EA_WRREQ_64B_sum, d.memory.memory_writes64),
     OF_L2(TCC_EA0_WRREQ_sum, d.memory.memory_writes64 + d.memory.memory_writes32),
     OF_L2(TCC_EA0_WRREQ_64B_sum, d.memory.memory_writes64),
 };
@@ -250,15 +260,24 @@ class WeightTable {
   std::unordered_map<const Semantics*, Weights> table_;
 };
 
-}  // namespace
-
-const std::vector<rpd_counter_info>& counter_table() {
-  // Never destroyed: dispatches may still end while the process exits.
-  static const auto& table = *new std::vector<rpd_counter_info>(std::begin(kCounters), std::end(kCounters));
-  return table;
+bool is_on_target(std::string_view hardware) {
+  if (hardware.find_first_not_of(' ') == std::string_view::npos) return true;
+  return hardware.find(" " + std::string(target_of_device().name) + " ") != std::string_view::npos;
 }
 
-namespace {
+// The places of the target's counters among all.
+const std::vector<size_t>& places() {
+  // Never destroyed: dispatches may still end while the process exits.
+  static const auto& offered = *new std::vector<size_t>([] {
+    std::vector<size_t> found;
+    for (size_t place = 0; place < kCounterCount; ++place)
+      if (is_on_target(kHardware[place])) found.push_back(place);
+    return found;
+  }());
+  return offered;
+}
+
+bool is(size_t counter, Counter which) { return places()[counter] == static_cast<size_t>(which); }
 
 Certainty certainty_of(size_t counter) {
   static const auto& table = *new std::vector<Certainty>([] {
@@ -266,18 +285,31 @@ Certainty certainty_of(size_t counter) {
     for (const Definition& definition : kDefinitions) of[place_of(definition)] = definition.certainty;
     return of;
   }());
-  return table[counter];
+  return table[places()[counter]];
 }
 
 }  // namespace
+
+const std::vector<rpd_counter_info>& counter_table() {
+  static const auto& table = *new std::vector<rpd_counter_info>([] {
+    std::vector<rpd_counter_info> offered;
+    for (const size_t place : places()) offered.push_back(kCounters[place]);
+    return offered;
+  }());
+  return table;
+}
 
 bool is_estimated(size_t counter) { return certainty_of(counter) != Certainty::Exact; }
 bool depends_on_l2(size_t counter) {
   return certainty_of(counter) == Certainty::L2 || certainty_of(counter) == Certainty::Time;
 }
-double wave_cycles(const std::vector<double>& counters) { return counters[static_cast<size_t>(Counter::SQ_WAVE_CYCLES)]; }
+double wave_cycles(const std::vector<double>& counters) {
+  for (size_t i = 0; i < counters.size(); ++i)
+    if (is(i, Counter::SQ_WAVE_CYCLES)) return counters[i];
+  return 0;
+}
 bool is_part_of_wave_cycles(size_t counter) {
-  return counter == static_cast<size_t>(Counter::SQ_WAIT_ANY) || counter == static_cast<size_t>(Counter::SQ_WAIT_INST_ANY);
+  return is(counter, Counter::SQ_WAIT_ANY) || is(counter, Counter::SQ_WAIT_INST_ANY);
 }
 bool is_request(size_t counter) { return certainty_of(counter) == Certainty::L2; }
 
@@ -295,7 +327,10 @@ std::vector<double> counter_values(const Program& program, const std::vector<uin
   for (const Definition& definition : kDefinitions) {
     if (definition.value) values[place_of(definition)] = definition.value(dispatch);
   }
-  return values;
+  std::vector<double> offered;
+  offered.reserve(places().size());
+  for (const size_t place : places()) offered.push_back(values[place]);
+  return offered;
 }
 
 }  // namespace rpd

@@ -176,7 +176,7 @@ class DispatchTiming final : public DispatchObserver {
 
   // Share of the room for such workgroups.
   double used_slots(const Kernel& kernel) const {
-    const uint64_t room = uint64_t{xcds_[0]->resident_groups()} * target::kCusPerXcd * target::xcds();
+    const uint64_t room = uint64_t{xcds_[0]->resident_groups()} * target::cus_per_xcd() * target::xcds();
     return std::min(1.0, static_cast<double>(kernel.group_count()) / static_cast<double>(std::max<uint64_t>(1, room)));
   }
 

@@ -353,7 +353,7 @@ double use_of_units(const std::vector<XcdWork>& xcds, double cycles) {
   for (const XcdWork& xcd : xcds) {
     for (const CuWork& cu : *xcd.cus) busy += cu.units.longest();
   }
-  return static_cast<double>(busy) / (static_cast<double>(xcds.size() * target::kCusPerXcd) * cycles);
+  return static_cast<double>(busy) / (static_cast<double>(xcds.size() * target::cus_per_xcd()) * cycles);
 }
 
 double use_of_l2(const std::vector<XcdWork>& xcds, double cycles) {
@@ -469,7 +469,7 @@ WorkDone time_dispatch(const std::vector<XcdWork>& xcds, const std::vector<Sampl
     parts->instructions.emplace(instructions_before);
     parts->busiest_cu = of_cus.most;
     parts->mean_cu = of_cus.mean;
-    parts->share_of_cus = static_cast<double>(active) / static_cast<double>(xcds.size() * target::kCusPerXcd);
+    parts->share_of_cus = static_cast<double>(active) / static_cast<double>(xcds.size() * target::cus_per_xcd());
     parts->floors = floors;
     parts->release_cycles = work.release_cycles;
     parts->duration_ns = work.duration_ns;

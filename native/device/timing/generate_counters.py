@@ -18,6 +18,9 @@ def header(table: dict) -> str:
     for name, entry in offered.items():
         description = f"{entry['meaning']} ({entry['unit']})"
         lines.append(f'    {{"{name}", "{name.split("_")[0]}", {json.dumps(description)}}},')
+    lines += ["};", "", "// The targets on which hardware has the counter, between blanks; empty: it is the device's own."]
+    lines += ["constexpr const char* kHardware[] = {"]
+    lines += [f'    "{"".join(f" {target}" for target in entry["hardware"])} ",' for entry in offered.values()]
     lines += ["};", "", "}  // namespace rpd", ""]
     return "\n".join(lines)
 

@@ -1,4 +1,7 @@
-"""Turns the timing parameter table (TOML) into a C++ header. Usage: generate_parameters.py TABLE HEADER"""
+"""Turns the tables of timing parameters (TOML) into a C++ header. Usage: generate_parameters.py HEADER TABLE [TABLE...]
+
+The first table names every parameter. Each further one, timing_<target>.toml, lists those that are different on its target.
+"""
 
 import hashlib
 import sys
@@ -16,25 +19,47 @@ def parameters_hash(table: dict) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def header(table: dict) -> str:
-    """Constants, except for the adjustable parameters: those are variables, of which there is also a table."""
-    lines = ["// Generated from timing_gfx942.toml; edit that.", "#pragma once", "", "namespace rpd::parameter {", ""]
-    adjustable = []
-    for name, entry in table.items():
-        kind = "double" if isinstance(entry["value"], float) else "long"
-        if entry.get("adjustable"):
-            adjustable.append(f'    {{"{name}", {"nullptr" if kind == "double" else "&" + name}, '
-                              f'{"&" + name if kind == "double" else "nullptr"}, {entry["value"]}, {entry.get("most", 1e12)}}},')
-        lines.append(f"{'inline' if entry.get('adjustable') else 'constexpr'} {kind} {name} = {entry['value']};")
-    lines += ["", f'constexpr const char* hash = "{parameters_hash(table)}";', ""]
-    lines += ["struct Adjustable {", "  const char* name;", "  long* integer;  // null for one that is", "  double* real;"]
-    lines += ["  double usual;", "  double most;", "};", "inline const Adjustable adjustable[] = {", *adjustable, "};"]
+def one_of_each_type(name: str, values: list) -> str:
+    """The C++ type of a parameter. Raises SystemExit if it is not the same in all tables."""
+    if len({type(value) for value in values}) != 1:
+        sys.exit(f"{name}: whole numbers in some tables and not in others")
+    return "double" if isinstance(values[0], float) else "long"
+
+
+def header(tables: dict[str, dict]) -> str:
+    """Constants; except for parameters that are adjustable or differ between targets, which are variables listed in a table."""
+    lines = ["// Generated from timing_*.toml; edit those.", "#pragma once", "", "#include <cstddef>", ""]
+    lines += ["namespace rpd::parameter {", ""]
+    variables = []
+    first, *others = tables.values()
+    for name, entry in first.items():
+        values = [table[name]["value"] for table in tables.values()]
+        kind = one_of_each_type(name, values)
+        adjustable = bool(entry.get("adjustable"))
+        varies = adjustable or len(set(values)) > 1
+        if varies:
+            place = f"nullptr, &{name}" if kind == "double" else f"&{name}, nullptr"
+            usual = ", ".join(map(str, values))
+            variables.append(f'    {{"{name}", {place}, {{{usual}}}, {str(adjustable).lower()}, {entry.get("most", 1e12)}}},')
+        lines.append(f"{'inline' if varies else 'constexpr'} {kind} {name} = {values[0]};")
+    for table in others:
+        if unknown := table.keys() - first.keys():
+            sys.exit(f"{', '.join(sorted(unknown))}: not in the first table")
+    hashes = ", ".join(f'"{parameters_hash(table)}"' for table in tables.values())
+    targets = ", ".join(f'"{target}"' for target in tables)
+    lines += ["", f"constexpr size_t tables = {len(tables)};", f"constexpr const char* targets[] = {{{targets}}};"]
+    lines += [f"constexpr const char* hashes[] = {{{hashes}}};", ""]
+    lines += ["struct Variable {", "  const char* name;", "  long* integer;  // null for one that is", "  double* real;"]
+    lines += ["  double usual[tables];", "  bool adjustable;", "  double most;", "};"]
+    lines += ["inline const Variable variables[] = {", *variables, "};"]
     return "\n".join([*lines, "", "}  // namespace rpd::parameter", ""])
 
 
 def main() -> None:
-    source, target = map(Path, sys.argv[1:3])
-    target.write_text(header(tomllib.loads(source.read_text())))
+    output, first, *others = map(Path, sys.argv[1:])
+    usual = tomllib.loads(first.read_text())
+    tables = {path.stem.removeprefix("timing_"): usual | tomllib.loads(path.read_text()) for path in (first, *others)}
+    output.write_text(header(tables))
 
 
 if __name__ == "__main__":

@@ -23,7 +23,7 @@ long matrix_rate(Precision precision, bool several_blocks) {
 // Operations divided by the rate of one SIMD's matrix unit for the type.
 long matrix_cycles(const Semantics& semantics) {
   const MatrixShape& shape = semantics.shape;
-  const long rate = matrix_rate(semantics.precision, shape.blocks > 1);
+  const long rate = matrix_rate(semantics.precision, shape.blocks > 1) / (shape.half_rate ? 2 : 1);
   return std::max(4l, static_cast<long>(shape.operations()) * parameter::simds_per_cu / rate);
 }
 

@@ -18,11 +18,11 @@ FetchedFrom source_of(uint64_t latency) {
   return latency > parameter::l2_latency_cycles ? FetchedFrom::Memory : FetchedFrom::L2;
 }
 
-// Two of an XCD's 40 CUs are disabled. The recorded 160 scalar caches (20 per XCD) show that they are not neighbours:
-// 18 caches serve two CUs, two serve one.
-constexpr uint32_t kScalarCaches = 20;
-static_assert(target::kCusPerXcd == 38);
-uint32_t scalar_cache_of(uint32_t cu) { return cu < 36 ? cu / 2 : cu - 18; }
+// The CUs that are disabled are not neighbours: each leaves a scalar cache to the other CU of its pair.
+uint32_t scalar_cache_of(uint32_t cu) {
+  const uint32_t pairs = target::cus_per_xcd() - target_of_device().scalar_caches_per_xcd;
+  return cu < 2 * pairs ? cu / 2 : cu - pairs;
+}
 
 // Private memory has no device addresses here. Its traffic needs addresses that nothing else uses, within the 56 bits for
 // which the Infinity Cache keeps tags.
@@ -89,7 +89,8 @@ class CostOf {
 MemorySystem::MemorySystem() : tlb_(parameter::cus_per_xcd), l2_(parameter::l2_bytes) {
   l1_.reserve(parameter::cus_per_xcd);
   for (long i = 0; i < parameter::cus_per_xcd; ++i) l1_.emplace_back(parameter::l1_bytes / kLineBytes);
-  for (uint32_t i = 0; i < kScalarCaches; ++i) scalar_.emplace_back(parameter::scalar_cache_bytes / kScalarLineBytes);
+  for (uint32_t i = 0; i < target_of_device().scalar_caches_per_xcd; ++i)
+    scalar_.emplace_back(parameter::scalar_cache_bytes / kScalarLineBytes);
 }
 
 void MemorySystem::begin(const AllocationMap* map, const Mall& mall) {

@@ -6,6 +6,7 @@
 #include <limits>
 #include <stdexcept>
 
+#include "isa/target.h"
 #include "timing_parameters.inc.h"
 
 namespace rpd {
@@ -13,23 +14,25 @@ namespace {
 
 constexpr size_t kHashDigits = 16;
 
+const char* hash_of_table() { return parameter::hashes[parameter_table()]; }
+
 std::array<char, kHashDigits + 1>& hash_text() {
   static std::array<char, kHashDigits + 1> text = [] {
     std::array<char, kHashDigits + 1> usual{};
-    std::memcpy(usual.data(), parameter::hash, kHashDigits);
+    std::memcpy(usual.data(), hash_of_table(), kHashDigits);
     return usual;
   }();
   return text;
 }
 
-void set(const parameter::Adjustable& one, double value) {
+void set(const parameter::Variable& one, double value) {
   if (one.integer) *one.integer = static_cast<long>(value);
   if (one.real) *one.real = value;
 }
 
-const parameter::Adjustable& adjustable(const std::string& name) {
-  for (const parameter::Adjustable& one : parameter::adjustable)
-    if (name == one.name) return one;
+const parameter::Variable& adjustable(const std::string& name) {
+  for (const parameter::Variable& one : parameter::variables)
+    if (one.adjustable && name == one.name) return one;
   throw std::runtime_error("timing." + name + " is not an adjustable parameter of the timing model");
 }
 
@@ -39,7 +42,7 @@ uint64_t hash_of(const ParameterValues& values) {
   const auto add = [&hash](const void* bytes, size_t count) {
     for (size_t i = 0; i < count; ++i) hash = (hash ^ static_cast<const unsigned char*>(bytes)[i]) * 0x100000001b3;
   };
-  add(parameter::hash, kHashDigits);
+  add(hash_of_table(), kHashDigits);
   for (const auto& [name, value] : values) {
     add(name.data(), name.size());
     add(&value, sizeof(value));
@@ -58,12 +61,12 @@ uint64_t submit_cost_ns() { return parameter::submit_cost_ns; }
 const char* timing_parameters_hash() { return hash_text().data(); }
 
 void set_timing_parameters(const ParameterValues& values) {
-  for (const parameter::Adjustable& one : parameter::adjustable) set(one, one.usual);
-  std::memcpy(hash_text().data(), parameter::hash, kHashDigits);
+  for (const parameter::Variable& one : parameter::variables) set(one, one.usual[parameter_table()]);
+  std::memcpy(hash_text().data(), hash_of_table(), kHashDigits);
   ParameterValues sorted = values;
   std::stable_sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
   for (const auto& [name, value] : sorted) {
-    const parameter::Adjustable& one = adjustable(name);
+    const parameter::Variable& one = adjustable(name);
     const double least = one.integer ? 1 : std::numeric_limits<double>::min();
     if (!(value >= least && value <= one.most)) throw std::runtime_error("timing." + name + ": the value is out of range");
     set(one, value);

@@ -5,12 +5,12 @@
 namespace rpd {
 namespace {
 
-constexpr double kPeakMhz = parameter::clock_mhz;
+double peak_mhz() { return static_cast<double>(parameter::clock_mhz); }
 constexpr double kLeastMhz = 300;  // at which the GPU idles
 constexpr double kStepMhz = 0.1;
 
 double watts(const PowerUse& use, double mhz) {
-  const double speed = mhz / kPeakMhz;
+  const double speed = mhz / peak_mhz();
   const double voltage = parameter::power_voltage_share + (1 - parameter::power_voltage_share) * speed;
   const double seconds = use.ns(speed) * 1e-9;
   const double clocked = parameter::power_busy_cu_w * static_cast<double>(use.busy_cus) * speed;
@@ -21,8 +21,8 @@ double watts(const PowerUse& use, double mhz) {
 
 double sustained_mhz(const PowerUse& use) {
   const auto limit = static_cast<double>(parameter::power_limit_w);
-  if (watts(use, kPeakMhz) <= limit) return kPeakMhz;
-  double allowed = kLeastMhz, refused = kPeakMhz;
+  if (watts(use, peak_mhz()) <= limit) return peak_mhz();
+  double allowed = kLeastMhz, refused = peak_mhz();
   while (refused - allowed > kStepMhz) {
     const double middle = (allowed + refused) / 2;
     (watts(use, middle) <= limit ? allowed : refused) = middle;

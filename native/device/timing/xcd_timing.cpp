@@ -18,7 +18,7 @@ constexpr uint32_t kFewerEntries = CuTrace::kMostEntries / 8;
 uint32_t timed_cu_of(const Kernel& kernel, uint32_t xcd, uint64_t choice) {
   const uint64_t groups = kernel.group_count();
   const uint64_t of_xcd = groups > xcd ? (groups - xcd - 1) / target::xcds() + 1 : 1;
-  return static_cast<uint32_t>(choice / target::xcds() % std::min<uint64_t>(of_xcd, target::kCusPerXcd));
+  return static_cast<uint32_t>(choice / target::xcds() % std::min<uint64_t>(of_xcd, target::cus_per_xcd()));
 }
 
 }  // namespace
@@ -51,7 +51,7 @@ bool LaterGroups::next() {
 }
 
 XcdTiming::XcdTiming(uint32_t index, const TimingOptions& options, const Mall& mall)
-    : index_(index), options_(options), mall_(mall), work_(target::kCusPerXcd) {}
+    : index_(index), options_(options), mall_(mall), work_(target::cus_per_xcd()) {}
 
 void XcdTiming::begin(const Kernel& kernel, uint32_t resident_groups) {
   is_in_sample_ = in_sample(index_, options_.timed_cu, kernel);
@@ -69,7 +69,7 @@ void XcdTiming::begin(const Kernel& kernel, uint32_t resident_groups) {
   first_.trace.begin(0, CuTrace::kAllGroups, replayed ? CuTrace::kMostEntries : kFewerEntries);
   rest_.trace.begin(1, CuTrace::kAllGroups, kFewerEntries);
   first_.recorded = first_.done = rest_.recorded = rest_.done = {};
-  groups_of_cu_ = kernel.group_count() / (uint64_t{target::xcds()} * target::kCusPerXcd);
+  groups_of_cu_ = kernel.group_count() / (uint64_t{target::xcds()} * target::cus_per_xcd());
   later_groups_ = {};
   // Three times the resident workgroups show how the CU fills, runs full, and drains.
   thread_trace_.begin(2, std::max(8u, 3 * resident_groups));

@@ -12,12 +12,13 @@ from importlib.resources import files
 from typing import Any
 
 from rocm_perf_lab.analysis.thread_trace.time_stack import TimeStack, meanings
-from rocm_perf_lab.arch.timing_parameters import table_hash, timing_parameters
+from rocm_perf_lab.arch.timing_parameters import UNCALIBRATED_TARGETS, table_hash, timing_parameters
 from rocm_perf_lab.toml import tomllib
 
 LAUNCH, LATENCY, BANDWIDTH, EXECUTION = "launch", "latency", "bandwidth", "execution"
 
 _OTHER_PARAMETERS = "it was modelled with other timing parameters than those whose error is known"
+UNCALIBRATED = "the timing model of this GPU is not calibrated: none of its parameters was fitted to recorded times"
 _LEAST_TIMES = 10  # from which an error is worth stating
 _LAUNCH_SHARE = 0.4  # of a dispatch's time, from which its fixed overhead determines it
 _BY_CAUSE = {"memory-bandwidth": BANDWIDTH, "l2-bandwidth": BANDWIDTH, "matrix-issue": EXECUTION, "vector-issue": EXECUTION}
@@ -50,7 +51,13 @@ def model_error(mean_ns: float, bottleneck: str, parameters: str | None) -> Mode
 
 def model_error_by_limit(limit: str, parameters: str | None) -> ModelError | str:
     """The same for a known dominant limit."""
-    return model_error_of(limit) if parameters == table_hash() else _OTHER_PARAMETERS
+    return _why_unknown(parameters) or model_error_of(limit)
+
+
+def _why_unknown(parameters: str | None) -> str | None:
+    if parameters == table_hash():
+        return None
+    return UNCALIBRATED if parameters in [table_hash(target) for target in UNCALIBRATED_TARGETS] else _OTHER_PARAMETERS
 
 
 def model_error_of(limit: str) -> ModelError | str:
@@ -80,8 +87,8 @@ def _mostly_work(stack: TimeStack) -> bool:
 
 def error_for_differences(parameters: str | None) -> float | str:
     """By what fraction the ratio of two variants' modelled times may be off, or the reason why it is not known."""
-    if parameters != table_hash():
-        return _OTHER_PARAMETERS
+    if why := _why_unknown(parameters):
+        return why
     return float(_table()["differences"]["within"])
 
 

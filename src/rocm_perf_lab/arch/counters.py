@@ -10,6 +10,7 @@ from rocm_perf_lab.arch.families import FAMILIES
 from rocm_perf_lab.toml import tomllib
 
 SOFTWARE_TARGET = "gfx942"
+SOFTWARE_TARGETS = (SOFTWARE_TARGET, "gfx90a")
 
 
 @dataclass(frozen=True)
@@ -32,7 +33,11 @@ class Counter:
 
     @property
     def on_device(self) -> bool:
-        return self.model is not None
+        return any(map(self.on_software, SOFTWARE_TARGETS))
+
+    def on_software(self, target: str) -> bool:
+        """Whether the software device has the counter as that target. One that no hardware has is on all of them."""
+        return self.model is not None and (not self.hardware or target in self.hardware)
 
 
 @cache

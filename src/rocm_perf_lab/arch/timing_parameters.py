@@ -1,24 +1,35 @@
-"""The parameters of the software device's timing model, in timing_gfx942.toml."""
+"""The parameters of the software device's timing model: timing_gfx942.toml, and for other targets what differs from it."""
 
 from __future__ import annotations
 
 import hashlib
-from functools import lru_cache
+from functools import cache
 from importlib.resources import files
 from typing import Any
 
 from rocm_perf_lab.toml import tomllib
 
+CALIBRATED_TARGET = "gfx942"  # whose table has all parameters, some of them fitted to recorded times
 
-@lru_cache(maxsize=1)
-def timing_parameters() -> dict[str, dict[str, Any]]:
+UNCALIBRATED_TARGETS = ("gfx90a",)
+
+
+@cache
+def timing_parameters(target: str = CALIBRATED_TARGET) -> dict[str, dict[str, Any]]:
     """Each parameter's entry in the table: value, source, rationale, uncertainty; adjustable and most where there are."""
-    text = files("rocm_perf_lab.arch").joinpath("timing_gfx942.toml").read_text(encoding="utf-8")
-    return tomllib.loads(text)
+    table = _table(CALIBRATED_TARGET)
+    if target == CALIBRATED_TARGET:
+        return table
+    return {name: entry | _table(target).get(name, {}) for name, entry in table.items()}
 
 
-def table_hash() -> str:
-    """What a trace names as its timing parameters if it was modelled with the table as it is."""
-    table = timing_parameters()
+@cache
+def _table(target: str) -> dict[str, dict[str, Any]]:
+    return tomllib.loads(files("rocm_perf_lab.arch").joinpath(f"timing_{target}.toml").read_text(encoding="utf-8"))
+
+
+def table_hash(target: str = CALIBRATED_TARGET) -> str:
+    """What a trace names as its timing parameters if it was modelled with the target's table as it is."""
+    table = timing_parameters(target)
     text = "".join(f"{name}={table[name]['value']!r}\n" for name in sorted(table))
     return hashlib.sha256(text.encode()).hexdigest()[:16]

@@ -11,18 +11,19 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from rocm_perf_lab import native, rocm
 from rocm_perf_lab.arch.products import products
-from rocm_perf_lab.arch.timing_parameters import timing_parameters
+from rocm_perf_lab.arch.timing_parameters import CALIBRATED_TARGET, timing_parameters
 from rocm_perf_lab.collect import gpu, live, surroundings, triton
 from rocm_perf_lab.collect.topology import write_topology
 from rocm_perf_lab.errors import UnavailableError, UsageError
 
 AUTO, HARDWARE, SOFTWARE_TARGET = "auto", "hardware", "gfx942"
 
-# The choices of `--device` that mean the software device, and the product whose size it has.
-SOFTWARE_PRODUCTS = {SOFTWARE_TARGET: "mi300x", "mi300a": "mi300a"}
+# The choices of `--device` that mean the software device, and the product whose target and size it has.
+SOFTWARE_PRODUCTS = {SOFTWARE_TARGET: "mi300x", "mi300a": "mi300a", "gfx90a": "mi250x"}
 _SOFTWARE_FEATURES = ("sramecc+", "xnack-")  # the form in which ROCr names its modes, "gfx942:sramecc+:xnack-"
 
 # These select or re-label the physical GPUs of a machine, to which the software device does not belong.
@@ -68,6 +69,7 @@ _HIP_LOG_LEVEL_VARIABLE, _HIP_ERRORS = "AMD_LOG_LEVEL", "1"
 # The contents of registers, LDS and private memory before a kernel writes them: words drawn from a seed, or zeros for 0.
 INITIAL_VALUES = "initial-values"
 UNORDERED_ATOMICS = "unordered-atomics"
+_OF_SCOPES = ("race-check", UNORDERED_ATOMICS)  # need instructions that name the scope of an access
 
 # Times at the clock that the product's power limit allows a load of seconds.
 SUSTAINED = "sustained"
@@ -126,12 +128,15 @@ class Device:
         return environment
 
 
-def select(choice: str, scratch: Path, options: Sequence[str] = (), *, sample_if_large: bool = False) -> Device:
+def select(
+    choice: str, scratch: Path, options: Sequence[str] = (), *, sample_if_large: bool = False, code: str | None = None
+) -> Device:
     """The device for `--device choice`; files that it needs are written to `scratch`, which must outlive the runs.
 
     options: each is "NAME" or "NAME=VALUE" from OPTIONS; only the software device has any. sample_if_large: unless they say
-    what the software device observes, of a dispatch that takes long it is a sample. Raises UnavailableError if there is no
-    such device, UsageError for an option that it does not have, SurroundingsError if programs could not run.
+    what the software device observes, of a dispatch that takes long it is a sample. code: the target of what is to run, which
+    decides what `auto` means without a GPU. Raises UnavailableError if there is no such device, UsageError for an option that
+    it does not have, SurroundingsError if programs could not run.
     """
     found = gpu.find()
     software = choice in SOFTWARE_PRODUCTS or (choice == AUTO and not found.usable)
@@ -139,7 +144,7 @@ def select(choice: str, scratch: Path, options: Sequence[str] = (), *, sample_if
     if software:
         if sample_if_large and not _says_what_to_observe(options):
             options = (*options, SAMPLE_IF_LARGE)
-        return _software(scratch, options, SOFTWARE_PRODUCTS.get(choice, SOFTWARE_PRODUCTS[SOFTWARE_TARGET]))
+        return _software(scratch, options, SOFTWARE_PRODUCTS[choice if choice != AUTO else software_choice(code)])
     if options:
         raise UsageError(f"--device-option {options[0]}: a GPU has no such options", f"add `--device {SOFTWARE_TARGET}`")
     if not found.usable:
@@ -150,6 +155,12 @@ def select(choice: str, scratch: Path, options: Sequence[str] = (), *, sample_if
     return Device(True, first, " + ".join(found.targets), _hip_log(scratch), _MODEL_VARIABLES, (), (), tuple(others))
 
 
+def software_choice(target: str | None) -> str:
+    """The `--device` of a software device that runs code for `target`, such as "gfx90a:xnack-"; the usual one if none does."""
+    processor = target.partition(":")[0] if target else SOFTWARE_TARGET
+    return processor if processor in SOFTWARE_PRODUCTS else SOFTWARE_TARGET
+
+
 def _hip_log(scratch: Path) -> dict[str, str]:
     """Variables for HIP's error log; none if the user already reads that log."""
     if _HIP_LOG_LEVEL_VARIABLE in os.environ or HIP_LOG_VARIABLE in os.environ:
@@ -157,19 +168,31 @@ def _hip_log(scratch: Path) -> dict[str, str]:
     return {_HIP_LOG_LEVEL_VARIABLE: _HIP_ERRORS, HIP_LOG_VARIABLE: str(scratch / "hip-log")}
 
 
-def _checked(option: str) -> str:
+def _checked(option: str, target: str, product: Mapping[str, Any]) -> str:
+    """The option as the device takes it. Raises UsageError if it does not."""
     name, equals, value = option.partition("=")
     if name.startswith(TIMING):
-        return _checked_parameter(option, name.removeprefix(TIMING), value)
+        return _checked_parameter(option, name.removeprefix(TIMING), value, target)
     takes = OPTIONS.get(name)
     if takes is None:
         raise UsageError(
             f"--device-option {option}: there is no such option", f"use one of {', '.join(OPTIONS)}, {TIMING}NAME=VALUE"
         )
+    if name in _OF_SCOPES and target != SOFTWARE_TARGET:
+        raise UsageError(
+            f"--device-option {option}: code for {target} does not say which stores and fences are for other workgroups",
+            f"compile for {SOFTWARE_TARGET}, and use `--device {SOFTWARE_TARGET}`",
+        )
     if not takes.fullmatch(equals + value):
         what, hint = _expected(name, takes)
         raise UsageError(f"--device-option {option}: {what}", f"write {hint}")
-    return option
+    return _sustained(option, target, product) if name == SUSTAINED else option
+
+
+def _sustained(option: str, target: str, product: Mapping[str, Any]) -> str:
+    if target != CALIBRATED_TARGET:
+        raise UsageError(f"--device-option {option}: no energies of a {target} are known", "leave the option out")
+    return f"{TIMING}power_limit_w={product['board_power_w']}"
 
 
 def _expected(name: str, takes: re.Pattern[str]) -> tuple[str, str]:
@@ -197,8 +220,8 @@ def require_observation(options: Sequence[str], who: str) -> None:
         raise UsageError(f"--device-option {NO_OBSERVATION}: {who} needs counters and times", "leave the option out")
 
 
-def _checked_parameter(option: str, name: str, value: str) -> str:
-    adjustable = {name: entry for name, entry in timing_parameters().items() if entry.get("adjustable")}
+def _checked_parameter(option: str, name: str, value: str, target: str) -> str:
+    adjustable = {name: entry for name, entry in timing_parameters(target).items() if entry.get("adjustable")}
     if name not in adjustable:
         like = difflib.get_close_matches(name, adjustable, 3, 0.5) or sorted(adjustable)
         raise UsageError(
@@ -216,9 +239,9 @@ def _checked_parameter(option: str, name: str, value: str) -> str:
 
 def _software(scratch: Path, options: Sequence[str], product_key: str) -> Device:
     product = next(product for product in products() if product.key == product_key)
+    target: str = product.figures["gfx_target"]
     of_product = [f"{TIMING}{name}={value}" for name, value in product.figures.get("timing", {}).items()]
-    limit = f"{TIMING}power_limit_w={product.figures['board_power_w']}"
-    checked = ",".join((*of_product, *(limit if option == SUSTAINED else _checked(option) for option in options)))
+    checked = ",".join((*of_product, *(_checked(option, target, product.figures) for option in options)))
     runtime = rocm.find_library(rocm.RUNTIME)
     if runtime is not None and not rocm.has_model_interface(runtime):
         raise UnavailableError(
@@ -229,8 +252,8 @@ def _software(scratch: Path, options: Sequence[str], product_key: str) -> Device
     topology = write_topology(scratch / "topology", product.figures)
     return Device(
         False,
-        SOFTWARE_TARGET,
-        f"software {SOFTWARE_TARGET}" + (f" ({product.name})" if of_product else ""),
+        target,
+        f"software {target}" + (f" ({product.name})" if of_product else ""),
         {"HSA_MODEL_TOPOLOGY": str(topology), "HSA_MODEL_LIB": str(library)}
         | ({OPTIONS_VARIABLE: checked} if checked else {})
         | live.variables(scratch)

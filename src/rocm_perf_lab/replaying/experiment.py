@@ -6,7 +6,7 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from rocm_perf_lab.analysis.model_error import ModelError, limit_of_stack, model_error_of
+from rocm_perf_lab.analysis.model_error import UNCALIBRATED, ModelError, limit_of_stack, model_error_of
 from rocm_perf_lab.analysis.thread_trace import time_stack
 from rocm_perf_lab.analysis.thread_trace.parse import Unreadable
 from rocm_perf_lab.analysis.thread_trace.time_stack import TimeStack
@@ -42,12 +42,14 @@ def experiment_with(capture: Capture) -> Experiment:
     with tempfile.TemporaryDirectory(prefix="rocm-perf-") as folder:
         variables = {devices.THREAD_TRACE_VARIABLE: folder}
         options = ["--iterations", "1", "--warmup", "0", "--flush-cache"]
-        completed = run_json("full-vm", capture, options, devices.SOFTWARE_TARGET, more=variables)
+        choice = devices.software_choice(capture.target)
+        completed = run_json("full-vm", capture, options, choice, more=variables)
         if completed.returncode != 0:
             raise error_of(completed)
         stack = _stack(Path(folder))
     measured = capture.dispatch["origin"]["timing"] == "measured"
-    return Experiment(capture, capture.gpu_time_ns, measured, stack, model_error_of(limit_of_stack(stack)))
+    error = model_error_of(limit_of_stack(stack)) if choice == devices.SOFTWARE_TARGET else UNCALIBRATED
+    return Experiment(capture, capture.gpu_time_ns, measured, stack, error)
 
 
 def _stack(folder: Path) -> TimeStack:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import subprocess
 import tempfile
@@ -194,7 +195,7 @@ def run_attached(action: str, capture: Path, options: Sequence[str], device: str
     """Run an action attached to this process's terminal; returns rocmperf-replay's exit status. Raises ReplayFailedError if
     killed.
     """
-    with _environment(device, device_options) as environment:
+    with _environment(device, device_options, _target_of(capture)) as environment:
         status = execute_attached(_command(action, capture, options), environment, interruptible=True)
     if status > _SIGNALLED:
         raise ReplayFailedError(f"the replay was killed by {signal_name(status - _SIGNALLED)}", "see docs/REPLAY.md")
@@ -218,7 +219,7 @@ def run_json(
     path = capture.path if isinstance(capture, Capture) else capture
     command = _command(action, path.absolute(), ["--json", *options])
     with tempfile.TemporaryDirectory(prefix="rocm-perf-") as scratch:
-        selected = devices.select(device, Path(scratch), device_options)
+        selected = devices.select(device, Path(scratch), device_options, code=_target_of(capture))
         words: Sequence[str] = command.argv
         if caged is not None:
             words = caged.within(words, capture, Path(scratch), selected.is_hardware)
@@ -238,10 +239,20 @@ def _command(action: str, capture: Path, options: Sequence[str]) -> Command:
     return Command((str(program), action, "--capture-dir", str(capture), *options), program, program.name)
 
 
+def _target_of(capture: Capture | Path) -> str | None:
+    """None if it is not known; what is wrong with the capture is for rocmperf-replay to say."""
+    if isinstance(capture, Capture):
+        return capture.target
+    try:
+        return str(json.loads((capture / "dispatch.json").read_bytes())["agent"]["name"])
+    except (OSError, ValueError, LookupError, TypeError):
+        return None
+
+
 @contextlib.contextmanager
-def _environment(device: str, device_options: Sequence[str]) -> Iterator[dict[str, str]]:
+def _environment(device: str, device_options: Sequence[str], target: str | None) -> Iterator[dict[str, str]]:
     with tempfile.TemporaryDirectory(prefix="rocm-perf-") as scratch:
-        yield devices.select(device, Path(scratch), device_options).environment(os.environ)
+        yield devices.select(device, Path(scratch), device_options, code=target).environment(os.environ)
 
 
 def error_of(completed: subprocess.CompletedProcess[str]) -> RocmPerfError:

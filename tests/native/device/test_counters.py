@@ -9,6 +9,7 @@ import io
 import json
 import re
 import sqlite3
+import subprocess
 import sys
 from pathlib import Path
 
@@ -141,6 +142,46 @@ def test_vcopy_counts_like_the_recorded_mi300x(phase, vcopy_counters, shared_dat
     assert not wrong
 
 
+# What a gfx90a's cache model does not have: halves of a line that the L1 requests apart (recorded: 7 to 12 % of the reads), and
+# lines that are written back or given up between the dispatches, outside the counters' window.
+NOT_OF_GFX90A = (
+    "TCC_READ_sum TCC_REQ_sum TCC_HIT_sum TCC_WRITEBACK_sum TCC_NORMAL_WRITEBACK_sum TCC_ALL_TC_OP_WB_WRITEBACK_sum"
+    " TCC_NORMAL_EVICT_sum TCC_EA_WRREQ_sum TCC_EA_WRREQ_64B_sum TCC_EA_RDREQ_LEVEL_sum"
+).split()
+RECORDED_CUS, CUS = 104, 110
+
+
+def test_vcopy_counts_and_takes_the_time_like_the_recorded_mi200(
+    shared_data, repository, hipcc, tmp_path, rocm_perf_in, monkeypatch
+):
+    folder = shared_data / "counters" / "vcopy_MI200"
+    monkeypatch.setenv("HIP_FORCE_DEV_KERNARG", "0")
+    program = tmp_path / "vcopy"
+    flags = ["-O3", "-std=c++20", "--offload-arch=gfx90a"]
+    subprocess.run([hipcc, *flags, "-o", program, repository / "testbed" / "vcopy.hip"], check=True, capture_output=True)
+    command = (program, "-n", ELEMENTS, "-b", 256, "-i", 3)
+    options = ("--device", "gfx90a", "--device-option", "flush-l2", "--runs", 1, "--no-deep-analysis", "-o", tmp_path / "run")
+    rocm_perf_in(tmp_path, "profile", *options, *command)
+    recorded = recorded_counters(folder, "pmc_perf.csv.gz")
+    modelled = kernel_counters(tmp_path / "run", "vecCopy")
+    compared = [name for name in recorded[0] if name in modelled[0] and name not in (*MODELLED_TIME, *NOT_OF_GFX90A)]
+    assert len(compared) > 100
+    for ours, theirs in zip(modelled, recorded, strict=True):
+        for name in compared:
+            expected = float(theirs[name])
+            if name == "TCP_UTCL1_TRANSLATION_MISS_sum":
+                expected *= CUS / RECORDED_CUS
+            # Reads beyond the L2, and its misses: in the recording the command processor adds a few, and the host's are cached.
+            near = 0.01 * expected if name.startswith("TCC_") else 0
+            assert abs(ours[name] - expected) <= near, name
+    times = [float(row["End_Timestamp"]) - float(row["Start_Timestamp"]) for row in recorded]
+    with sqlite3.connect(tmp_path / "run" / ".rocpd_profile" / "base_results.db") as database:
+        rows = database.execute("select duration from kernels where name like 'vecCopy%' order by start").fetchall()
+    durations = [duration for (duration,) in rows]
+    print(f"MI200: {times} ns recorded, {durations} ns modelled for an MI250X")
+    assert all(0.75 * time <= duration <= 1.25 * time for time, duration in zip(times, durations, strict=True))
+
+
 @pytest.mark.parametrize("phase", ["cold", "steady"])
 def test_vcopy_takes_the_time_of_the_recorded_mi300x(phase, vcopy_counters, shared_data, timing_parameters):
     """In cycles. GRBM_COUNT and SQ_CYCLES are left out: in the recording they are mostly the profiler's (56,000 to 321,000
@@ -196,7 +237,7 @@ def test_every_document_names_the_timing_parameters(vcopy_run, timing_parameters
 
 
 def test_the_device_offers_what_the_table_says(vcopy_counters):
-    offered = {counter.name for counter in known_counters() if counter.on_device}
+    offered = {counter.name for counter in known_counters() if counter.on_software("gfx942")}
     assert set(vcopy_counters[0]) == offered
 
 

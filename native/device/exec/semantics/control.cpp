@@ -81,7 +81,7 @@ std::optional<uint32_t> hardware_register(const Wave& wave, unsigned id) {
     case kLdsAllocation: return wave.hardware.lds;
     case kBufferStatus: return 0;  // instructions complete in order here: nothing is outstanding
     case kMemoryBases: return static_cast<uint32_t>(kPrivateAperture >> 48 | kSharedAperture >> 48 << 16);
-    case kXccId: return wave.hardware.xcc;
+    case kXccId: return target_of_device().has_xcc_id ? std::optional(wave.hardware.xcc) : std::nullopt;
     default: return std::nullopt;
   }
 }

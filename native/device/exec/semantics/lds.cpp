@@ -173,7 +173,7 @@ void read_narrow(const Op& op, Wave& wave) {
     const int l = std::countr_zero(left);
     T value{};
     if (addresses.inside >> l & 1) std::memcpy(&value, wave.lds + addresses.lane[l], sizeof value);
-    reg[l] = place_narrow<Where>(reg[l], static_cast<uint32_t>(static_cast<int32_t>(value)));
+    reg[l] = loaded_narrow<Where>(static_cast<uint32_t>(static_cast<int32_t>(value)));
   }
   observe(op, wave, AccessKind::Load, sizeof(T), addresses);
 }

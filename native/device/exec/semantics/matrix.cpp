@@ -19,6 +19,26 @@ namespace {
 struct BFloat {};
 struct XFloat {};  // XF32: a single whose lower 13 bits are ignored (see widen_xfloat)
 
+// Half or BFloat as gfx90a multiplies them: denormal inputs and results count as zero (AMD, "MI200 MFMA behavior specifics").
+template <class Number>
+struct Flushed {};
+template <class In>
+struct Traits {
+  using Number = In;
+  static constexpr bool kFlushes = false;
+};
+template <class In>
+struct Traits<Flushed<In>> {
+  using Number = In;
+  static constexpr bool kFlushes = true;
+};
+template <class In>
+using Number = typename Traits<In>::Number;
+
+// `least`: the smallest normal number of the format.
+float flush(float value, float least) { return std::abs(value) < least ? std::copysign(0.0f, value) : value; }
+constexpr float kLeastNormalHalf = 0x1p-14f, kLeastNormalFloat = 0x1p-126f;
+
 // AMD's documents do not say whether inputs are rounded or truncated to ten bits of mantissa: here they are truncated.
 float widen_xfloat(uint32_t bits) {
   const auto whole = std::bit_cast<float>(bits);
@@ -28,7 +48,7 @@ float widen_xfloat(uint32_t bits) {
 template <class In>
 constexpr int element_bits() {
   if constexpr (std::is_same_v<In, float> || std::is_same_v<In, XFloat>) return 32;
-  return std::is_same_v<In, Half> || std::is_same_v<In, BFloat> ? 16 : 8;
+  return std::is_same_v<Number<In>, Half> || std::is_same_v<Number<In>, BFloat> ? 16 : 8;
 }
 
 template <class In>
@@ -42,6 +62,10 @@ auto element(const Wave& wave, const Operand& operand, int lane, int index) {
   if constexpr (std::is_same_v<In, BFloat>) return std::bit_cast<float>(word << 16);
   if constexpr (std::is_same_v<In, Fp8> || std::is_same_v<In, Bf8>) return In::widen(static_cast<uint8_t>(word));
   if constexpr (std::is_same_v<In, int8_t>) return static_cast<int32_t>(static_cast<int8_t>(word));
+  if constexpr (Traits<In>::kFlushes) {
+    constexpr float least = std::is_same_v<Number<In>, Half> ? kLeastNormalHalf : kLeastNormalFloat;
+    return flush(element<Number<In>>(wave, operand, lane, index), least);
+  }
 }
 
 float multiply_add(float a, float b, float sum) { return std::fma(a, b, sum); }
@@ -115,6 +139,12 @@ void read_c(const Op& op, const Wave& wave, Sum (&d)[Registers * kLanes]) {
   std::fill(std::begin(d), std::end(d), read_scalar<Sum>(op.source[2], wave));
 }
 
+template <class In, class Sum, size_t Size>
+void flush_all([[maybe_unused]] Sum (&d)[Size]) {
+  if constexpr (Traits<In>::kFlushes)
+    for (Sum& each : d) each = flush(each, kLeastNormalFloat);
+}
+
 // A row of D lies in consecutive lanes: all its columns are computed at once, each in the order of k.
 template <int M, int K, int Blocks, class A, class B = A>
 void multiply_matrices(const Op& op, Wave& wave) {
@@ -127,6 +157,7 @@ void multiply_matrices(const Op& op, Wave& wave) {
   alignas(64) Sum d[registers * kLanes];
   const auto sum_products = [&](auto add) {
     read_c<Sum, registers>(op, wave, d);
+    flush_all<A>(d);
     for (int first = 0; first < registers * kLanes; first += M) {
       const Element<M, Blocks> element(first / kLanes, first % kLanes);
       Sum* row = d + first;
@@ -140,6 +171,7 @@ void multiply_matrices(const Op& op, Wave& wave) {
   if constexpr (std::is_same_v<Sum, float>) {
     if (std::any_of(std::begin(d), std::end(d), is_nan<float>)) sum_products(multiply_add_nan);
   }
+  flush_all<A>(d);
   std::memcpy(wave.registers(op.destination), d, sizeof d);
 }
 
@@ -221,7 +253,8 @@ void multiply_matrices_double(const Op& op, Wave& wave) {
 
 template <class In>
 constexpr Precision precision_of() {
-  if constexpr (std::is_same_v<In, float>) return Precision::F32;
+  if constexpr (Traits<In>::kFlushes) return precision_of<Number<In>>();
+  else if constexpr (std::is_same_v<In, float>) return Precision::F32;
   else if constexpr (std::is_same_v<In, XFloat>) return Precision::XF32;
   else if constexpr (std::is_same_v<In, Half>) return Precision::F16;
   else if constexpr (std::is_same_v<In, BFloat>) return Precision::BF16;
@@ -258,8 +291,22 @@ constexpr Semantics sparse(const char* name) {
   return entry;
 }
 template <int M, int Blocks>
-constexpr Semantics of_doubles(const char* name) {
-  return matrix<double>(name, multiply_matrices_double<M>, MatrixModifiers::Negation, {M, M, 4, Blocks});
+constexpr Semantics of_doubles(const char* name, MatrixModifiers modifiers = MatrixModifiers::Negation) {
+  return matrix<double>(name, multiply_matrices_double<M>, modifiers, {M, M, 4, Blocks});
+}
+constexpr Semantics half_rate(Semantics entry) {
+  entry.shape.half_rate = true;
+  return entry;
+}
+
+// The instructions of gfx90a have names of their own, and all but those of doubles take BLGP.
+template <int M, int K, class In>
+constexpr Semantics older(const char* name) {
+  return dense<M, K, In>(name, MatrixModifiers::Pattern);
+}
+template <int M, int K, int Blocks, class In>
+constexpr Semantics half_rate_blocks(const char* name) {
+  return half_rate(blocks<M, K, Blocks, In>(name));
 }
 
 // The shapes of a 16-bit type.
@@ -295,6 +342,34 @@ const Semantics kTable[] = {
     sparse<32, 32, int8_t>("v_smfmac_i32_32x32x32_i8"),
     of_doubles<16, 1>("v_mfma_f64_16x16x4_f64"),
     of_doubles<4, 4>("v_mfma_f64_4x4x4_4b_f64"),
+
+    older<32, 2, float>("v_mfma_f32_32x32x2f32"),
+    older<16, 4, float>("v_mfma_f32_16x16x4f32"),
+    blocks<32, 1, 2, float>("v_mfma_f32_32x32x1f32"),
+    blocks<16, 1, 4, float>("v_mfma_f32_16x16x1f32"),
+    blocks<4, 1, 16, float>("v_mfma_f32_4x4x1f32"),
+    older<32, 8, Flushed<Half>>("v_mfma_f32_32x32x8f16"),
+    older<16, 16, Flushed<Half>>("v_mfma_f32_16x16x16f16"),
+    blocks<32, 4, 2, Flushed<Half>>("v_mfma_f32_32x32x4f16"),
+    blocks<16, 4, 4, Flushed<Half>>("v_mfma_f32_16x16x4f16"),
+    blocks<4, 4, 16, Flushed<Half>>("v_mfma_f32_4x4x4f16"),
+    older<32, 8, Flushed<BFloat>>("v_mfma_f32_32x32x8bf16_1k"),
+    older<16, 16, Flushed<BFloat>>("v_mfma_f32_16x16x16bf16_1k"),
+    blocks<32, 4, 2, Flushed<BFloat>>("v_mfma_f32_32x32x4bf16_1k"),
+    blocks<16, 4, 4, Flushed<BFloat>>("v_mfma_f32_16x16x4bf16_1k"),
+    blocks<4, 4, 16, Flushed<BFloat>>("v_mfma_f32_4x4x4bf16_1k"),
+    half_rate(older<32, 4, Flushed<BFloat>>("v_mfma_f32_32x32x4bf16")),
+    half_rate(older<16, 8, Flushed<BFloat>>("v_mfma_f32_16x16x8bf16")),
+    half_rate_blocks<32, 2, 2, Flushed<BFloat>>("v_mfma_f32_32x32x2bf16"),
+    half_rate_blocks<16, 2, 4, Flushed<BFloat>>("v_mfma_f32_16x16x2bf16"),
+    half_rate_blocks<4, 2, 16, Flushed<BFloat>>("v_mfma_f32_4x4x2bf16"),
+    older<32, 8, int8_t>("v_mfma_i32_32x32x8i8"),
+    older<16, 16, int8_t>("v_mfma_i32_16x16x16i8"),
+    blocks<32, 4, 2, int8_t>("v_mfma_i32_32x32x4i8"),
+    blocks<16, 4, 4, int8_t>("v_mfma_i32_16x16x4i8"),
+    blocks<4, 4, 16, int8_t>("v_mfma_i32_4x4x4i8"),
+    of_doubles<16, 1>("v_mfma_f64_16x16x4f64", MatrixModifiers::None),
+    of_doubles<4, 4>("v_mfma_f64_4x4x4f64", MatrixModifiers::None),
 };
 
 }  // namespace

@@ -263,6 +263,12 @@ double reduction_segment(double angle, u32 segment) {
 
 float legacy_multiply(float a, float b) { return a == 0 || b == 0 ? 0.0f : multiply(a, b); }
 
+// V_MAD_F32 and its like round twice and know no denormals, whatever MODE says. Compilers use them where denormals are flushed.
+float multiply_then_add(float a, float b, float c) { return flush(flush(flush(a) * flush(b)) + flush(c)); }
+float legacy_multiply_then_add(float a, float b, float c) {
+  return flush(a) == 0 || flush(b) == 0 ? 0.0f + flush(c) : multiply_then_add(a, b, c);
+}
+
 constexpr Semantics by_vcc(Semantics entry) {
   entry.reads_vcc = true;
   return entry;
@@ -285,6 +291,15 @@ const Semantics kTable[] = {
     accumulates(arithmetic<[](float a, float b, float c) { return std::fma(a, b, c); }>("v_fmac_f32")).as(MultiplyAdd),
     arithmetic<[](float a, float k, float b) { return std::fma(a, k, b); }>("v_fmamk_f32").as(MultiplyAdd),
     arithmetic<[](float a, float b, float k) { return std::fma(a, b, k); }>("v_fmaak_f32").as(MultiplyAdd),
+    arithmetic<[](float a, float b, float c) { return multiply_then_add(a, b, c); }>("v_mad_f32").as(MultiplyAdd),
+    accumulates(arithmetic<[](float a, float b, float c) { return multiply_then_add(a, b, c); }>("v_mac_f32")).as(MultiplyAdd),
+    arithmetic<[](float a, float k, float b) { return multiply_then_add(a, k, b); }>("v_madmk_f32").as(MultiplyAdd),
+    arithmetic<[](float a, float b, float k) { return multiply_then_add(a, b, k); }>("v_madak_f32").as(MultiplyAdd),
+    vector<[](float a, float b, float c) {
+      const float sum = legacy_multiply_then_add(a, b, c);
+      return flush(a) == 0 || flush(b) == 0 ? settle_nan(sum, c) : settle_nan(sum, a, b, c);
+    }>("v_mad_legacy_f32")
+        .as(MultiplyAdd),
     vector<[](float v) { return settle_nan(std::trunc(v), v); }>("v_trunc_f32"),
     vector<[](float v) { return settle_nan(std::ceil(v), v); }>("v_ceil_f32"),
     vector<[](float v) { return settle_nan(std::floor(v), v); }>("v_floor_f32"),

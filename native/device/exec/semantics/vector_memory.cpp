@@ -245,7 +245,7 @@ void load_narrow(const Op& op, Wave& wave) {
   for_each_lane(op, wave, AccessKind::Load, addresses, [reg](int l, const uint8_t* at) {
     T value;
     std::memcpy(&value, at, sizeof value);
-    reg[l] = place_narrow<Where>(reg[l], static_cast<uint32_t>(static_cast<int32_t>(value)));
+    reg[l] = loaded_narrow<Where>(static_cast<uint32_t>(static_cast<int32_t>(value)));
   });
 }
 

@@ -6,12 +6,11 @@
 // places workgroups as the hardware does. So cooperative queues are treated like any other queue.
 //
 // The name of a real device comes from the graphics half of the driver.
-#include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <string>
 
 #include "runtime/hooks/hooks.h"
+#include "runtime/topology.h"
 
 namespace rpd {
 namespace {
@@ -26,17 +25,9 @@ bool is_gpu(hsa_agent_t agent) {
 
 // From the file that the topology has in addition to those that ROCr reads.
 std::string product_name(hsa_agent_t agent) {
-  const char* topology = std::getenv("HSA_MODEL_TOPOLOGY");
   uint32_t node = 0;
   original().core.hsa_agent_get_info_fn(agent, HSA_AGENT_INFO_NODE, &node);
-  const std::string path = std::string(topology ? topology : "") + "/nodes/" + std::to_string(node) + "/product_name";
-  char name[kNameBytes] = "";
-  if (std::FILE* file = std::fopen(path.c_str(), "re")) {
-    if (!std::fgets(name, sizeof name, file)) name[0] = '\0';
-    std::fclose(file);
-  }
-  name[std::strcspn(name, "\n")] = '\0';
-  return name;
+  return topology_line(node, "product_name").substr(0, kNameBytes - 1);
 }
 
 hsa_status_t agent_get_info(hsa_agent_t agent, hsa_agent_info_t attribute, void* value) {

@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <cstring>
 
+#include "isa/target.h"
+
 namespace rpd {
 
 inline constexpr uint64_t kAqlPacketBytes = 64;
@@ -18,8 +20,11 @@ inline uint8_t packet_type(uint16_t header) {
   return (header >> HSA_PACKET_HEADER_TYPE) & ((1 << HSA_PACKET_HEADER_WIDTH_TYPE) - 1);
 }
 inline bool has_barrier_bit(uint16_t header) { return header >> HSA_PACKET_HEADER_BARRIER & 1; }
-inline bool fences(uint16_t header, hsa_packet_header_t scope_position) {
-  return (header >> scope_position & 3) >= HSA_FENCE_SCOPE_AGENT;
+// Whether the release at the end of a dispatch writes back what is dirty in the L2. A device with a single L2 needs that only
+// if others are to see it.
+inline bool writes_back(uint16_t header) {
+  const int scope = header >> HSA_PACKET_HEADER_SCRELEASE_FENCE_SCOPE & 3;
+  return scope >= (target::xcds() > 1 ? HSA_FENCE_SCOPE_AGENT : HSA_FENCE_SCOPE_SYSTEM);
 }
 
 // A vendor-specific packet that runs PM4 commands elsewhere in memory.

@@ -145,7 +145,7 @@ void AqlQueue::process_dispatch(const AqlPacket& packet) {
   request.workgroup[2] = dimensions >= 3 ? dispatch.workgroup_size_z : 1;
   request.group_segment_size = dispatch.group_segment_size;
   request.private_segment_size = dispatch.private_segment_size;
-  request.releases = fences(dispatch.header, HSA_PACKET_HEADER_SCRELEASE_FENCE_SCOPE);
+  request.releases = writes_back(dispatch.header);
 
   if (dispatch.kernel_object == 0) return fail("kernel dispatch without a kernel object", queue_error::kInvalidCode);
   for (int axis = 0; axis < 3; ++axis)

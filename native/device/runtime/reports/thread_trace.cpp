@@ -22,7 +22,6 @@ namespace rpd {
 namespace {
 
 constexpr int kAgent = 1;                     // the node id of the only GPU
-constexpr uint32_t kCus = target::kCusPerXcd;
 
 // The number given to the CU that gets the first workgroup of an XCD; rocprofv3 traces CU 1 by default. On hardware, which
 // CU that is is just as arbitrary.
@@ -83,7 +82,7 @@ Options read_options() {
   }
   options.iteration = number("ROCM_PERF_THREAD_TRACE_ITERATION", ~uint64_t{0}, options.iteration);
   options.also = further_kernels("ROCM_PERF_THREAD_TRACE_ALSO");
-  options.cu = static_cast<uint32_t>(number("ROCM_PERF_THREAD_TRACE_CU", kCus - 1, options.cu));
+  options.cu = static_cast<uint32_t>(number("ROCM_PERF_THREAD_TRACE_CU", target::cus_per_xcd() - 1, options.cu));
   options.simds = static_cast<uint32_t>(number("ROCM_PERF_THREAD_TRACE_SIMDS", 0xf, options.simds));
   return options;
 }
@@ -119,7 +118,7 @@ bool is_of_the_toolchain(std::string_view path) {
 
 class Lister {
  public:
-  explicit Lister(const AddressSpace& memory) : memory_(memory), disassembler_(target::kIsaName) {}
+  explicit Lister(const AddressSpace& memory) : memory_(memory), disassembler_(target_of_device().isa_name) {}
 
   // Adds the whole function around a device address, or only the address if it is in no known function.
   void add(uint64_t address) {
@@ -172,7 +171,8 @@ std::optional<uint32_t> thread_trace_wanted(const DispatchRequest& request) {
   ++dispatch_number;
   const uint64_t iteration = wanted_iteration(kernel_symbol(request.kernel_object));
   if (iteration == 0 || ++dispatches()[request.kernel_object] != iteration) return std::nullopt;
-  return (options().cu + kCus - kFirstCu) % kCus;
+  const uint32_t cus = target::cus_per_xcd();
+  return (options().cu + cus - kFirstCu) % cus;
 }
 
 std::string line_of_code(uint64_t address) {

@@ -67,6 +67,7 @@ int polite_lock(pthread_mutex_t* mutex) {
     last_locked = mutex;
     return pthread_mutex_lock(mutex);
   }
+  serve_trap_handler_call(__builtin_return_address(0));
   model_locked_at = __builtin_return_address(0);
   if (!destroys_queue) return lock_as_entrant(mutex);
   let_others_enter();

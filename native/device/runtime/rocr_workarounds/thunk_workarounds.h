@@ -22,6 +22,10 @@ void* model_call_in_progress();
 // Makes the thread leave that call's critical section.
 void leave_model();
 
+// Called where the model is about to lock its mutex. If it has been called to set a trap handler, it returns that this was
+// done.
+void serve_trap_handler_call(void* called_from);
+
 // The thunk reserves addresses for the device directly behind a program that is linked to a fixed address, where the
 // program's heap would grow: malloc copes, but some programs then crash. This leaves room for the heap.
 void leave_heap_room();

@@ -6,15 +6,14 @@
 #include <dlfcn.h>
 #include <pthread.h>
 #include <unistd.h>
-#include <unwind.h>
 
 #include <cerrno>
-#include <cstdint>
 #include <cstdlib>
 #include <string>
 
 #include "runtime/reports/kernel_names.h"
 #include "runtime/reports/log.h"
+#include "runtime/rocr_workarounds/frame_return.h"
 #include "runtime/rocr_workarounds/plt_slot.h"
 #include "runtime/rocr_workarounds/thunk_workarounds.h"
 
@@ -22,11 +21,6 @@ namespace rpd {
 namespace {
 
 #if defined(__x86_64__)
-
-// The registers that a function expects to be unchanged when a function that it has called returns.
-struct Caller {
-  uint64_t rbx, rbp, r12, r13, r14, r15, rsp, rip;
-};
 
 struct Search {
   void* server;        // start of the function that serves driver calls
@@ -39,7 +33,7 @@ struct Search {
 // The function of ROCr's interface that a frame belongs to, if any.
 std::string interface_function(_Unwind_Context* frame) {
   Dl_info info{};
-  void* const begin = _Unwind_FindEnclosingFunction(reinterpret_cast<void*>(_Unwind_GetIP(frame) - 1));
+  void* const begin = function_of(frame);
   const bool known = begin && dladdr(begin, &info) != 0 && info.dli_sname && info.dli_saddr == begin;
   return known ? demangled_name(info.dli_sname) : "";
 }
@@ -47,36 +41,15 @@ std::string interface_function(_Unwind_Context* frame) {
 _Unwind_Reason_Code look(_Unwind_Context* frame, void* context) {
   auto& search = *static_cast<Search*>(context);
   if (search.in_server && !search.found) {
-    constexpr int kRbx = 3, kRbp = 6, kR12 = 12;  // DWARF's numbers
-    search.caller = {_Unwind_GetGR(frame, kRbx),     _Unwind_GetGR(frame, kRbp),
-                     _Unwind_GetGR(frame, kR12),     _Unwind_GetGR(frame, kR12 + 1),
-                     _Unwind_GetGR(frame, kR12 + 2), _Unwind_GetGR(frame, kR12 + 3),
-                     _Unwind_GetCFA(frame),          _Unwind_GetIP(frame)};
+    search.caller = caller_at(frame);
     search.found = true;
   }
   if (!search.in_server) {
-    search.in_server = _Unwind_FindEnclosingFunction(reinterpret_cast<void*>(_Unwind_GetIP(frame) - 1)) == search.server;
+    search.in_server = function_of(frame) == search.server;
   } else if (search.wanted_by.empty()) {
     search.wanted_by = interface_function(frame);
   }
   return _URC_NO_REASON;
-}
-
-[[noreturn]] void return_failure_to(const Caller& caller) {
-  asm volatile(
-      "movq 0(%0), %%rbx\n\t"
-      "movq 8(%0), %%rbp\n\t"
-      "movq 16(%0), %%r12\n\t"
-      "movq 24(%0), %%r13\n\t"
-      "movq 32(%0), %%r14\n\t"
-      "movq 40(%0), %%r15\n\t"
-      "movq 48(%0), %%rsp\n\t"
-      "movl $-1, %%eax\n\t"
-      "jmpq *56(%0)"
-      :
-      : "D"(&caller)
-      : "memory");
-  __builtin_unreachable();
 }
 
 [[noreturn]] void fail_call(void* server) {
@@ -88,7 +61,7 @@ _Unwind_Reason_Code look(_Unwind_Context* frame, void* context) {
                search.wanted_by.c_str());
   leave_model();
   errno = ENOTTY;
-  return_failure_to(search.caller);
+  return_to(search.caller, -1);
 }
 
 [[noreturn]] void failing_abort() {

@@ -1,4 +1,4 @@
-"""Assembles batches of gfx942 instructions with clang, one process per batch."""
+"""Assembles batches of instructions with clang, one process per batch."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ def find_clang() -> str | None:
     return None
 
 
-def _assemble(clang: str, source: str) -> subprocess.CompletedProcess[bytes]:
+def _assemble(clang: str, source: str, target: str = "gfx942") -> subprocess.CompletedProcess[bytes]:
     command = [
         clang,
         "-target",
         "amdgcn-amd-amdhsa",
-        "-mcpu=gfx942",
+        f"-mcpu={target}",
         "-c",
         "-x",
         "assembler",
@@ -47,19 +47,20 @@ class Code:
 
 
 class Assembler:
-    def __init__(self, clang: str):
+    def __init__(self, clang: str, target: str = "gfx942"):
         self.clang = clang
+        self.target = target
 
     def assemble(self, snippets: list[str]) -> Code:
         """Each of `snippets` is one or more lines of assembly. Raises AssertionError with the assembler's message."""
-        result = _assemble(self.clang, source_of(snippets))
+        result = _assemble(self.clang, source_of(snippets), self.target)
         assert result.returncode == 0, result.stderr.decode()
         return code_of(result.stdout)
 
     def accepted(self, lines: list[str]) -> list[str]:
         """Those of the single `lines` that the assembler accepts."""
         source = source_of(lines)
-        result = _assemble(self.clang, source)
+        result = _assemble(self.clang, source, self.target)
         if result.returncode == 0:
             return list(lines)
         at_line = re.findall(rb"<stdin>:(\d+):\d+: error", result.stderr)

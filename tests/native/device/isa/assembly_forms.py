@@ -29,6 +29,8 @@ EXAMPLES = {
     "s_set_gpr_idx_on": ["s4, gpr_idx(SRC0)", "4, gpr_idx(SRC0,SRC1,SRC2,DST)", "m0, gpr_idx()"],
     "s_set_gpr_idx_mode": ["gpr_idx(DST)", "gpr_idx()"],
     "v_fmamk_f32": ["v4, v5, 0x40490fdb, v6", "v4, s5, 0x40490fdb, v6"], "v_fmaak_f32": ["v4, v5, v6, 0x40490fdb"],
+    "v_madmk_f32": ["v4, v5, 0x40490fdb, v6"], "v_madak_f32": ["v4, v5, v6, 0x40490fdb"],
+    "ds_gws_init": ["v4 gds"], "ds_gws_barrier": ["v4 gds"],
     "v_madmk_f16": ["v4, v5, 0x4248, v6", "v4, s5, 0x4248, v6"], "v_madak_f16": ["v4, v5, v6, 0x4248"],
     "v_mqsad_u32_u8": ["v[4:7], v[8:9], v10, v[12:15]", "v[4:7], s[8:9], 1, v[12:15] clamp"],
     "ds_append": ["v4", "v4 offset:16"], "ds_consume": ["v4", "v4 offset:65532"],

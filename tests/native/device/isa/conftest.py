@@ -37,6 +37,12 @@ def assembler() -> Assembler:
     return Assembler(find_clang() or needs.lacking("no clang that assembles for gfx942"))
 
 
+@pytest.fixture(scope="session")
+def older_assembler(assembler: Assembler) -> Assembler:
+    """For gfx90a."""
+    return Assembler(assembler.clang, "gfx90a")
+
+
 @pytest.fixture
 def random(request: pytest.FixtureRequest) -> np.random.Generator:
     """Random numbers that are the same in every run of a test."""

@@ -30,15 +30,15 @@ def lanes_words(state, register: int, count: int, lane: int) -> int:
     return sum(int(state["vgpr"][register + i, lane]) << (32 * i) for i in range(count))
 
 
-def read_expected(name: str, before, lane: int, at: list[int], size: int, memory: bytes) -> dict[int, int]:
+def read_expected(name: str, at: list[int], size: int, memory: bytes) -> dict[int, int]:
     if size >= 4:
         words = [int.from_bytes(memory[a + i : a + i + 4], "little") for a in at for i in range(0, size, 4)]
         return {RESULT + i: word for i, word in enumerate(words)}
     value = int.from_bytes(memory[at[0] : at[0] + size], "little", signed="_i" in name)
-    old = int(before["vgpr"][RESULT, lane])
+    # With ECC of the registers, a load of a half does not keep the other one.
     if name.endswith("_d16_hi"):
-        return {RESULT: old & 0xFFFF | (value & 0xFFFF) << 16}
-    return {RESULT: old & 0xFFFF0000 | value & 0xFFFF if name.endswith("_d16") else value & 0xFFFFFFFF}
+        return {RESULT: (value & 0xFFFF) << 16}
+    return {RESULT: value & (0xFFFF if name.endswith("_d16") else 0xFFFFFFFF)}
 
 
 def atomic_of(name: str) -> str | None:
@@ -88,7 +88,7 @@ def edge_expected(name: str, line: str, before, size: int):
                 if size >= 4:
                     vgpr[RESULT + part * size // 4 : RESULT + (part + 1) * size // 4, lane] = np.frombuffer(found, "<u4")
                 else:
-                    vgpr[RESULT, lane] = read_expected(name, before, lane, [0], size, found)[RESULT]
+                    vgpr[RESULT, lane] = read_expected(name, [0], size, found)[RESULT]
             elif "_write" in name:
                 data = lanes_words(before, (DATA, DATA2)[part], max(1, size // 4), lane) >> (16 if name.endswith("_hi") else 0)
                 new = (data & (1 << 8 * size) - 1).to_bytes(size, "little")

@@ -12,6 +12,8 @@
 //   rpd_isa_probe costs              > lines      "<mnemonic> <least cycles until its wave can issue again> <cycles
 //   that its unit is busy>"
 //
+// A second argument is the target, gfx942 unless it is given.
+//
 // Input of a run: Header, the code, then header.cases cases: CaseHeader, 128 SGPRs, header.vgprs * 64 VGPRs
 // ([register][lane]), header.agprs * 64 AGPRs, LDS bytes, scratch bytes of each of the 64 lanes, memory bytes.
 // Output: for each case a ResultHeader, followed by the same state. All words are little-endian.
@@ -186,7 +188,7 @@ void decode_all() {
 }
 
 void survey_all() {
-  Survey survey(target::kIsaName);
+  Survey survey(target_of_device().isa_name);
   for (uint32_t bytes; std::fread(&bytes, 1, sizeof bytes, stdin) == sizeof bytes;) {
     std::vector<uint32_t> code(bytes / sizeof(uint32_t));
     read_exactly(code.data(), bytes);
@@ -245,8 +247,9 @@ void list_costs() {
 }  // namespace rpd
 
 int main(int count, char** arguments) {
-  const std::string command = count == 2 ? arguments[1] : "";
+  const std::string command = count == 2 || count == 3 ? arguments[1] : "";
   try {
+    if (count == 3) rpd::choose_target(std::string_view(arguments[2]));
     if (command == "run") rpd::Runner(false).run();
     else if (command == "run-lds-check") rpd::Runner(true).run();
     else if (command == "run-general") rpd::Runner(false, true).run();
@@ -258,7 +261,7 @@ int main(int count, char** arguments) {
     else if (command == "costs") rpd::list_costs();
     else
       throw std::runtime_error(
-          "usage: rpd_isa_probe run|run-lds-check|run-general|plain-forms|decode|survey|list|classes|costs");
+          "usage: rpd_isa_probe run|run-lds-check|run-general|plain-forms|decode|survey|list|classes|costs [TARGET]");
   } catch (const std::exception& error) {
     std::fprintf(stderr, "rpd_isa_probe: %s\n", error.what());
     return 1;

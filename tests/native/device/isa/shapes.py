@@ -140,7 +140,8 @@ def modified(shape: Shape) -> list[tuple[Source, ...]]:
 
 CARRY_OUT = {"v_add_co_u32", "v_sub_co_u32", "v_subrev_co_u32"}
 CARRY_BOTH = {"v_addc_co_u32", "v_subb_co_u32", "v_subbrev_co_u32"}
-LITERALS = {"v_fmamk_f32": 0x40490FDB, "v_fmaak_f32": 0x40490FDB, "v_madmk_f16": 0x4248, "v_madak_f16": 0x4248}
+LITERALS = {name: 0x40490FDB for name in ("v_fmamk_f32", "v_fmaak_f32", "v_madmk_f32", "v_madak_f32")}
+LITERALS |= {name: 0x4248 for name in ("v_madmk_f16", "v_madak_f16")}
 FLAG_OUT = {"v_div_scale_f32", "v_div_scale_f64", "v_mad_u64_u32", "v_mad_i64_i32"}
 
 

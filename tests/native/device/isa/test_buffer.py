@@ -93,7 +93,7 @@ def expected(case: Case, before: np.void, where: np.ndarray, available: np.ndarr
         # The access runs on a copy; only the part that is in range is copied in and out.
         window = bytearray(memory[at : at + count] if count else b"").ljust(access.size, b"\0")
         if access.kind == "load":
-            words = load(access, window, 0, data)
+            words = load(access, window, 0)
             vgpr[DATA : DATA + len(words), lane] = words
             continue
         words = max(1, access.size // 4) * (2 if access.operation == "cmpswap" else 1)

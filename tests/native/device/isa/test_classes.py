@@ -4,6 +4,7 @@ import re
 import subprocess
 
 import pytest
+from test_matrix import older_matrix_of
 
 ARITHMETIC = ["none", "add", "multiply", "multiply-add", "transcendental", "conversion", "int32", "int64"]
 PRECISION = ["", "i8", "f8", "f16", "bf16", "f32", "xf32", "f64"]
@@ -67,6 +68,9 @@ def test_matrix_instructions_have_the_shape_and_type_of_their_name(entries):
     seen = 0
     for name, entry in entries.items():
         text = re.fullmatch(r"v_s?mf(?:ma|mac)_\w+?_(\d+)x(\d+)x(\d+)_(?:(\d+)b_)?(\w+)", name)
+        if older := older_matrix_of(name):
+            assert (entry[1], *entry[2]) == (older.a, older.m, older.m, older.k, older.blocks), name
+            continue
         if not text:
             assert entry[2] == (0, 0, 0, 0), name
             continue

@@ -82,7 +82,7 @@ def test_reads_and_writes(assembler, probe, known, random):
         for lane in enabled:
             if "read" in name:
                 at = [int(before["vgpr"][ADDRESS, lane]) + offset for offset in offsets]
-                for register, word in read_expected(name, before, lane, at, size, memory).items():
+                for register, word in read_expected(name, at, size, memory).items():
                     vgpr[register, lane] = word
         assert after["lds"].tobytes() == bytes(memory), line
         assert np.array_equal(after["vgpr"], vgpr), line

@@ -9,6 +9,7 @@ from wave import EXEC, LANES, Batch, set_scalar64
 
 import numpy as np
 import pytest
+from assemble import Assembler
 from assembly_forms import registers
 
 A, B, D = 0, 8, 32  # first registers
@@ -25,10 +26,29 @@ class Matrix:
     blocks: int
     a: str
     b: str
+    flushes: bool = False  # denormal halves and bfloats
+
+    def decode(self, bits: np.ndarray, kind: str) -> np.ndarray:
+        values = decode(bits, kind)
+        least = {"f16": 2.0**-14, "bf16": 2.0**-126}.get(kind, 0.0)
+        return np.where(np.abs(values) < least, 0.0, values) if self.flushes else values
 
     @property
     def accumulator_registers(self) -> int:
         return self.m * self.m * self.blocks // LANES * (2 if self.a == "f64" else 1)
+
+
+OLDER_PER_LANE = {"f64": 1, "f32": 1, "f16": 4, "bf16": 2, "bf16_1k": 4, "i8": 4}  # elements of A in a lane
+
+
+def older_matrix_of(name: str) -> Matrix | None:
+    """By a name of gfx90a, v_mfma_f32_32x32x4bf16_1k; None for other names."""
+    found = re.fullmatch(r"v_mfma_[fi]\d+_(\d+)x\d+x(\d+)([a-z]+\d+(?:_1k)?)", name)
+    if not found:
+        return None
+    m, k, kind = int(found[1]), int(found[2]), found[3]
+    number = kind.removesuffix("_1k")
+    return Matrix(name, m, k, LANES * OLDER_PER_LANE[kind] // (m * k), number, number, flushes=True)
 
 
 def matrix_of(name: str) -> Matrix:
@@ -131,7 +151,7 @@ class Case:
             put(state, first, BITS[matrix.a], places, bits)
         count = matrix.accumulator_registers
         self.accumulators(state)[D : D + count] = draw_accumulators(random, matrix.a, count)
-        return decode(bits_a, matrix.a), decode(bits_b, matrix.b)
+        return matrix.decode(bits_a, matrix.a), matrix.decode(bits_b, matrix.b)
 
     def gather(self, state: np.void) -> np.ndarray:
         """D, or C before it ran, as [block, i, j]."""
@@ -161,7 +181,8 @@ def run(probe, assembler, random, cases: list[Case]):
     batch.input["entry"] = code.entry
     set_scalar64(batch.input, EXEC, 0x5)  # ignored by MFMA
     inputs = [case.fill(state, random) for case, state in zip(cases, batch.input, strict=True)]
-    for case, (a, b), before, after in zip(cases, inputs, batch.input, batch.run(probe), strict=True):
+    outcome = batch.run(probe, target=assembler.target)
+    for case, (a, b), before, after in zip(cases, inputs, batch.input, outcome, strict=True):
         assert not after["faulted"], after["fault"].decode()
         yield case, a, b, before, after
 
@@ -178,13 +199,21 @@ def check_product(case: Case, a: np.ndarray, b: np.ndarray, c, got: np.ndarray) 
     assert (np.abs(got - (a @ b + c)) <= bound).all(), case.text
 
 
-def dense(known) -> list[Matrix]:
-    return [matrix_of(name) for name in known if name.startswith("v_mfma")]
+def dense(known, target: str = "gfx942") -> list[Matrix]:
+    matrices = [name for name in known if name.startswith("v_mfma")]
+    if target == "gfx90a":
+        return [matrix for matrix in map(older_matrix_of, matrices) if matrix]
+    return [matrix_of(name) for name in matrices if not older_matrix_of(name)]
 
 
-def test_matrix_products(probe, assembler, known, random):
-    matrices = dense(known)
-    assert len(matrices) == 32  # all of a gfx942
+@pytest.fixture(params=["gfx942", "gfx90a"])
+def of_target(request, assembler, older_assembler) -> Assembler:
+    return {one.target: one for one in (assembler, older_assembler)}[request.param]
+
+
+def test_matrix_products(probe, of_target, known, random):
+    assembler, matrices = of_target, dense(known, of_target.target)
+    assert len(matrices) == {"gfx942": 32, "gfx90a": 27}[of_target.target]  # all of them
     cases = [
         Case(matrix, third, kind)
         for matrix in matrices
@@ -195,14 +224,14 @@ def test_matrix_products(probe, assembler, known, random):
         check(*run_case)
 
 
-def test_a_block_of_a_for_several(probe, assembler, known, random):
+def test_a_block_of_a_for_several(probe, of_target, known, random):
     """CBSZ and ABID."""
-    several = [matrix for matrix in dense(known) if matrix.blocks > 1 and matrix.a != "f64"]
+    several = [matrix for matrix in dense(known, of_target.target) if matrix.blocks > 1 and matrix.a != "f64"]
     cases = []
     for matrix in several:
         for size in range(1, matrix.blocks.bit_length()):
             cases += [Case(matrix, "same", "a", f"cbsz:{size} abid:{block}") for block in (0, (1 << size) - 1)]
-    for case, a, b, before, after in run(probe, assembler, random, cases):
+    for case, a, b, before, after in run(probe, of_target, random, cases):
         size, chosen = map(int, re.findall(r":(\d+)", case.modifiers))
         a = a[[block >> size << size | chosen for block in range(case.matrix.blocks)]]
         check(case, a, b, before, after)
@@ -212,11 +241,18 @@ LANE = np.arange(LANES)
 PATTERNS = [LANE, LANE % 32, LANE % 32 + 32, np.roll(LANE, -16), *(LANE % 16 + 16 * group for group in range(4))]
 
 
-def test_lane_patterns_of_b(probe, assembler, known, random):
+def takes_pattern(matrix: Matrix, target: str) -> bool:
+    if matrix.a == "f64":
+        return False
+    return target == "gfx90a" or matrix.blocks > 1 or matrix.a == "f32"
+
+
+def test_lane_patterns_of_b(probe, of_target, known, random):
     """BLGP."""
-    takes = [matrix for matrix in dense(known) if (matrix.blocks > 1 and matrix.a != "f64") or matrix.a == "f32"]
+    target = of_target.target
+    takes = [matrix for matrix in dense(known, target) if takes_pattern(matrix, target)]
     cases = [Case(matrix, "same", "v", f"blgp:{pattern}") for matrix in takes for pattern in range(1, 8)]
-    for case, a, b, before, after in run(probe, assembler, random, cases):
+    for case, a, b, before, after in run(probe, of_target, random, cases):
         matrix, pattern = case.matrix, PATTERNS[int(case.modifiers[-1])]
         by_place = {input_lane(matrix, j, k, block): b[block, k, j] for block, k, j in np.ndindex(b.shape)}
         permuted = b.copy()
@@ -224,6 +260,20 @@ def test_lane_patterns_of_b(probe, assembler, known, random):
             lane, at = input_lane(matrix, j, k, block)
             permuted[block, k, j] = by_place[int(pattern[lane]), at]
         check(case, a, permuted, before, after)
+
+
+@pytest.mark.parametrize("kind, tiny", [("f16", 0x0200), ("bf16_1k", 0x0040)])
+def test_denormal_inputs_count_as_zero_on_gfx90a(probe, assembler, older_assembler, kind, tiny):
+    """AMD documents this of the MI200 series only (MIOpen, "MI200 MFMA behavior specifics")."""
+    one, products = {"f16": 0x3C00, "bf16_1k": 0x3F80}[kind], []
+    for of, name in ((older_assembler, f"16x16x16{kind}"), (assembler, f"16x16x16_{kind.removesuffix('_1k')}")):
+        batch = Batch(of.assemble([f"v_mfma_f32_{name} v[{D}:{D + 3}], v[0:1], v[8:9], 0"]), 1, vgprs=VGPRS)
+        batch.input[0]["vgpr"][0:2] = tiny << 16 | tiny
+        batch.input[0]["vgpr"][8:10] = one << 16 | one
+        set_scalar64(batch.input, EXEC, 2**64 - 1)
+        products.append(batch.run(probe, target=of.target)[0]["vgpr"][D].view(np.float32))
+    flushed, kept = products
+    assert (flushed == 0).all() and (kept == 16 * decode(np.array(tiny), kind.removesuffix("_1k"))).all()
 
 
 def test_negated_doubles(probe, assembler, known, random):

@@ -58,15 +58,15 @@ def access_of(name: str) -> Access:
 # ---- the model ----
 
 
-def load(access: Access, memory: bytearray, at: int, old: list[int]) -> list[int]:
+def load(access: Access, memory: bytearray, at: int) -> list[int]:
     raw = memory[at : at + access.size]
     if access.size >= 4:
         return [int.from_bytes(raw[i : i + 4], "little") for i in range(0, access.size, 4)]
     value = int.from_bytes(raw, "little", signed=access.signed)
     if access.half == "low":
-        return [(old[0] & 0xFFFF0000) | (value & 0xFFFF)]
+        return [value & 0xFFFF]  # with ECC of the registers, the other half is not kept
     if access.half == "high":
-        return [(old[0] & 0xFFFF) | (value & 0xFFFF) << 16]
+        return [(value & 0xFFFF) << 16]
     return [value & 0xFFFFFFFF]
 
 
@@ -185,8 +185,7 @@ def expected(case: Case, before: np.void, where: list[tuple[str, int]]):
         if case.access.kind == "store":
             store(case.access, memory, at, data)
             continue
-        old = [int(before["vgpr"][RESULT, lane])]
-        words = load(case.access, memory, at, old) if case.access.kind == "load" else atomic(case.access, memory, at, data)
+        words = load(case.access, memory, at) if case.access.kind == "load" else atomic(case.access, memory, at, data)
         if case.access.kind == "load" or case.returns:
             vgpr[RESULT : RESULT + len(words), lane] = words
     return spaces, vgpr

@@ -47,10 +47,10 @@ class Batch:
         )
         set_scalar64(self.input, EXEC, ALL_LANES)
 
-    def run(self, probe: Path, command: str = "run") -> np.ndarray:
+    def run(self, probe: Path, command: str = "run", target: str = "gfx942") -> np.ndarray:
         header = np.array([len(self.code.code), len(self.input), *self.sizes], "<u4")
         data = header.tobytes() + self.code.code + self.input.tobytes()
-        result = subprocess.run([probe, command], input=data, capture_output=True)
+        result = subprocess.run([probe, command, target], input=data, capture_output=True)
         assert result.returncode == 0, result.stderr.decode()
         return np.frombuffer(result.stdout, self._result_type)
 

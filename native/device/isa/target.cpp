@@ -1,0 +1,65 @@
+#include "isa/target.h"
+
+#include <algorithm>
+#include <iterator>
+#include <stdexcept>
+#include <string>
+
+namespace rpd {
+namespace {
+
+constexpr Target kTargets[] = {
+    {.name = "gfx942",
+     .isa_name = "amdgcn-amd-amdhsa--gfx942",
+     .version = 90402,
+     .architected_flat_scratch = true,
+     .has_xcc_id = true,
+     .l1_line_bytes = 128,
+     .counts_l1_invalidations = true,
+     .scalar_caches_per_xcd = 20},  // recorded: 160 on the device; two of the 40 CUs of an XCD are disabled
+    {.name = "gfx90a",
+     .isa_name = "amdgcn-amd-amdhsa--gfx90a",
+     .version = 90010,
+     .architected_flat_scratch = false,
+     .has_xcc_id = false,
+     .l1_line_bytes = 64,
+     .counts_l1_invalidations = false,  // recorded: 0
+     .scalar_caches_per_xcd = 56},  // of 112 CUs, two of which are disabled
+};
+
+const Target* chosen = &kTargets[0];
+
+template <class Is>
+const Target& find(Is is, const std::string& what) {
+  const auto found = std::find_if(std::begin(kTargets), std::end(kTargets), is);
+  if (found == std::end(kTargets)) throw std::runtime_error("the software device cannot be a " + what);
+  return *found;
+}
+
+void choose(const Target& target) {
+  chosen = &target;
+  for (const parameter::Variable& one : parameter::variables) {
+    const double usual = one.usual[parameter_table()];
+    if (one.integer) *one.integer = static_cast<long>(usual);
+    if (one.real) *one.real = usual;
+  }
+}
+
+}  // namespace
+
+const Target& target_of_device() { return *chosen; }
+
+size_t parameter_table() {
+  const auto* const found = std::find(std::begin(parameter::targets), std::end(parameter::targets), chosen->name);
+  return static_cast<size_t>(found - std::begin(parameter::targets));
+}
+
+void choose_target(uint32_t version) {
+  choose(find([&](const Target& one) { return one.version == version; }, "GPU of version " + std::to_string(version)));
+}
+
+void choose_target(std::string_view name) {
+  choose(find([&](const Target& one) { return one.name == name; }, std::string(name)));
+}
+
+}  // namespace rpd

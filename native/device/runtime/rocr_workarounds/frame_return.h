@@ -1,0 +1,26 @@
+// Returning from a function further up the stack, as unwinding an exception would, without running anything on the way.
+#pragma once
+
+#if defined(__x86_64__)
+
+#include <unwind.h>
+
+#include <cstdint>
+
+namespace rpd {
+
+// The registers that a function expects to be unchanged when a function that it has called returns.
+struct Caller {
+  uint64_t rbx, rbp, r12, r13, r14, r15, rsp, rip;
+};
+
+// Of the function that this frame belongs to.
+Caller caller_at(_Unwind_Context* frame);
+// Makes the function that it has called return `result`.
+[[noreturn]] void return_to(const Caller& caller, int result);
+// The function that executes in a frame.
+void* function_of(_Unwind_Context* frame);
+
+}  // namespace rpd
+
+#endif

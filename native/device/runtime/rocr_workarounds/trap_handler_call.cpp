@@ -1,0 +1,68 @@
+// The driver call by which ROCr sets a trap handler for a gfx90a. The thunk's model does not know it, and ROCr insists that it
+// succeeds. The device does what the handler would do, so the call is made to return 0 before the model sees it.
+//
+// The model's function is told apart by where it was called from: the number of the call is an operand of the instruction that
+// passes it on, shortly before.
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstdint>
+
+#include "runtime/rocr_workarounds/frame_return.h"
+#include "runtime/rocr_workarounds/thunk_workarounds.h"
+
+namespace rpd {
+
+#if defined(__x86_64__)
+
+namespace {
+
+// AMDKFD_IOC_SET_TRAP_HANDLER of the kernel's kfd_ioctl.h: _IOW('K', 0x13, 24 bytes), little-endian.
+constexpr std::array<uint8_t, 4> kSetTrapHandler = {0x13, 0x4b, 0x18, 0x40};
+constexpr size_t kReach = 64;  // bytes of code before the call
+constexpr int kCalls = 512;    // driver calls of a process among which it is, if at all
+
+struct Search {
+  void* server;
+  bool in_server = false;
+  bool found = false;
+  Caller caller{};
+};
+
+bool passes_on_the_number(_Unwind_Context* frame) {
+  const auto* const end = reinterpret_cast<const uint8_t*>(_Unwind_GetIP(frame));
+  const auto* const function = static_cast<const uint8_t*>(function_of(frame));
+  const uint8_t* const begin = std::max(function, end - kReach);
+  return std::search(begin, end, kSetTrapHandler.begin(), kSetTrapHandler.end()) != end;
+}
+
+_Unwind_Reason_Code look(_Unwind_Context* frame, void* context) {
+  auto& search = *static_cast<Search*>(context);
+  if (search.in_server) {
+    search.caller = caller_at(frame);
+    search.found = function_of(frame) && passes_on_the_number(frame);
+    return _URC_END_OF_STACK;
+  }
+  search.in_server = function_of(frame) == search.server;
+  return _URC_NO_REASON;
+}
+
+}  // namespace
+
+void serve_trap_handler_call(void* called_from) {
+  static std::atomic<int> left{kCalls};
+  if (left <= 0) return;
+  --left;
+  static thread_local Search search;  // not on the stack, which is abandoned
+  search = Search{.server = _Unwind_FindEnclosingFunction(called_from)};
+  if (search.server) _Unwind_Backtrace(look, &search);
+  if (search.found) return_to(search.caller, 0);
+}
+
+#else
+
+void serve_trap_handler_call(void*) {}
+
+#endif
+
+}  // namespace rpd

@@ -1,0 +1,47 @@
+"""The software device as each of its targets: code of one file for several, features in its name, what only one can do."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+PROGRAM = Path(__file__).parents[2] / "programs" / "targets.hip"
+GFX942, GFX90A = ("gfx942", "gfx942:sramecc+:xnack-, 304 compute units: right\n"), (
+    "gfx90a", "gfx90a:sramecc+:xnack-, 110 compute units: right\n",
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def built(hipcc, tmp_path_factory):
+    """built("-O0", "gfx90a") is the program for these targets."""
+    folder = tmp_path_factory.mktemp("targets")
+
+    def build(level: str, *targets: str) -> Path:
+        program = folder / "-".join([level.strip("-"), *targets]).replace(":", "")
+        flags = [level, "-std=c++20", "-w", *(f"--offload-arch={target}" for target in targets)]
+        subprocess.run([hipcc, *flags, "-o", program, PROGRAM], check=True, capture_output=True)
+        return program
+
+    return build
+
+
+@pytest.mark.parametrize("level", ["-O3", pytest.param("-O0", marks=pytest.mark.slow)])
+def test_a_program_for_both_runs_the_code_of_the_device(level, built, rocm_perf):
+    program = built(level, "gfx942", "gfx90a")
+    for device, expected in (GFX942, GFX90A):
+        done = rocm_perf("run", "--device", device, program)
+        assert (done.returncode, done.stdout) == (0, expected), done.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("features, code", [("xnack-", 0), ("sramecc+:xnack-", 0), ("xnack+", 53), ("sramecc-", 53)])
+def test_features_have_to_be_those_of_the_device(features, code, built, rocm_perf):
+    done = rocm_perf("run", "--device", "gfx90a", built("-O1", f"gfx90a:{features}"))
+    assert done.returncode == code, done.stderr
+
+
+def test_scopes_of_accesses_are_known_on_gfx942_only(rocm_perf):
+    done = rocm_perf("run", "--device", "gfx90a", "--device-option", "race-check", "true")
+    assert done.returncode == 2 and "does not say which stores and fences" in done.stderr

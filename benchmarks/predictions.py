@@ -46,8 +46,8 @@ def main() -> None:
     if not outcomes:
         sys.exit(f"{len(journals)} journals, and no outcome with a prediction and a measured time in any of them")
     passed = sum(line["event"] == "passed over" for journal in journals for line in lines_of(journal))
-    print(f"{len(outcomes)} proposals judged and measured in {len(journals)} runs, {passed} times one was passed over\n")
-    print("| transformation | judged | accepted | within the bound | saved of the prediction, median | tau-b |")
+    print(f"{len(outcomes)} proposals measured in {len(journals)} runs, {passed} times one was passed over\n")
+    print("| transformation | measured | accepted | within the bound | saved of the prediction, median | tau-b |")
     print("|---|---|---|---|---|---|")
     by_kind: dict[str, list[Outcome]] = defaultdict(list)
     for outcome in outcomes:

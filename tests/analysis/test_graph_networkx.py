@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from rocm_perf_lab import lazy_jit
 from rocm_perf_lab.analysis.critical_path import critical_path
 from rocm_perf_lab.analysis.dag import CALL, KERNEL, Dag, _topological_order, by_target
-from rocm_perf_lab.analysis.what_if import Speedup, what_if
+from rocm_perf_lab.analysis.what_if import GraphReplay, Speedup, what_if
 from rocm_perf_lab.rocpd.edges import edge_table
 from rocm_perf_lab.rocpd.tables import Edges
 
@@ -159,6 +159,15 @@ def test_what_if_is_the_longest_path_with_shorter_kernels(dag, pattern, factor):
         shorter = np.zeros(len(dag)) if k is None else np.rint(dag.duration * (1 / k))
         assert of.span_ns == longest(as_networkx(dag, np.where(mask, shorter, dag.duration)))
         assert of.speedup is None or of.speedup == pytest.approx(found.length_ns / of.span_ns)
+
+
+@given(dags(), st.lists(st.sampled_from([0.0, 0.25, 0.5, 1.0]), min_size=3, max_size=3))
+def test_kernels_that_get_shorter_by_different_shares(dag, left):
+    found = critical_path(dag)
+    span, dominant, fraction = GraphReplay(dag, found).run(dict(zip("abc", left, strict=True)))
+    share = np.array([*left, 1.0])[dag.symbol]
+    assert span == longest(as_networkx(dag, np.rint(dag.duration * share)))
+    assert 0 <= fraction <= 1 and (dominant is None or left["abc".index(dominant)] > 0)
 
 
 @given(dags())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -24,11 +25,13 @@ from rocm_perf_lab.optimize.journal_lines import (
     BuildRepeatsLine,
     CaptureLine,
     GateLine,
+    OutcomeLine,
     ProfileLine,
     UndecidedLine,
     VerdictLine,
 )
 from rocm_perf_lab.optimize.loop import OptimizeLoopOptions, Session
+from rocm_perf_lab.optimize.prediction import Stack
 from rocm_perf_lab.optimize.targets import Target
 
 pytestmark = pytest.mark.usefixtures("hipcc")
@@ -144,6 +147,33 @@ def test_only_what_can_still_be_the_fastest_is_judged(folder):
     assert [(one.kernel, one.parameters) for one in passed_over][:1] == [("sum_rows", {"factor": 2})]
     # All orders of judging come to what judging everything comes to.
     assert min(TIMES[one] for one in backend.judged if one in TIMES) == min(TIMES.values()) == outcome.final_ms
+
+
+def test_what_experiments_call_hopeless_is_not_even_timed(folder):
+    """Without scalar instructions and latency sum_rows would save 1 %, walk half of its time."""
+
+    class Experimenting(FakeBackend):
+        def survey(self, source):
+            found = super().survey(source)
+            without = {"sum_rows": (1000, 995, 995, 990), "walk": (1000, 800, 700, 500)}
+            alone = {"memory-latency": 1, "vector-issue": 1000, "uncoalesced": 10}  # coalescing is not what unrolling does
+            stacks = {
+                name: Stack(1000, ("memory-latency", "scalar-issue"), times, {}, alone) for name, times in without.items()
+            }
+            return replace(found, targets=[replace(one, stack=stacks[one.kernel]) for one in found.targets])
+
+    backend, run = Experimenting(), run_folder.new_run(folder / "runs")
+    outcome = session(folder, run, backend, in_place=False).optimize()
+    assert all(candidate.startswith(ORIGINAL[:40]) for candidate in backend.timed)
+    assert not any(unrolled(ORIGINAL, "sum_rows", factor) in backend.timed for factor in (2, 4))
+    assert unrolled(ORIGINAL, "walk", 2) in backend.timed and not outcome.accepted
+    assert [one.reason.partition(":")[0] for one in outcome.passed_over][0].startswith("the experiments say that it saves 1.0%")
+    told = {line.description: line for line in Journal(run).of(OutcomeLine)}
+    for line in told.values():
+        hopeless = line.kernel.startswith("sum_rows")
+        assert line.at_most_kernel == pytest.approx(0.01 if hopeless else 0.5)
+        assert line.measured_kernel is None if hopeless else line.measured_kernel < 0
+    assert len(told) == 4
 
 
 def test_proposals_that_are_judged_at_the_same_time_come_to_the_same(folder):

@@ -246,7 +246,7 @@ class Replay {
         if (!ideal_.removes(Cause::Barriers, op)) return wait_at_barrier(wave, next);
         break;
       case Unit::End:
-        next = time + starting(parameter::wave_end_cycles);
+        next = time + parameter::wave_end_cycles;
         go_on(wave, next);
         return finish(wave, next);
       default: break;

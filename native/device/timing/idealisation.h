@@ -33,7 +33,7 @@ enum class Cause : uint8_t {
   LdsIssue,
   AddressIssue,     // look-ups of vector memory accesses
   InstructionFetch,
-  WaveLaunch,       // starting waves and workgroups, and ending them
+  WaveLaunch,       // starting waves and workgroups
   LaunchOverhead,
   kCount
 };

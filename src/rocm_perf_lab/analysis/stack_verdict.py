@@ -102,8 +102,10 @@ def line_of(stack: TimeStack, cause: str) -> str | None:
 
 
 def headroom(stack: TimeStack, total_ns: float, fraction_of_path: float | None) -> Headroom:
-    """What is left if all losses of the stack are taken away. total_ns: of all dispatches of the kernel."""
-    losses = {name for name in stack.chosen if name in meanings() and not meanings()[name].is_work}
+    """What is left if all losses of the stack are taken away but the fixed cost of a dispatch, which no change of the kernel
+    takes away. total_ns: of all dispatches of the kernel.
+    """
+    losses = {name for name in stack.chosen if name in meanings() and not meanings()[name].is_work and name != LAUNCH}
     work = [part for part in stack.parts if part.cause not in losses]
     binding = max(work, key=lambda part: part.last_ns).cause if work else "the rest"
     left = max(1, stack.without(losses))  # the clock of the stack cannot tell less: a few waves on a full device

@@ -8,7 +8,7 @@ its gain.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from rocm_perf_lab.hip_source import SourceKernel
 from rocm_perf_lab.optimize.transforms import Proposal
@@ -31,18 +31,23 @@ CAUSES: Mapping[str, Sequence[str]] = {
 @dataclass(frozen=True)
 class Stack:
     """A time stack as the optimizer needs it. causes: its parts. without_ns: the time without every set of them; bit i of the
-    index stands for the i-th. lines: line of the source -> cause -> what is gained without it there alone, in ns.
+    index stands for the i-th. alone_ns: the time without one cause, also of others. lines: line of the source -> cause -> what
+    is gained without it there alone, in ns.
     """
 
     duration_ns: int
     causes: tuple[str, ...]
     without_ns: tuple[int, ...]
     lines: Mapping[int, Mapping[str, int]]
+    alone_ns: Mapping[str, int] = field(default_factory=dict)
 
     def gain(self, causes: Sequence[str]) -> float:
-        """The share of the time that is saved without all of these."""
+        """The share of the time that is saved without all of these. Those that are no part of the stack add what each saves
+        alone.
+        """
         taken = sum(1 << i for i, name in enumerate(self.causes) if name in causes)
-        return 1 - self.without_ns[taken] / self.duration_ns
+        others = sum(self.duration_ns - ns for name, ns in self.alone_ns.items() if name in causes and name not in self.causes)
+        return min(1.0, 1 - (self.without_ns[taken] - others) / self.duration_ns)
 
 
 @dataclass(frozen=True)

@@ -173,7 +173,7 @@ def _stack(analysis: KernelAnalysis, source: HipSource) -> Stack | None:
         file, _, number = line.source.rpartition(":")
         if number.isdigit() and file.rsplit("/", 1)[-1] == source.path.name:
             lines[int(number)] = dict(line.by_cause_ns)
-    return Stack(found.duration_ns, tuple(found.causes), tuple(found.without_ns), lines)
+    return Stack(found.duration_ns, tuple(found.causes), tuple(found.without_ns), lines, found.alone_ns)
 
 
 def spread_dispatches(count: int, most: int = 3) -> Sequence[int]:

@@ -6,7 +6,13 @@ from typing import TYPE_CHECKING
 
 from rocm_perf_lab.prompt.markdown import fenced
 from rocm_perf_lab.report.thread_trace import describe
-from rocm_perf_lab.report.thread_trace_schema import ThreadTraceSection, TracedInstruction, WaitChainSection
+from rocm_perf_lab.report.thread_trace_schema import (
+    ThreadTraceSection,
+    TimeStackSection,
+    TracedInstruction,
+    WaitChainSection,
+)
+from rocm_perf_lab.report.time_stack import line_in_words
 from rocm_perf_lab.text import words
 
 if TYPE_CHECKING:
@@ -24,6 +30,9 @@ def hot_spots(context: Context, compact: bool) -> list[str]:
     if not compact:
         describe(trace, lines.append)
         lines.append("")
+    if trace.time_stack is not None and trace.time_stack.lines:
+        lines += ["Source lines by experiment (what the kernel saves without them, and without single causes in them):", ""]
+        lines += [fenced("\n".join(_by_experiment(context, trace.time_stack, most))), ""]
     if trace.hot_lines:
         lines += ["Source lines (share of the waves' cycles; cycles that waves waited for the line's accesses):", ""]
         lines += [fenced("\n".join(_lines(context, trace, most)))]
@@ -38,6 +47,13 @@ def hot_spots(context: Context, compact: bool) -> list[str]:
         lines.append(fenced("\n".join(line for chain in trace.wait_chains[:most] for line in _chain(chain))))
     lines += [f"- {note}." for note in trace.notes]
     return lines
+
+
+def _by_experiment(context: Context, stack: TimeStackSection, most: int) -> list[str]:
+    texts = context.code.lines
+    return [
+        f"{line_in_words(stack, line)}  {words.shorten(texts.get(line.source, ''))}".rstrip() for line in stack.lines[:most]
+    ]
 
 
 def _lines(context: Context, trace: ThreadTraceSection, most: int) -> list[str]:

@@ -31,9 +31,12 @@ _MOSTLY = 0.5
 
 
 def kernel_of_interest(documents: Reports) -> KernelAnalysis:
-    """The dominant kernel, or the profile's kernel if the path is not known."""
+    """Of the kernels that the report is on, the program's own with the most time on the path, which is also the one that is
+    traced; the profile's kernel if the path is not known.
+    """
     by_name = {kernel.kernel: kernel for kernel in documents.analysis.kernels}
-    return by_name.get(documents.dag.dominant_symbol or "") or by_name[documents.profile.kernel.name]
+    on_path = [one.kernel for one in documents.dag.symbols if one.kind == "kernel" and one.critical_path_ns]
+    return next((by_name[name] for name in on_path if name in by_name), by_name[documents.profile.kernel.name])
 
 
 def render_answer(dag: DagDocument, kernel: KernelAnalysis, names: Names, console: Console) -> None:

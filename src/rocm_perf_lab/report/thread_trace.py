@@ -132,6 +132,7 @@ def time_stack_section(stack: TimeStack) -> schema.TimeStackSection:
         rest_ns=stack.rest_ns,
         causes=list(stack.chosen),
         without_ns=list(stack.subset_ns),
+        alone_ns=dict(stack.without_ns),
         instructions=[
             schema.InstructionGain(gain_ns=one.gain_ns, **_place_of(one.text, one.source)) for one in stack.instructions[:_MOST]
         ],

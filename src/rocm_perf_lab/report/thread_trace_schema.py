@@ -91,6 +91,10 @@ class TimeStackSection(Section):
     without_ns: list[int] = Field(
         default=[], description="the time without every set of them; bit i of the index stands for the i-th cause"
     )
+    alone_ns: dict[str, int] = Field(
+        default={},
+        description="cause -> the time without it alone, for all causes that were tried, also those that are no part",
+    )
     instructions: list[InstructionGain] = Field(description="the ten memory instructions with the largest gains")
     lines: list[LineGain] = Field(
         default=[], description="source lines, the largest gain first, up to 16; empty without line numbers"

@@ -196,8 +196,10 @@ class WrongTargetError(RocmPerfError):
     exit_code = 53
     meaning = "the program, or a library that it loads, has no code for this GPU"
 
-    def __init__(self, what: str, target: str):
-        super().__init__(what, f"compile with --offload-arch={target}")
+    def __init__(self, what: str, target: str, other_device: str | None = None):
+        """other_device: a `--device` that has the code's target."""
+        other = f", or run it with --device {other_device}" if other_device else ""
+        super().__init__(what, f"compile with --offload-arch={target}{other}")
 
 
 class LimitExceededError(RocmPerfError):

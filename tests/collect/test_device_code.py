@@ -105,6 +105,7 @@ def test_a_library_that_is_linked(rocm_perf, build):
     assert unused.returncode == 0 and f"{library} has code for gfx90a only: its kernels cannot run" in unused.stderr
     used = rocm_perf("run", "--device", "gfx942", caller, "1")
     assert used.returncode == 53 and f"error: {library} has code for gfx90a only" in used.stderr, used.stderr
+    assert used.stderr.rstrip().endswith(f"{REMEDY}, or run it with --device gfx90a")
 
 
 @pytest.mark.parametrize("command", ["run", "profile"])

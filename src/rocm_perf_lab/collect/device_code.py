@@ -12,7 +12,7 @@ import functools
 import mmap
 import os
 import subprocess
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,7 +20,7 @@ from rocm_perf_lab.code_object import targets_in
 from rocm_perf_lab.code_object.interpreter import interpreter_of
 from rocm_perf_lab.collect import triton
 from rocm_perf_lab.collect.command import Command
-from rocm_perf_lab.collect.device import HIP_LOG_VARIABLE, RELABELS_VARIABLE, Device
+from rocm_perf_lab.collect.device import HIP_LOG_VARIABLE, RELABELS_VARIABLE, SOFTWARE_PRODUCTS, Device
 from rocm_perf_lab.errors import NoKernelsError, ProgramFailedError, ProgramKilledError, WrongTargetError
 
 Note = Callable[[str], None]
@@ -65,7 +65,7 @@ def expected(
     relabelled = device.is_hardware and RELABELS_VARIABLE in environment  # the user then knows what code the GPU takes
     misfits, others_fit = ([], True) if relabelled else _examined(command, environment, device)
     if misfits and not others_fit:
-        raise WrongTargetError(_said(misfits, device), device.target)
+        raise WrongTargetError(_said(misfits, device), device.target, _other_device(misfits, device))
     for misfit in misfits:
         note(f"{misfit}: its kernels cannot run on {device.target}")
     if not device.is_hardware and (refused := triton.refusal(command.executable)) is not None:
@@ -79,6 +79,12 @@ def expected(
         except WrongTargetError as found:
             raise found from error
         raise
+
+
+def _other_device(misfits: Iterable[Misfit], device: Device) -> str | None:
+    """The software device that the code is for, if there is one."""
+    processors = {target.partition(":")[0] for misfit in misfits for target in misfit.targets}
+    return next((name for name in SOFTWARE_PRODUCTS if name in processors and name != device.target), None)
 
 
 def fits(target: str, device: Device) -> bool:
@@ -148,7 +154,7 @@ def _explain(command: Command, misfits: list[Misfit], device: Device, log: _Log)
     if not log.tells_of_missing_code():
         return
     if misfits:
-        raise WrongTargetError(_said(misfits, device), device.target)
+        raise WrongTargetError(_said(misfits, device), device.target, _other_device(misfits, device))
     what = f"{command.program} runs or loads something (a program, a library, a module) without code for {device.target}"
     raise WrongTargetError(what, device.target)
 

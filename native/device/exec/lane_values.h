@@ -25,8 +25,8 @@ void set_lane(uint32_t* reg, int lane, T value) {
 // Where a narrow value is placed: in all 32 bits, or in one half (d16).
 enum class Half16 { Whole, Low, High };
 
-// What a load of a narrow value leaves in the register. With ECC of the registers, which both targets have on, the other half is
-// not kept (LLVM: GCNSubtarget::d16PreservesUnusedBits); AMD's matrix libraries rely on zeros there.
+// What a load of a narrow value leaves in the register. With ECC of the registers, which both targets have on, the other half
+// is not kept (LLVM: GCNSubtarget::d16PreservesUnusedBits); AMD's matrix libraries rely on zeros there.
 template <Half16 Where>
 constexpr uint32_t loaded_narrow(uint32_t wide) {
   if constexpr (Where == Half16::Low) return wide & 0xffff;

@@ -313,23 +313,14 @@ uint64_t MemorySystem::load_lanes(uint32_t cu, const VectorAccess& access, uint6
   return latency;
 }
 
-// Mostly a group of lanes stays within a line, or its lanes have a line each.
+// Looks up the lines of each group of lanes, each once, where no lane's access reaches into another line.
 template <uint32_t Group>
-uint64_t MemorySystem::load_groups(uint32_t cu, const VectorAccess& access) {
+uint64_t MemorySystem::load_groups(uint32_t cu, const uint64_t* lines, uint64_t mask) {
   uint64_t latency = 0;
   for (uint32_t begin = 0; begin < kLanes; begin += Group) {
-    const uint64_t lanes = access.mask >> begin & ones(Group);
-    if (lanes == 0) continue;
-    uint64_t least = ~uint64_t{0}, most = 0;
-    for (uint32_t i = 0; i < Group; ++i) {
-      const bool takes_part = lanes >> i & 1;
-      least = std::min(least, takes_part ? access.address[begin + i] : ~uint64_t{0});
-      most = std::max(most, takes_part ? access.address[begin + i] : 0);
-    }
-    const uint64_t line = least / kLineBytes;
-    if ((most + access.bytes - 1) / kLineBytes != line) {
-      latency = std::max(latency, load_lanes(cu, access, lanes << begin));
-    } else {
+    for (auto left = static_cast<uint32_t>(mask >> begin & ones(Group)); left;) {
+      const uint64_t line = lines[begin + static_cast<uint32_t>(std::countr_zero(left))];
+      left &= ~same_numbers<Group>(lines + begin, line);
       ++counts_.l1_accesses;
       latency = std::max(latency, read_line(cu, line));
     }
@@ -338,8 +329,16 @@ uint64_t MemorySystem::load_groups(uint32_t cu, const VectorAccess& access) {
 }
 
 uint64_t MemorySystem::load_any(uint32_t cu, const VectorAccess& access) {
-  return lanes_per_look_up(access.bytes) == kWideGroup ? load_groups<kWideGroup>(cu, access)
-                                                       : load_groups<kNarrowGroup>(cu, access);
+  alignas(64) uint64_t lines[kLanes];
+  if (!find_lines(access, lines)) [[unlikely]] {
+    uint64_t latency = 0;
+    const uint32_t group = lanes_per_look_up(access.bytes);
+    for (uint32_t l = 0; l < kLanes; l += group)
+      latency = std::max(latency, load_lanes(cu, access, access.mask & ones(group) << l));
+    return latency;
+  }
+  return lanes_per_look_up(access.bytes) == kWideGroup ? load_groups<kWideGroup>(cu, lines, access.mask)
+                                                       : load_groups<kNarrowGroup>(cu, lines, access.mask);
 }
 
 uint64_t MemorySystem::load(uint32_t cu, const VectorAccess& access) {

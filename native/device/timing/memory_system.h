@@ -97,7 +97,7 @@ class MemorySystem {
   uint64_t load_same(uint32_t cu, const VectorAccess& access);
   uint64_t load_any(uint32_t cu, const VectorAccess& access);
   template <uint32_t Group>
-  uint64_t load_groups(uint32_t cu, const VectorAccess& access);
+  uint64_t load_groups(uint32_t cu, const uint64_t* lines, uint64_t mask);
   uint64_t load_lanes(uint32_t cu, const VectorAccess& access, uint64_t lanes);
   uint64_t store(const Op& op, const VectorAccess& access);
   void store_consecutive(const Op& op, const VectorAccess& access);

@@ -69,7 +69,7 @@ void observe(const Op& op, Wave& wave, AccessKind kind, uint32_t bytes, const Ld
 template <class Access>
 void for_all(const Wave& wave, const LdsAddresses& addresses, uint32_t bytes, const Access& access) {
   if (are_consecutive(addresses.lane, bytes)) return access.all(wave.lds + addresses.lane[0]);
-  for (int l = 0; l < kLanes; ++l) access(l, wave.lds + addresses.lane[l]);
+  access_each(access, wave.lds, 0, addresses.lane, ~uint64_t{0});
 }
 
 template <int Dwords>

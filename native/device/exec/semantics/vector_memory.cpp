@@ -3,6 +3,7 @@
 #include <bit>
 
 #include "exec/atomics.h"
+#include "exec/lane_extent.h"
 #include "exec/lane_transfer.h"
 #include "exec/lane_values.h"
 #include "exec/lds_range.h"
@@ -132,17 +133,6 @@ void access_edge_of_lds(Wave& wave, AccessKind kind, uint64_t at, uint32_t bytes
   if (kind == AccessKind::Store) store_lds(wave, at, bytes, copy);
 }
 
-// From the first byte that any of these lanes accesses to the last.
-AccessWindow extent(const Addresses& addresses, uint64_t lanes, uint32_t bytes) {
-  uint64_t first = ~uint64_t{0}, last = 0;
-  for (int l = 0; l < kLanes; ++l) {
-    const bool takes_part = lanes >> l & 1;
-    first = std::min(first, takes_part ? addresses.lane[l] : ~uint64_t{0});
-    last = std::max(last, takes_part ? addresses.lane[l] : 0);
-  }
-  return {first, last - first + bytes};
-}
-
 // Accesses within memory that is known to be accessible, which is contiguous in this process as well. These functions return
 // false if this is not known of all of it.
 template <class Access>
@@ -164,17 +154,9 @@ bool access_pattern(const Op& op, const Wave& wave, bool writes, const Addresses
 template <class Access>
 bool access_known(const Op& op, const Wave& wave, bool writes, uint64_t lanes, const Addresses& addresses,
                   const Access& access) {
-  const AccessWindow all = extent(addresses, lanes, op.semantics->bytes);
+  const AccessWindow all = extent(addresses.lane, lanes, op.semantics->bytes);
   if (!wave.known_accessible(op, all.begin, all.size, writes)) return false;
-  auto* const first = wave.memory->at<uint8_t>(all.begin);
-  if (lanes == ~uint64_t{0}) {
-    for (int l = 0; l < kLanes; ++l) access(l, first + (addresses.lane[l] - all.begin));
-    return true;
-  }
-  for (uint64_t left = lanes; left; left &= left - 1) {
-    const int l = std::countr_zero(left);
-    access(l, first + (addresses.lane[l] - all.begin));
-  }
+  access_each(access, wave.memory->at<uint8_t>(all.begin), all.begin, addresses.lane, lanes);
   return true;
 }
 

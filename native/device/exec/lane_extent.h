@@ -1,4 +1,4 @@
-// From where to where the lanes of an access reach.
+// How the addresses of lanes are related, and from where to where their accesses reach.
 #pragma once
 
 #include <algorithm>
@@ -8,10 +8,24 @@
 #include <immintrin.h>
 #endif
 
+#include "exec/observer.h"
 #include "isa/target.h"
 #include "memory/address_space.h"
 
 namespace rpd {
+
+// Whether the offsets have the pattern, with no wrap-around in between.
+inline bool advance_by(const uint32_t* offset, uint32_t bytes) {
+  uint32_t differ = 0;
+  for (int l = 0; l < kLanes; ++l) differ |= offset[l] ^ (offset[0] + static_cast<uint32_t>(l) * bytes);
+  return differ == 0 && offset[0] <= ~uint32_t{0} - (kLanes - 1) * bytes;
+}
+
+inline LanePattern pattern_of(const uint32_t* offset, uint64_t exec, uint32_t bytes) {
+  const uint32_t step = offset[1] - offset[0];
+  if (step == bytes && exec == ~uint64_t{0} && advance_by(offset, bytes)) return LanePattern::Consecutive;
+  return step == 0 && advance_by(offset, 0) ? LanePattern::Same : LanePattern::Any;
+}
 
 // From the first byte that any of these lanes accesses to the last. `lanes` must not be 0.
 inline AccessWindow extent(const uint64_t* address, uint64_t lanes, uint32_t bytes) {

@@ -1,6 +1,7 @@
 // Moves dwords between memory and registers, for one lane or for all lanes at once.
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -55,6 +56,17 @@ struct LoadDwords {
     }
 #endif
   }
+  // Of the lanes of the mask, all from the same address.
+  void same(const uint8_t* at, uint64_t lanes) const {
+    uint32_t values[Dwords];
+    std::memcpy(values, at, sizeof values);
+    for (int i = 0; i < Dwords; ++i) {
+      uint32_t* to = reg + i * kLanes;
+      if (lanes == ~uint64_t{0}) std::fill_n(to, kLanes, values[i]);
+      else
+        for (int l = 0; l < kLanes; ++l) to[l] = lanes >> l & 1 ? values[i] : to[l];
+    }
+  }
   // Of lanes that follow each other in memory.
   void all(const uint8_t* at) const {
     if constexpr (Dwords == 1) {
@@ -98,6 +110,14 @@ void access_all(const Access& access, uint8_t* first, uint32_t bytes) {
   } else {
     for (int l = 0; l < kLanes; ++l) access(l, first + l * static_cast<ptrdiff_t>(bytes));
   }
+}
+
+// The same for the lanes of the mask, all at the same address.
+template <class Access>
+void access_same(const Access& access, uint8_t* at, uint64_t lanes) {
+  if constexpr (requires { access.same(at, lanes); }) access.same(at, lanes);
+  else
+    for (; lanes; lanes &= lanes - 1) access(std::countr_zero(lanes), at);
 }
 
 // The same for the lanes of the mask, each at its own address; `first` is where the address `begin` is.

@@ -16,10 +16,10 @@ namespace rpd {
 // Where a source's words are: [word][lane]. Of a value that is the same for all lanes, only one chunk is there.
 struct SourceWords {
   const uint32_t* words;
-  bool same = false;
+  uint64_t lanes = ~uint64_t{0};  // or 0 for a value that is the same for all
 
   // Those of the chunk that begins with this lane.
-  const uint32_t* at(int lane) const { return words + (same ? 0 : lane); }
+  const uint32_t* at(int lane) const { return words + (static_cast<uint64_t>(lane) & lanes); }
 };
 
 // Room for the words of a source that is not in vector registers, or that changes its sign: [word][lane].

@@ -182,7 +182,7 @@ void MemorySystem::write_to_memory(uint64_t line, const ByteMask& dirty) {
   ++counts_.l2_writebacks;
 }
 
-size_t MemorySystem::l2_find(uint64_t line) {
+inline size_t MemorySystem::l2_find(uint64_t line) {
   if (!may_be_there_.lines().empty()) doubtful_ += may_be_there_.forget(line);
   return l2_.find(line);
 }
@@ -229,12 +229,15 @@ void MemorySystem::l2_write(uint64_t line, const ByteMask& bytes, uint32_t reque
 }
 
 // Looks a line up in the CU's L1 and fetches it if need be. Returns the latency.
-uint64_t MemorySystem::read_line(uint32_t cu, uint64_t line) {
+inline uint64_t MemorySystem::read_line(uint32_t cu, uint64_t line) {
   VectorL1& l1 = l1_[cu];
-  if (const size_t place = l1.tags.find(line); place != kNowhere) {
-    if (trace_) note_hit(Fetch::of_code(l1.fetches[place]));
-    return parameter::l1_latency_cycles;
-  }
+  const size_t place = l1.tags.find(line);
+  if (place == kNowhere) return fetch_line(l1, line);
+  if (trace_) note_hit(Fetch::of_code(l1.fetches[place]));
+  return parameter::l1_latency_cycles;
+}
+
+uint64_t MemorySystem::fetch_line(VectorL1& l1, uint64_t line) {
   const size_t place = l1.tags.allocate(line).place;
   ++counts_.l1_read_requests;
   if (in_host_memory(line)) {

@@ -85,7 +85,7 @@ struct Scaling {
 // both reciprocal and quotient are tiny, the (huge) denominator is scaled down, not up into infinity. The most special case
 // decides, and so comes last.
 template <class T>
-Scaling division_scaling(T s0, T denominator, T numerator) {
+[[gnu::always_inline]] inline Scaling division_scaling(T s0, T denominator, T numerator) {
   constexpr int by = kScaleBy<T>;
   const bool scales_denominator = same_bits(s0, denominator), scales_numerator = same_bits(s0, numerator);
   const bool tiny_reciprocal = is_denormal(T(1) / denominator);
@@ -163,6 +163,7 @@ template <class T>
 constexpr Semantics divides_scaled(const char* mnemonic) {
   Semantics entry{mnemonic, divide_scale<T>, Unit::Valu, 2, type_of<T>(), {type_of<T>(), type_of<T>(), type_of<T>()}};
   entry.plain = plain_divide_scale<T>;
+  entry.in_mode = divide_scale<T>;
   return entry;
 }
 
@@ -251,6 +252,7 @@ template <class T>
 constexpr Semantics divides_by_fma(const char* mnemonic) {
   Semantics entry{mnemonic, divide_fmas<T>, Unit::Valu, 1, type_of<T>(), {type_of<T>(), type_of<T>(), type_of<T>()}};
   entry.plain = plain_divide_fmas<T>;
+  entry.in_mode = divide_fmas<T>;
   return by_vcc(entry).as(Arithmetic::MultiplyAdd);
 }
 

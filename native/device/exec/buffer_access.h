@@ -13,7 +13,10 @@
 #include <algorithm>
 #include <bit>
 #include <cstdint>
+#include <type_traits>
 
+#include "exec/lane_extent.h"
+#include "exec/lane_transfer.h"
 #include "exec/observer.h"
 #include "exec/operands.h"
 #include "exec/private_segment.h"
@@ -50,9 +53,19 @@ struct BufferDescriptor {
 };
 
 struct BufferLanes {
-  uint64_t address[kLanes];
-  uint64_t available[kLanes];  // bytes in range, counted from the address
+  alignas(64) uint64_t address[kLanes];
+  alignas(64) uint64_t available[kLanes];  // bytes in range, counted from the address
 };
+
+// In a raw buffer, as compilers use them for arrays.
+inline void locate_bytes(const Op& op, const Wave& wave, uint64_t base, uint64_t size, BufferLanes& out) {
+  const uint32_t* offset = wave.registers(op.source[0]);
+  for (int l = 0; l < kLanes; ++l) {
+    const uint64_t at = uint64_t{static_cast<uint32_t>(op.offset)} + offset[l];
+    out.address[l] = base + at;
+    out.available[l] = size > at ? size - at : 0;
+  }
+}
 
 inline void locate(const Op& op, const Wave& wave, const BufferDescriptor& buffer, BufferLanes& out) {
   const uint64_t scalar_offset = read_scalar<uint32_t>(op.source[2], wave);
@@ -60,6 +73,8 @@ inline void locate(const Op& op, const Wave& wave, const BufferDescriptor& buffe
   const uint32_t* offset = op.offset_in_register ? wave.registers(op.source[0]) + (op.indexed ? kLanes : 0) : nullptr;
   const bool structured = buffer.stride != 0 && (op.indexed || buffer.adds_lane);
   const uint64_t raw_size = buffer.records > scalar_offset ? buffer.records - scalar_offset : 0;
+  if (offset && !index && !structured && !buffer.swizzled)
+    return locate_bytes(op, wave, buffer.base + scalar_offset, raw_size, out);
   for (int l = 0; l < kLanes; ++l) {
     const uint64_t at = static_cast<uint32_t>(op.offset) + uint64_t{offset ? offset[l] : 0};
     const uint64_t element = uint64_t{index ? index[l] : 0} + (buffer.adds_lane ? l : 0);
@@ -89,15 +104,46 @@ void for_each_private_lane(const Op& op, Wave& wave, const BufferDescriptor& buf
   if (wave.exec()) wave.observer->vector_access(wave, op, {kind, Space::Scratch, size, wave.exec(), at});
 }
 
+// Whether so many bytes are in range for each enabled lane.
+inline bool all_in_range(const Wave& wave, const BufferLanes& lanes, uint32_t size) {
+  const uint64_t exec = wave.exec();
+  uint64_t shorter = 0;
+  for (int l = 0; l < kLanes; ++l) shorter |= static_cast<uint64_t>(lanes.available[l] < size) & exec >> l;
+  return (shorter & 1) == 0;
+}
+
+// Accesses that are entirely in range, and in memory that is accessible as a whole: see lane_transfer.h. Returns false if they
+// are not.
+template <class Transfer>
+bool transfer_buffer_lanes(const Op& op, Wave& wave, AccessKind kind, uint32_t size, const BufferLanes& lanes,
+                           const Transfer& transfer) {
+  const uint64_t exec = wave.exec();
+  if (exec == 0 || !all_in_range(wave, lanes, size)) return false;
+  const AccessWindow all = extent(lanes.address, exec, size);
+  if (!wave.is_accessible(op, all.begin, all.size, kind != AccessKind::Load)) return false;
+  const VectorAccess access = access_to(Space::Global, kind, size, exec, lanes.address);
+  auto* const first = wave.memory->at<uint8_t>(all.begin);
+  if (access.consecutive()) access_all(transfer, first, size);
+  else access_each(transfer, first, all.begin, lanes.address, exec);
+  wave.observer->vector_access(wave, op, access);
+  return true;
+}
+
+struct NoTransfer {};
+
 // Calls `access(lane, host pointer, bytes in range)` for each enabled lane, and informs the observer. A lane accesses `size`
 // bytes, in units of `unit` bytes that are in range as a whole or not at all. The pointer is null if no byte is in range.
-template <class Access>
+// `transfer` does the same for whole accesses, faster.
+template <class Access, class Transfer = NoTransfer>
 void for_each_buffer_lane(const Op& op, Wave& wave, const BufferDescriptor& buffer, AccessKind kind, uint32_t unit,
-                          uint32_t size, Access access) {
+                          uint32_t size, Access access, const Transfer& transfer = {}) {
   if (is_private_buffer(buffer.base)) [[unlikely]]
     return for_each_private_lane(op, wave, buffer, kind, size, access);
   BufferLanes lanes;
   locate(op, wave, buffer, lanes);
+  if constexpr (!std::is_same_v<Transfer, NoTransfer>) {
+    if (transfer_buffer_lanes(op, wave, kind, size, lanes, transfer)) return;
+  }
   const uint64_t misaligned = kind == AccessKind::Atomic ? size - 1 : 0;
   uint64_t touched = 0;
   for (uint64_t left = wave.exec(); left; left &= left - 1) {

@@ -1,13 +1,36 @@
 // Moves dwords between memory and registers, for one lane or for all lanes at once.
 #pragma once
 
+#include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 
+#if defined(__AVX512VL__)
+#include <immintrin.h>
+#endif
+
 #include "isa/target.h"
 
 namespace rpd {
+
+#if defined(__AVX512VL__)
+// Loads dwords `First` to `Dwords` - 1 of eight lanes, those of the mask, two dwords at a time.
+template <int First, int Dwords>
+inline void gather_eight(uint32_t* reg, const void* base, __m512i offsets, __mmask8 mask) {
+  const auto keep = [=](int dword, __m256i words) { _mm256_mask_storeu_epi32(reg + dword * kLanes, mask, words); };
+  const auto* from = static_cast<const uint32_t*>(base) + First;
+  if constexpr (Dwords - First >= 2) {
+    const __m512i pairs = _mm512_mask_i64gather_epi64(_mm512_setzero_si512(), mask, offsets, from, 1);
+    keep(First, _mm512_cvtepi64_epi32(pairs));
+    keep(First + 1, _mm512_cvtepi64_epi32(_mm512_srli_epi64(pairs, 32)));
+    gather_eight<First + 2, Dwords>(reg, base, offsets, mask);
+  } else if constexpr (Dwords - First == 1) {
+    keep(First, _mm512_mask_i64gather_epi32(_mm256_setzero_si256(), mask, offsets, from, 1));
+  }
+}
+#endif
 
 // Loads into consecutive registers, [register][lane].
 template <int Dwords>
@@ -18,6 +41,31 @@ struct LoadDwords {
     uint32_t values[Dwords];
     std::memcpy(values, at, sizeof values);
     for (int i = 0; i < Dwords; ++i) reg[i * kLanes + l] = values[i];
+  }
+  // Of the lanes of the mask, each from its own address; `first` is where the address `begin` is.
+  void each(const uint8_t* first, uint64_t begin, const uint64_t* address, uint64_t lanes) const {
+#if defined(__AVX512VL__)
+    const __m512i from = _mm512_set1_epi64(static_cast<int64_t>(begin));
+    for (int l = 0; l < kLanes; l += 8)
+      gather_eight<0, Dwords>(reg + l, first, _mm512_sub_epi64(_mm512_loadu_si512(address + l), from),
+                              static_cast<__mmask8>(lanes >> l));
+#else
+    for (; lanes; lanes &= lanes - 1) {
+      const int l = std::countr_zero(lanes);
+      (*this)(l, first + (address[l] - begin));
+    }
+#endif
+  }
+  // Of the lanes of the mask, all from the same address.
+  void same(const uint8_t* at, uint64_t lanes) const {
+    uint32_t values[Dwords];
+    std::memcpy(values, at, sizeof values);
+    for (int i = 0; i < Dwords; ++i) {
+      uint32_t* to = reg + i * kLanes;
+      if (lanes == ~uint64_t{0}) std::fill_n(to, kLanes, values[i]);
+      else
+        for (int l = 0; l < kLanes; ++l) to[l] = lanes >> l & 1 ? values[i] : to[l];
+    }
   }
   // Of lanes that follow each other in memory.
   void all(const uint8_t* at) const {
@@ -61,6 +109,29 @@ void access_all(const Access& access, uint8_t* first, uint32_t bytes) {
     access.all(first);
   } else {
     for (int l = 0; l < kLanes; ++l) access(l, first + l * static_cast<ptrdiff_t>(bytes));
+  }
+}
+
+// The same for the lanes of the mask, all at the same address.
+template <class Access>
+void access_same(const Access& access, uint8_t* at, uint64_t lanes) {
+  if constexpr (requires { access.same(at, lanes); }) access.same(at, lanes);
+  else
+    for (; lanes; lanes &= lanes - 1) access(std::countr_zero(lanes), at);
+}
+
+// The same for the lanes of the mask, each at its own address; `first` is where the address `begin` is.
+template <class Access>
+void access_each(const Access& access, uint8_t* first, uint64_t begin, const uint64_t* address, uint64_t lanes) {
+  if constexpr (requires { access.each(first, begin, address, lanes); }) {
+    access.each(first, begin, address, lanes);
+  } else if (lanes == ~uint64_t{0}) {
+    for (int l = 0; l < kLanes; ++l) access(l, first + (address[l] - begin));
+  } else {
+    for (; lanes; lanes &= lanes - 1) {
+      const int l = std::countr_zero(lanes);
+      access(l, first + (address[l] - begin));
+    }
   }
 }
 

@@ -13,23 +13,33 @@ namespace rpd {
 
 // ---- operands ----
 
+// Where a source's words are: [word][lane]. Of a value that is the same for all lanes, only one chunk is there.
+struct SourceWords {
+  const uint32_t* words;
+  uint64_t lanes = ~uint64_t{0};  // or 0 for a value that is the same for all
+
+  // Those of the chunk that begins with this lane.
+  const uint32_t* at(int lane) const { return words + (static_cast<uint64_t>(lane) & lanes); }
+};
+
 // Room for the words of a source that is not in vector registers, or that changes its sign: [word][lane].
 struct OperandCopy {
   alignas(64) uint32_t words[2 * kLanes];
 };
-const uint32_t* copy_operand(const Operand& operand, const Wave& wave, size_t words, OperandCopy& copy);
+SourceWords copy_operand(const Operand& operand, const Wave& wave, size_t words, OperandCopy& copy);
 
-// Where a source's words are: [word][lane].
 template <class T>
-inline const uint32_t* words_of(const Operand& operand, const Wave& wave, OperandCopy& copy) {
+inline SourceWords words_of(const Operand& operand, const Wave& wave, OperandCopy& copy) {
   const bool in_place = operand.kind == Operand::Kind::Vector && !(operand.negate | operand.absolute);
   if (in_place) [[likely]]
-    return wave.vector + operand.reg * kLanes;
+    return {wave.vector + operand.reg * kLanes};
   return copy_operand(operand, wave, sizeof(T) / sizeof(uint32_t), copy);
 }
 
 template <class T>
 using Address = const uint32_t*;
+template <class T>
+using Source = const SourceWords&;
 
 // Whether values fill registers: the plain form is implemented for functions of such types.
 template <class... T>
@@ -64,14 +74,14 @@ template <auto F, class R, class... T>
 }
 
 template <auto F, Nans Rule, bool All, class R, class... T>
-inline void compute_chunks(uint32_t* to, uint64_t exec, Address<T>... sources) {
+inline void compute_chunks(uint32_t* to, uint64_t exec, Source<T>... sources) {
   constexpr bool interleaved = kAnyWide<R, T...>;
 #pragma GCC unroll 4
   for (int l = 0; l < kLanes; l += kChunk) {
-    const Chunk<R> out = compute_chunk<F, R>(load_chunk<T, interleaved>(sources + l)...);
+    const Chunk<R> out = compute_chunk<F, R>(load_chunk<T, interleaved>(sources.at(l))...);
     if constexpr (Rule == Nans::Settled) {
       if (any_nan(out)) [[unlikely]] {
-        compute_settled<F, R, T...>(to + l, exec >> l, sources + l...);
+        compute_settled<F, R, T...>(to + l, exec >> l, sources.at(l)...);
         continue;
       }
     }
@@ -80,7 +90,7 @@ inline void compute_chunks(uint32_t* to, uint64_t exec, Address<T>... sources) {
 }
 
 template <auto F, Nans Rule, class R, class... T>
-inline void compute_lanes(uint32_t* to, uint64_t exec, Address<T>... sources) {
+inline void compute_lanes(uint32_t* to, uint64_t exec, Source<T>... sources) {
   if (exec == ~uint64_t{0}) [[likely]]
     compute_chunks<F, Rule, true, R, T...>(to, exec, sources...);
   else compute_chunks<F, Rule, false, R, T...>(to, exec, sources...);
@@ -127,10 +137,10 @@ inline uint64_t compare_chunk(const Chunk<T>&... sources) {
 }
 
 template <auto F, class... T>
-inline uint64_t compare_lanes(Address<T>... sources) {
+inline uint64_t compare_lanes(Source<T>... sources) {
   uint64_t mask = 0;
 #pragma GCC unroll 4
-  for (int l = 0; l < kLanes; l += kChunk) mask |= compare_chunk<F>(load_chunk<T, kAnyWide<T...>>(sources + l)...) << l;
+  for (int l = 0; l < kLanes; l += kChunk) mask |= compare_chunk<F>(load_chunk<T, kAnyWide<T...>>(sources.at(l))...) << l;
   return mask;
 }
 

@@ -87,10 +87,10 @@ void execute_estimated(const Op& op, Wave& wave) {
   const uint64_t exec = wave.exec();
   if (exec == 0) return;
   OperandCopy copy;
-  const uint32_t* const from = words_of<float>(op.source[0], wave, copy);
+  const SourceWords from = words_of<float>(op.source[0], wave, copy);
   uint32_t* const to = wave.registers(op.destination);
   for (int l = 0; l < kLanes; l += kChunk) {
-    const Chunk<float> out = estimate_chunk<Quick, Exact>(load_chunk<float, false>(from + l));
+    const Chunk<float> out = estimate_chunk<Quick, Exact>(load_chunk<float, false>(from.at(l)));
     store_chunk<false, false>(to + l, out, exec >> l);
   }
 }

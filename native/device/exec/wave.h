@@ -1,6 +1,7 @@
 // The architectural state of one wave.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <cstring>
 
@@ -68,9 +69,9 @@ struct Wave {
   IssueLog* issued = nullptr;       // issued instructions not yet reported to the observer
   WaveTiming* timing = nullptr;     // the observer's own
   // Ranges recently found accessible: [slot, shared by some instructions][writes]. An instruction mostly stays within one
-  // allocation.
+  // allocation. They stay known to the next waves of the dispatch in the same place.
   static constexpr uint32_t kWindowSlots = 4;
-  AccessWindow window[kWindowSlots][2];
+  std::array<std::array<AccessWindow, 2>, kWindowSlots> windows;
   GlobalWaveSync* sync = nullptr;      // of the XCD
   uint64_t meetings = 0;               // there when the wave arrived at the global barrier
   uint64_t executed = 0;            // instructions, counted at the end of each slice
@@ -105,19 +106,28 @@ struct Wave {
     fault_address = address;
   }
 
-  // Whether global memory may be accessed at the address; may_access raises a fault if not.
-  bool known_accessible(const Op& op, uint64_t address, uint64_t bytes, bool writes) const {
-    return window[op.index % kWindowSlots][writes].holds(address, bytes);
-  }
+  // Whether global memory may be accessed at the address; raises a fault if not.
   bool may_access(const Op& op, uint64_t address, uint32_t bytes, bool writes, int lane = -1) {
-    AccessWindow& known = window[op.index % kWindowSlots][writes];
+    AccessWindow& known = windows[op.index % kWindowSlots][writes];
     if (known.holds(address, bytes)) [[likely]]
       return true;
     return look_up(address, bytes, writes, lane, known);
   }
+  // The same for a piece of memory that need not be accessible as a whole: raises no fault.
+  bool is_accessible(const Op& op, uint64_t address, uint64_t bytes, bool writes) {
+    AccessWindow& known = windows[op.index % kWindowSlots][writes];
+    return known.holds(address, bytes) || find(address, bytes, writes, known);
+  }
 
  private:
+  // Why an access is a fault.
+  struct Refusal {
+    const char* why = nullptr;  // null: it is none
+    FaultKind kind = FaultKind::MemoryFault;
+  };
+  Refusal refusal(uint64_t address, uint32_t bytes, bool writes, AccessWindow& around) const;
   bool look_up(uint64_t address, uint32_t bytes, bool writes, int lane, AccessWindow& known);
+  bool find(uint64_t address, uint64_t bytes, bool writes, AccessWindow& known) const;
 };
 
 }  // namespace rpd

@@ -1,6 +1,7 @@
 #include "exec/workgroup.h"
 
 #include <algorithm>
+#include <span>
 
 #include "exec/private_segment.h"
 
@@ -41,24 +42,22 @@ void set_system_sgprs(const Kernel& kernel, const uint32_t (&id)[3], unsigned ne
   if (kernel.descriptor.private_offset_enabled() && !target_of_device().architected_flat_scratch) wave.scalar[next++] = 0;
 }
 
-// gfx90a and later pack the work-item's three ids into v0, ten bits each. Returns the lanes that exist.
-uint64_t set_work_items(const Kernel& kernel, uint32_t first, const uint32_t (&sizes)[3], Wave& wave) {
-  const uint32_t full_x = kernel.request.workgroup[0];
-  const uint32_t full_y = kernel.request.workgroup[1];
-  const uint32_t count = full_x * full_y * kernel.request.workgroup[2];
-  uint64_t exec = 0;
-  uint32_t x = first % full_x, y = first / full_x % full_y, z = first / full_x / full_y;
-  for (uint32_t l = 0; l < kLanes && first + l < count; ++l) {
-    wave.vector[l] = x | y << 10 | z << 20;
-    // A partial workgroup at the grid's edge has lanes that do not exist.
-    if (x < sizes[0] && y < sizes[1] && z < sizes[2]) exec |= uint64_t{1} << l;
-    if (++x < full_x) continue;
-    x = 0;
-    if (++y < full_y) continue;
-    y = 0;
-    ++z;
+// gfx90a and later pack the work-item's three ids into v0, ten bits each.
+void list_work_items(const uint32_t (&sizes)[3], std::vector<uint32_t>& ids) {
+  ids.clear();
+  for (uint32_t z = 0; z < sizes[2]; ++z)
+    for (uint32_t y = 0; y < sizes[1]; ++y)
+      for (uint32_t x = 0; x < sizes[0]; ++x) ids.push_back(x | y << 10 | z << 20);
+}
+
+// A partial workgroup at the grid's edge has lanes that do not exist.
+uint64_t existing_lanes(std::span<const uint32_t> ids, const uint32_t (&sizes)[3]) {
+  uint64_t lanes = 0;
+  for (size_t l = 0; l < ids.size(); ++l) {
+    const bool exists = (ids[l] & 0x3ff) < sizes[0] && (ids[l] >> 10 & 0x3ff) < sizes[1] && ids[l] >> 20 < sizes[2];
+    lanes |= uint64_t{exists} << l;
   }
-  return exec;
+  return lanes;
 }
 
 }  // namespace
@@ -89,9 +88,16 @@ void Workgroup::start(const Kernel& kernel, uint64_t id, uint32_t cu_index, Obse
     sizes[axis] = std::min<uint32_t>(kernel.request.workgroup[axis],
                                      kernel.request.grid[axis] - ids[axis] * kernel.request.workgroup[axis]);
   }
+  if (!std::equal(sizes_listed_, sizes_listed_ + 3, kernel.request.workgroup)) {
+    std::copy_n(kernel.request.workgroup, 3, sizes_listed_);
+    list_work_items(sizes_listed_, work_items_);
+  }
+  const bool full = std::equal(sizes, sizes + 3, sizes_listed_);
   for (uint32_t w = 0; w < kernel.waves_per_group; ++w) {
     Wave& wave = waves[w];
-    wave = Wave{};
+    Wave fresh;
+    fresh.windows = wave.windows;
+    wave = fresh;
     kernel.initial->fill({wave.scalar, kFlatScratch}, id + w);
     wave.pc = kernel.entry_op;
     wave.program = kernel.program;
@@ -110,7 +116,10 @@ void Workgroup::start(const Kernel& kernel, uint64_t id, uint32_t cu_index, Obse
     wave.observer = observer;
     wave.issued = issued;
     set_system_sgprs(kernel, ids, set_user_sgprs(kernel, wave), wave);
-    wave.set_exec(set_work_items(kernel, w * kLanes, sizes, wave));
+    const size_t first = size_t{w} * kLanes;
+    const auto items = std::span(work_items_).subspan(first, std::min<size_t>(kLanes, work_items_.size() - first));
+    std::copy(items.begin(), items.end(), wave.vector);
+    wave.set_exec(full ? ~uint64_t{0} >> (kLanes - items.size()) : existing_lanes(items, sizes));
   }
 }
 

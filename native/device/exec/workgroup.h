@@ -53,6 +53,11 @@ struct Workgroup {
   bool has_met() const;
   // Lets the waves at the barrier continue.
   void release_barrier();
+
+ private:
+  // What v0 holds at first in a workgroup of these sizes.
+  std::vector<uint32_t> work_items_;
+  uint32_t sizes_listed_[3] = {};
 };
 
 // How many workgroups of the kernel a CU holds at once; 0 if not even one fits.

@@ -39,6 +39,7 @@ void Xcd::begin(const Kernel& kernel, uint32_t resident_groups, RaceCheck* race_
     groups_.push_back(std::make_unique<Workgroup>());
     groups_.back()->slot = (groups_.size() - 1) * target::xcds() + index_;
   }
+  for (const auto& group : groups_) group->waves.clear();  // what memory they may access is to be found out anew
   // Assign one workgroup to each CU in turn, as the dispatcher does.
   for (size_t i = 0; i < room; ++i) {
     if (launch_next(*groups_[i], static_cast<uint32_t>(i % target::cus_per_xcd()))) ++active_;

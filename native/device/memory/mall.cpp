@@ -25,8 +25,7 @@ bool Mall::touch(uint64_t line) {
   const uint32_t there = same_words(tags, tag_of(line)), free = same_words(tags, 0);
   const int way = std::countr_zero(there ? there : free ? free : same_bytes<kWays>(ages, kWays - 1));
   const uint8_t age = there || !free ? ages[way] : kWays;
-  for (uint32_t i = 0; i < kWays; ++i) ages[i] = static_cast<uint8_t>(ages[i] + (ages[i] < age));
-  ages[way] = 0;
+  move_to_front<kWays>(ages, static_cast<uint32_t>(way), age);
   tags[way] = tag_of(line);
   return there != 0;
 }

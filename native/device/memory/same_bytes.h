@@ -1,7 +1,9 @@
-// Compares many bytes with one.
+// Compares many bytes, or words, with one.
 #pragma once
 
 #include <cstdint>
+#include <cstring>
+#include <utility>
 
 #if defined(__SSE2__)
 #include <immintrin.h>
@@ -32,7 +34,65 @@ uint64_t same_bytes(const uint8_t* bytes, uint8_t value) {
   return same;
 }
 
-// The same for 16 words.
+// ---- changes of single bytes that read and write all of them ----
+// Where bytes are read at once soon after, the host would otherwise wait until a narrow write has reached its cache.
+
+template <uint32_t Count>
+struct ByteVector {
+  using Type [[gnu::vector_size(Count)]] = uint8_t;
+};
+template <uint32_t Count>
+using Bytes = typename ByteVector<Count>::Type;
+
+// All ones in the byte at `place`.
+template <uint32_t Count>
+Bytes<Count> only_byte(uint32_t place) {
+  const auto numbers = [&]<uint8_t... I>(std::integer_sequence<uint8_t, I...>) {
+    return Bytes<Count>{I...};
+  }(std::make_integer_sequence<uint8_t, Count>());
+  return Bytes<Count>(numbers == static_cast<uint8_t>(place));
+}
+
+template <uint32_t Count>
+void set_byte(uint8_t* bytes, uint32_t place, uint8_t value) {
+  Bytes<Count> all;
+  std::memcpy(&all, bytes, sizeof all);
+  const Bytes<Count> wanted = only_byte<Count>(place);
+  all = (all & ~wanted) | (wanted & value);
+  std::memcpy(bytes, &all, sizeof all);
+}
+
+// Sets the byte at `place` to 0, and adds 1 to all others that are less than `value`.
+template <uint32_t Count>
+void move_to_front(uint8_t* bytes, uint32_t place, uint8_t value) {
+  Bytes<Count> all;
+  std::memcpy(&all, bytes, sizeof all);
+  all -= Bytes<Count>(all < value);  // the comparison gives -1
+  all &= ~only_byte<Count>(place);
+  std::memcpy(bytes, &all, sizeof all);
+}
+
+// One bit for each of `Count` numbers that equals `value`.
+template <uint32_t Count>
+uint32_t same_numbers(const uint64_t* numbers, uint64_t value) {
+  static_assert(Count == 4 || Count == 16);
+  uint32_t same = 0;
+#if defined(__AVX512VL__)
+  if constexpr (Count == 4) {
+    return _mm256_cmpeq_epi64_mask(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(numbers)),
+                                   _mm256_set1_epi64x(static_cast<int64_t>(value)));
+  } else {
+    const __m512i wanted = _mm512_set1_epi64(static_cast<int64_t>(value));
+    for (uint32_t i = 0; i < Count; i += 8)
+      same |= uint32_t{_mm512_cmpeq_epi64_mask(_mm512_loadu_si512(numbers + i), wanted)} << i;
+  }
+#else
+  for (uint32_t i = 0; i < Count; ++i) same |= uint32_t{numbers[i] == value} << i;
+#endif
+  return same;
+}
+
+// One bit for each of 16 words that equals `value`.
 inline uint32_t same_words(const uint32_t* words, uint32_t value) {
 #if defined(__AVX512F__)
   return _mm512_cmpeq_epi32_mask(_mm512_loadu_si512(words), _mm512_set1_epi32(static_cast<int>(value)));

@@ -71,9 +71,9 @@ class Tags {
     }
     const size_t way = victim_way(marks, ages), place = size_t{set} * Ways + way;
     const Allocated made{place, marks[way] != 0, lines_[place]};
-    grow_older(ages, made.evicts ? ages[way] : kFirstToGo);  // the line of a free way has never been used
-    ages[way] = 0;
-    marks[way] = mark_of(line);
+    // The line of a free way has never been used.
+    move_to_front<kPadded>(ages, static_cast<uint32_t>(way), made.evicts ? ages[way] : kFirstToGo);
+    set_byte<kPadded>(marks, static_cast<uint32_t>(way), mark_of(line));
     lines_[place] = line;
     remember(line, place);
     return made;
@@ -141,13 +141,8 @@ class Tags {
   void use(size_t place) {
     uint8_t* const ages = &ages_[place / Ways * kPadded];
     const uint8_t age = ages[place % Ways];
-    if (age == 0) return;
-    grow_older(ages, age);
-    ages[place % Ways] = 0;
-  }
-  // Those that were used since a line of this age are now used before one more line.
-  static void grow_older(uint8_t* ages, uint8_t age) {
-    for (uint32_t i = 0; i < kPadded; ++i) ages[i] = static_cast<uint8_t>(ages[i] + (ages[i] < age));
+    // Those that were used since this one are now used before one more line.
+    if (age != 0) move_to_front<kPadded>(ages, static_cast<uint32_t>(place % Ways), age);
   }
   // The first free way of the set, else the first that is expected to go, else the least recently used one.
   static size_t victim_way(const uint8_t* marks, const uint8_t* ages) {

@@ -9,6 +9,7 @@
 
 #include "exec/observer.h"
 #include "memory/cache.h"
+#include "memory/same_bytes.h"
 
 namespace rpd {
 
@@ -32,7 +33,6 @@ class LineSet {
     lines_[size_++] = line;
     return true;
   }
-  void clear() { size_ = 0; }
 
  private:
   static constexpr uint32_t kBlock = 8;  // compared at a time
@@ -55,13 +55,18 @@ struct WriteRequest {
 class RequestsByBlock {
  public:
   void add(uint64_t block, uint64_t bytes) {
+    if (count_ != 0 && requests_[last_].block == block) {
+      requests_[last_].bytes |= bytes;
+      return;
+    }
     size_t at = block * 0x9e3779b97f4a7c15ull >> (64 - kSlotBits);
     while (slots_[at] != 0 && requests_[slots_[at] - 1].block != block) at = (at + 1) % kSlots;
     if (slots_[at] == 0) {
       requests_[count_++] = {block, 0};
       slots_[at] = count_;
     }
-    requests_[slots_[at] - 1].bytes |= bytes;
+    last_ = slots_[at] - 1u;
+    requests_[last_].bytes |= bytes;
   }
   std::span<const WriteRequest> all() const { return {requests_.data(), count_}; }
 
@@ -71,6 +76,7 @@ class RequestsByBlock {
   std::array<uint8_t, kSlots> slots_{};  // open addressing: a request's number, from 1, or 0 if the slot is free
   std::array<WriteRequest, 2 * kLanes> requests_;
   uint8_t count_ = 0;
+  uint32_t last_ = 0;  // the request added to last: neighbouring lanes mostly share one
 };
 
 inline uint64_t ones(uint64_t count) { return count >= 64 ? ~uint64_t{0} : (uint64_t{1} << count) - 1; }
@@ -114,12 +120,34 @@ inline ByteMask in_line(const WriteRequest& request) {
   return request.block % 2 == 0 ? ByteMask{request.bytes, 0} : ByteMask{0, request.bytes};
 }
 
+// The line in which each lane's access begins. Returns whether those of all lanes that take part end in the same line.
+inline bool find_lines(const VectorAccess& access, uint64_t* lines) {
+  uint64_t crossing = 0;
+  for (uint32_t l = 0; l < kLanes; ++l) {
+    const uint64_t begin = access.address[l], end = begin + access.bytes - 1;
+    lines[l] = begin / kLineBytes;
+    crossing |= (begin ^ end) & (uint64_t{0} - (access.mask >> l & 1));
+  }
+  return crossing < kLineBytes;
+}
+
 // How many of the groups of lanes have any that take part.
 inline uint64_t groups_in(const VectorAccess& access) {
   const uint32_t group = lanes_per_look_up(access.bytes);
   uint64_t groups = 0;
   for (uint32_t l = 0; l < kLanes; l += group) groups += (access.mask >> l & ones(group)) != 0;
   return groups;
+}
+
+// How many different lines the groups of lanes have, all added up.
+template <uint32_t Group>
+uint64_t distinct_in_groups(const uint64_t* lines, uint64_t mask) {
+  uint64_t distinct = 0;
+  for (uint32_t begin = 0; begin < kLanes; begin += Group) {
+    for (auto left = static_cast<uint32_t>(mask >> begin & ones(Group)); left; ++distinct)
+      left &= ~same_numbers<Group>(lines + begin, lines[begin + static_cast<uint32_t>(std::countr_zero(left))]);
+  }
+  return distinct;
 }
 
 // L1 look-ups of a store: one for each line in which an access of the group's lanes begins.
@@ -133,16 +161,10 @@ inline uint64_t store_look_ups(const VectorAccess& access) {
     }
     return look_ups;
   }
-  uint32_t current = ~0u;
-  LineSet lines;
-  for_each_lane(access.mask, [&](int l) {
-    if (l / group != current) {
-      lines.clear();
-      current = l / group;
-    }
-    look_ups += lines.insert(access.address[l] / kLineBytes);
-  });
-  return look_ups;
+  alignas(64) uint64_t lines[kLanes];
+  find_lines(access, lines);
+  return group == kWideGroup ? distinct_in_groups<kWideGroup>(lines, access.mask)
+                             : distinct_in_groups<kNarrowGroup>(lines, access.mask);
 }
 
 }  // namespace rpd

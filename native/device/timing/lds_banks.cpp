@@ -8,6 +8,9 @@ namespace {
 
 constexpr uint32_t kBanks = 32;  // of 4 bytes
 
+// Fewer if the access is wider than 4 bytes.
+uint32_t lanes_in_pass(uint32_t bytes) { return std::max(1u, kBanks / std::max(1u, bytes / 4)); }
+
 // The demands of one pass on the banks. Lanes that access the same word share it; atomics on the same word take turns.
 class Pass {
  public:
@@ -31,19 +34,31 @@ class Pass {
   uint32_t most_words_ = 0, most_accesses_ = 0;
 };
 
+// Loads and stores of lanes that follow each other, or all at the same address, have no conflicts.
+LdsPasses passes_of_pattern(const VectorAccess& access) {
+  const uint32_t lanes = lanes_in_pass(access.bytes);
+  LdsPasses out;
+  for (uint32_t first = 0; first < kLanes; first += lanes) {
+    const uint64_t theirs = ((uint64_t{1} << lanes) - 1) << first;
+    out.passes += (access.mask & theirs) != 0;
+  }
+  out.cycles = out.passes;
+  return out;
+}
+
 }  // namespace
 
 // A pass handles 32 lanes of up to 4 bytes each, fewer if the access is wider.
 LdsPasses lds_passes(const VectorAccess& access) {
   const uint32_t words = std::max(1u, access.bytes / 4);
-  const uint32_t lanes = std::max(1u, kBanks / words);
+  const uint32_t lanes = lanes_in_pass(access.bytes);
   const bool atomic = access.kind == AccessKind::Atomic;
   LdsPasses out;
   for (uint32_t first = 0; first < kLanes; first += lanes) {
     Pass pass;
     for (uint32_t l = first; l < std::min<uint32_t>(first + lanes, kLanes); ++l) {
       if (!(access.mask >> l & 1)) continue;
-      for (uint32_t w = 0; w < words; ++w) pass.add(static_cast<uint32_t>(access.address[l] / 4 + w));
+      for (uint32_t w = 0; w < words; ++w) pass.add(static_cast<uint32_t>(access.at(static_cast<int>(l)) / 4 + w));
     }
     if (pass.most_words() == 0) continue;
     ++out.passes;
@@ -55,6 +70,7 @@ LdsPasses lds_passes(const VectorAccess& access) {
 
 LdsPasses LdsPatterns::passes(const Op& op, const VectorAccess& access) {
   if (access.mask == 0) return {};
+  if (access.pattern != LanePattern::Any && access.kind != AccessKind::Atomic) return passes_of_pattern(access);
   alignas(64) std::array<uint32_t, kLanes> words;
   const auto first = static_cast<uint32_t>(access.address[std::countr_zero(access.mask)] / 4);
   for (int l = 0; l < kLanes; ++l) {

@@ -182,7 +182,7 @@ void MemorySystem::write_to_memory(uint64_t line, const ByteMask& dirty) {
   ++counts_.l2_writebacks;
 }
 
-size_t MemorySystem::l2_find(uint64_t line) {
+inline size_t MemorySystem::l2_find(uint64_t line) {
   if (!may_be_there_.lines().empty()) doubtful_ += may_be_there_.forget(line);
   return l2_.find(line);
 }
@@ -229,12 +229,15 @@ void MemorySystem::l2_write(uint64_t line, const ByteMask& bytes, uint32_t reque
 }
 
 // Looks a line up in the CU's L1 and fetches it if need be. Returns the latency.
-uint64_t MemorySystem::read_line(uint32_t cu, uint64_t line) {
+inline uint64_t MemorySystem::read_line(uint32_t cu, uint64_t line) {
   VectorL1& l1 = l1_[cu];
-  if (const size_t place = l1.tags.find(line); place != kNowhere) {
-    if (trace_) note_hit(Fetch::of_code(l1.fetches[place]));
-    return parameter::l1_latency_cycles;
-  }
+  const size_t place = l1.tags.find(line);
+  if (place == kNowhere) return fetch_line(l1, line);
+  if (trace_) note_hit(Fetch::of_code(l1.fetches[place]));
+  return parameter::l1_latency_cycles;
+}
+
+uint64_t MemorySystem::fetch_line(VectorL1& l1, uint64_t line) {
   const size_t place = l1.tags.allocate(line).place;
   ++counts_.l1_read_requests;
   if (in_host_memory(line)) {
@@ -313,23 +316,14 @@ uint64_t MemorySystem::load_lanes(uint32_t cu, const VectorAccess& access, uint6
   return latency;
 }
 
-// Mostly a group of lanes stays within a line, or its lanes have a line each.
+// Looks up the lines of each group of lanes, each once, where no lane's access reaches into another line.
 template <uint32_t Group>
-uint64_t MemorySystem::load_groups(uint32_t cu, const VectorAccess& access) {
+uint64_t MemorySystem::load_groups(uint32_t cu, const uint64_t* lines, uint64_t mask) {
   uint64_t latency = 0;
   for (uint32_t begin = 0; begin < kLanes; begin += Group) {
-    const uint64_t lanes = access.mask >> begin & ones(Group);
-    if (lanes == 0) continue;
-    uint64_t least = ~uint64_t{0}, most = 0;
-    for (uint32_t i = 0; i < Group; ++i) {
-      const bool takes_part = lanes >> i & 1;
-      least = std::min(least, takes_part ? access.address[begin + i] : ~uint64_t{0});
-      most = std::max(most, takes_part ? access.address[begin + i] : 0);
-    }
-    const uint64_t line = least / kLineBytes;
-    if ((most + access.bytes - 1) / kLineBytes != line) {
-      latency = std::max(latency, load_lanes(cu, access, lanes << begin));
-    } else {
+    for (auto left = static_cast<uint32_t>(mask >> begin & ones(Group)); left;) {
+      const uint64_t line = lines[begin + static_cast<uint32_t>(std::countr_zero(left))];
+      left &= ~same_numbers<Group>(lines + begin, line);
       ++counts_.l1_accesses;
       latency = std::max(latency, read_line(cu, line));
     }
@@ -338,8 +332,16 @@ uint64_t MemorySystem::load_groups(uint32_t cu, const VectorAccess& access) {
 }
 
 uint64_t MemorySystem::load_any(uint32_t cu, const VectorAccess& access) {
-  return lanes_per_look_up(access.bytes) == kWideGroup ? load_groups<kWideGroup>(cu, access)
-                                                       : load_groups<kNarrowGroup>(cu, access);
+  alignas(64) uint64_t lines[kLanes];
+  if (!find_lines(access, lines)) [[unlikely]] {
+    uint64_t latency = 0;
+    const uint32_t group = lanes_per_look_up(access.bytes);
+    for (uint32_t l = 0; l < kLanes; l += group)
+      latency = std::max(latency, load_lanes(cu, access, access.mask & ones(group) << l));
+    return latency;
+  }
+  return lanes_per_look_up(access.bytes) == kWideGroup ? load_groups<kWideGroup>(cu, lines, access.mask)
+                                                       : load_groups<kNarrowGroup>(cu, lines, access.mask);
 }
 
 uint64_t MemorySystem::load(uint32_t cu, const VectorAccess& access) {

@@ -86,6 +86,7 @@ class MemorySystem {
   void count_atomic(WaveTiming& wave, const Op& op, const VectorAccess& access);
   void fill_l2(const std::vector<uint64_t>& lines, double share);
   uint64_t read_line(uint32_t cu, uint64_t line);
+  uint64_t fetch_line(VectorL1& l1, uint64_t line);
   void begin_access(const WaveTiming& wave);
   void note_hit(Fetch fetch);
   void record_access(AccessCost& cost) const;
@@ -97,7 +98,7 @@ class MemorySystem {
   uint64_t load_same(uint32_t cu, const VectorAccess& access);
   uint64_t load_any(uint32_t cu, const VectorAccess& access);
   template <uint32_t Group>
-  uint64_t load_groups(uint32_t cu, const VectorAccess& access);
+  uint64_t load_groups(uint32_t cu, const uint64_t* lines, uint64_t mask);
   uint64_t load_lanes(uint32_t cu, const VectorAccess& access, uint64_t lanes);
   uint64_t store(const Op& op, const VectorAccess& access);
   void store_consecutive(const Op& op, const VectorAccess& access);

@@ -56,6 +56,12 @@ class WaveTrace {
   const CuTrace& owner() const { return owner_; }
   const std::vector<TraceEntry>& entries() const { return entries_; }
   uint64_t lost() const { return lost_; }  // instructions for which there was no room
+  // Forgets everything but keeps its memory: growing anew would cost the host more than recording does.
+  void clear() {
+    entries_.clear();
+    lost_ = 0;
+    last_ = &not_recorded_;
+  }
 
  private:
   CuTrace& owner_;
@@ -80,13 +86,14 @@ class CuTrace {
     most_groups_ = most_groups;
     most_entries_ = most_entries;
     entries_ = 0;
+    keep_unused(2 * size_t{most_entries});
     groups_.clear();
   }
   // The traces in which to record a starting workgroup's waves; null if enough have been recorded.
   const Group* record(size_t waves) {
     if (groups_.size() >= most_groups_ || entries_ >= most_entries_) return nullptr;
     Group& traces = groups_.emplace_back();
-    while (traces.size() < waves) traces.push_back(std::make_unique<WaveTrace>(*this));
+    while (traces.size() < waves) traces.push_back(new_trace());
     return &traces;
   }
 
@@ -98,6 +105,26 @@ class CuTrace {
 
  private:
   friend class WaveTrace;
+  // Keeps the traces of the last dispatch, so that they are used again in the same order, probably by waves that record as
+  // much; but not more than have room for so many entries.
+  void keep_unused(size_t room) {
+    unused_.clear();
+    for (auto group = groups_.rbegin(); group != groups_.rend(); ++group) {
+      for (auto trace = group->rbegin(); trace != group->rend(); ++trace) {
+        const size_t size = std::max<size_t>(16, (*trace)->entries().capacity());
+        if (size > room) return;
+        room -= size;
+        unused_.push_back(std::move(*trace));
+      }
+    }
+  }
+  std::unique_ptr<WaveTrace> new_trace() {
+    if (unused_.empty()) return std::make_unique<WaveTrace>(*this);
+    std::unique_ptr<WaveTrace> trace = std::move(unused_.back());
+    unused_.pop_back();
+    trace->clear();
+    return trace;
+  }
   bool take_room() { return entries_ < most_entries_ && (++entries_, true); }
 
   uint32_t first_fetch_ = 1;
@@ -105,6 +132,7 @@ class CuTrace {
   uint32_t most_entries_ = 0;
   uint32_t entries_ = 0;
   std::deque<Group> groups_;
+  Group unused_;  // of earlier dispatches
 };
 
 inline void WaveTrace::add(const Op& op) {

@@ -1,9 +1,11 @@
 // DS: reads, writes and atomics of the local data share, and the cross-lane moves that use its crossbar.
 #include <algorithm>
 #include <bit>
+#include <optional>
 
 #include "exec/atomics.h"
 #include "exec/float_mode.h"
+#include "exec/lane_extent.h"
 #include "exec/lane_transfer.h"
 #include "exec/lane_values.h"
 #include "exec/lds_range.h"
@@ -69,7 +71,7 @@ void observe(const Op& op, Wave& wave, AccessKind kind, uint32_t bytes, const Ld
 template <class Access>
 void for_all(const Wave& wave, const LdsAddresses& addresses, uint32_t bytes, const Access& access) {
   if (are_consecutive(addresses.lane, bytes)) return access.all(wave.lds + addresses.lane[0]);
-  for (int l = 0; l < kLanes; ++l) access(l, wave.lds + addresses.lane[l]);
+  access_each(access, wave.lds, 0, addresses.lane, ~uint64_t{0});
 }
 
 template <int Dwords>
@@ -92,8 +94,45 @@ void read_from(const Op& op, Wave& wave, const LdsAddresses& addresses, uint32_t
   observe(op, wave, AccessKind::Load, 4 * Dwords, addresses);
 }
 
+// The address of the first lane, if the addresses have this pattern and lie within the LDS.
+std::optional<uint32_t> first_of_pattern(const Op& op, const Wave& wave, LanePattern pattern, uint32_t offset, uint32_t bytes) {
+  const uint32_t first = wave.registers(op.source[0])[0] + offset;
+  const uint32_t extent = pattern == LanePattern::Consecutive ? kLanes * bytes : bytes;
+  return in_lds(wave, first, extent) ? std::optional(first) : std::nullopt;
+}
+
+void observe(const Op& op, Wave& wave, AccessKind kind, uint32_t bytes, LanePattern pattern, uint32_t first) {
+  wave.observer->vector_access(wave, op, {kind, Space::Lds, bytes, wave.exec(), nullptr, pattern, first});
+}
+
+template <int Dwords>
+bool read_pattern(const Op& op, Wave& wave, uint32_t offset, uint32_t* reg) {
+  constexpr uint32_t bytes = 4 * Dwords;
+  const LanePattern pattern = pattern_of(wave.registers(op.source[0]), wave.exec(), bytes);
+  if (pattern == LanePattern::Any || wave.exec() == 0) return false;
+  const auto first = first_of_pattern(op, wave, pattern, offset, bytes);
+  if (!first) return false;
+  const LoadDwords<Dwords> load{reg};
+  if (pattern == LanePattern::Consecutive) load.all(wave.lds + *first);
+  else load.same(wave.lds + *first, wave.exec());
+  observe(op, wave, AccessKind::Load, bytes, pattern, *first);
+  return true;
+}
+
+template <int Dwords>
+bool write_pattern(const Op& op, Wave& wave, uint32_t offset, const uint32_t* reg) {
+  constexpr uint32_t bytes = 4 * Dwords;
+  if (pattern_of(wave.registers(op.source[0]), wave.exec(), bytes) != LanePattern::Consecutive) return false;
+  const auto first = first_of_pattern(op, wave, LanePattern::Consecutive, offset, bytes);
+  if (!first) return false;
+  StoreDwords<Dwords>{reg}.all(wave.lds + *first);
+  observe(op, wave, AccessKind::Store, bytes, LanePattern::Consecutive, *first);
+  return true;
+}
+
 template <int Dwords>
 void read_at(const Op& op, Wave& wave, uint32_t offset, uint32_t* reg) {
+  if (read_pattern<Dwords>(op, wave, offset, reg)) return;
   LdsAddresses addresses;
   if (addresses_of(op, wave, offset, 4 * Dwords, addresses)) read_from<Dwords>(op, wave, addresses, reg);
 }
@@ -120,6 +159,7 @@ void write_to(const Op& op, Wave& wave, const LdsAddresses& addresses, const uin
 
 template <int Dwords>
 void write_at(const Op& op, Wave& wave, uint32_t offset, const uint32_t* reg) {
+  if (write_pattern<Dwords>(op, wave, offset, reg)) return;
   LdsAddresses addresses;
   if (addresses_of(op, wave, offset, 4 * Dwords, addresses)) write_to<Dwords>(op, wave, addresses, reg);
 }
@@ -145,9 +185,15 @@ void write_by_lane(const Op& op, Wave& wave) {
 // The paired forms: offsets count elements (or 64 elements).
 template <int Dwords, int Stride>
 void read_two(const Op& op, Wave& wave) {
-  // The first half of the destination may be the address register: read both before writing either.
-  alignas(64) uint32_t first[Dwords * kLanes];
   uint32_t* reg = wave.registers(op.destination);
+  const uint32_t* address = wave.registers(op.source[0]);
+  if (address < reg || address >= reg + Dwords * kLanes) {
+    read_at<Dwords>(op, wave, op.offset * 4 * Dwords * Stride, reg);
+    if (wave.state == WaveState::Faulted) return;
+    return read_at<Dwords>(op, wave, op.offset1 * 4 * Dwords * Stride, reg + Dwords * kLanes);
+  }
+  // The first half of the destination holds the addresses: read both before writing either.
+  alignas(64) uint32_t first[Dwords * kLanes];
   std::memcpy(first, reg, sizeof first);
   read_at<Dwords>(op, wave, op.offset * 4 * Dwords * Stride, first);
   if (wave.state == WaveState::Faulted) return;

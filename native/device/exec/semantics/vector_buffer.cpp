@@ -13,9 +13,9 @@ namespace rpd {
 namespace {
 
 // Carries out an access of any of this file's instructions.
-template <class Access>
-void for_each_lane(const Op& op, Wave& wave, AccessKind kind, uint32_t unit, Access access) {
-  for_each_buffer_lane(op, wave, BufferDescriptor(wave, op.source[1]), kind, unit, op.semantics->bytes, access);
+template <class Access, class Transfer = NoTransfer>
+void for_each_lane(const Op& op, Wave& wave, AccessKind kind, uint32_t unit, Access access, const Transfer& transfer = {}) {
+  for_each_buffer_lane(op, wave, BufferDescriptor(wave, op.source[1]), kind, unit, op.semantics->bytes, access, transfer);
 }
 
 // ---- loads ----
@@ -42,10 +42,11 @@ void load_dwords(const Op& op, Wave& wave) {
     if (op.to_lds) return load_to_lds<uint32_t>(op, wave);
   }
   uint32_t* reg = wave.registers(op.destination);
-  for_each_lane(op, wave, AccessKind::Load, sizeof(uint32_t), [reg](int l, const uint8_t* at, uint32_t bytes) {
+  const auto load = [reg](int l, const uint8_t* at, uint32_t bytes) {
     const auto values = read_or_zero<std::array<uint32_t, Dwords>>(at, bytes);
     for (int i = 0; i < Dwords; ++i) reg[i * kLanes + l] = values[i];
-  });
+  };
+  for_each_lane(op, wave, AccessKind::Load, sizeof(uint32_t), load, LoadDwords<Dwords>{reg});
 }
 
 template <class T, Half16 Where>
@@ -64,11 +65,12 @@ void load_narrow(const Op& op, Wave& wave) {
 template <int Dwords>
 void store_dwords(const Op& op, Wave& wave) {
   const uint32_t* reg = wave.registers(op.source[3]);
-  for_each_lane(op, wave, AccessKind::Store, sizeof(uint32_t), [reg](int l, uint8_t* at, uint32_t bytes) {
+  const auto store = [reg](int l, uint8_t* at, uint32_t bytes) {
     uint32_t values[Dwords];
     for (int i = 0; i < Dwords; ++i) values[i] = reg[i * kLanes + l];
     if (at) std::memcpy(at, values, bytes);
-  });
+  };
+  for_each_lane(op, wave, AccessKind::Store, sizeof(uint32_t), store, StoreDwords<Dwords>{reg});
 }
 
 template <class T, int Shift>

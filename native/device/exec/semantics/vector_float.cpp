@@ -85,7 +85,7 @@ struct Scaling {
 // both reciprocal and quotient are tiny, the (huge) denominator is scaled down, not up into infinity. The most special case
 // decides, and so comes last.
 template <class T>
-Scaling division_scaling(T s0, T denominator, T numerator) {
+[[gnu::always_inline]] inline Scaling division_scaling(T s0, T denominator, T numerator) {
   constexpr int by = kScaleBy<T>;
   const bool scales_denominator = same_bits(s0, denominator), scales_numerator = same_bits(s0, numerator);
   const bool tiny_reciprocal = is_denormal(T(1) / denominator);
@@ -99,7 +99,7 @@ Scaling division_scaling(T s0, T denominator, T numerator) {
   power = either(tiny_reciprocal & tiny_quotient, either(scales_denominator, -by, 0), power);
   power = either(denormal, by, power);
   power = either(far_apart, either(scales_denominator, by, 0), power);
-  return {power, far_apart | (!denormal & tiny_quotient)};
+  return {power, static_cast<bool>(far_apart | (!denormal & tiny_quotient))};
 }
 
 template <class T>
@@ -131,6 +131,40 @@ void divide_scale(const Op& op, Wave& wave) {
   flush_results(mode, out);
   write_lanes(op, wave, out);
   wave.set_scalar64(op.scalar_destination.reg, flags & wave.exec());
+}
+
+template <class T>
+void plain_divide_scale(const Op& op, Wave& wave) {
+  constexpr bool wide = sizeof(T) == 8;
+  using Flag = std::conditional_t<wide, int64_t, int32_t>;
+  OperandCopy copies[3];
+  const SourceWords s0 = words_of<T>(op.source[0], wave, copies[0]), s1 = words_of<T>(op.source[1], wave, copies[1]),
+                    s2 = words_of<T>(op.source[2], wave, copies[2]);
+  uint32_t* const to = wave.registers(op.destination);
+  u64 flags = 0;
+  for (int l = 0; l < kLanes; l += kChunk) {
+    const auto value = load_chunk<T, wide>(s0.at(l)), denominator = load_chunk<T, wide>(s1.at(l)),
+               numerator = load_chunk<T, wide>(s2.at(l));
+    Chunk<T> out;
+    Chunk<Flag> flagged;
+    for (int i = 0; i < kChunk; ++i) {
+      const Scaling scaling = division_scaling(value.lane[i], denominator.lane[i], numerator.lane[i]);
+      const bool invalid = (denominator.lane[i] == 0) | (numerator.lane[i] == 0);
+      out.lane[i] = choose(invalid, default_nan<T>(), scaled(value.lane[i], scaling.power));
+      flagged.lane[i] = -static_cast<Flag>(scaling.flag & !invalid);
+    }
+    flags |= bits_of_lanes(flagged) << l;
+    store_chunk<wide, false>(to + l, out, wave.exec() >> l);
+  }
+  wave.set_scalar64(op.scalar_destination.reg, flags & wave.exec());
+}
+
+template <class T>
+constexpr Semantics divides_scaled(const char* mnemonic) {
+  Semantics entry{mnemonic, divide_scale<T>, Unit::Valu, 2, type_of<T>(), {type_of<T>(), type_of<T>(), type_of<T>()}};
+  entry.plain = plain_divide_scale<T>;
+  entry.in_mode = divide_scale<T>;
+  return entry;
 }
 
 // fma(a, b, c) * 2^power, rounded once: a denormal quotient must not be rounded as a normal number first.
@@ -201,6 +235,27 @@ void divide_fmas(const Op& op, Wave& wave) {
   write_lanes(op, wave, out);
 }
 
+constexpr Semantics by_vcc(Semantics entry) {
+  entry.reads_vcc = true;
+  return entry;
+}
+
+// Mostly nothing is to be scaled back.
+template <class T>
+void plain_divide_fmas(const Op& op, Wave& wave) {
+  constexpr auto fma = [](T a, T b, T c) { return std::fma(a, b, c); };
+  if (wave.vcc() == 0) execute_plain<fma, Nans::Settled, SignatureOf<fma>>(op, wave);
+  else divide_fmas<T>(op, wave);
+}
+
+template <class T>
+constexpr Semantics divides_by_fma(const char* mnemonic) {
+  Semantics entry{mnemonic, divide_fmas<T>, Unit::Valu, 1, type_of<T>(), {type_of<T>(), type_of<T>(), type_of<T>()}};
+  entry.plain = plain_divide_fmas<T>;
+  entry.in_mode = divide_fmas<T>;
+  return by_vcc(entry).as(Arithmetic::MultiplyAdd);
+}
+
 // The most special case decides, and so comes last.
 template <class T>
 T divide_fixup(T quotient, T denominator, T numerator) {
@@ -269,11 +324,6 @@ float legacy_multiply_then_add(float a, float b, float c) {
   return flush(a) == 0 || flush(b) == 0 ? 0.0f + flush(c) : multiply_then_add(a, b, c);
 }
 
-constexpr Semantics by_vcc(Semantics entry) {
-  entry.reads_vcc = true;
-  return entry;
-}
-
 using enum Arithmetic;
 
 const Semantics kTable[] = {
@@ -318,8 +368,8 @@ const Semantics kTable[] = {
     vector<[](float v) { return exponent_of(v); }>("v_frexp_exp_i32_f32"),
     vector<[](float v) { return mantissa_of(v); }>("v_frexp_mant_f32"),
     vector<[](float v, i32 e) { return scale(v, e); }>("v_ldexp_f32"),
-    {"v_div_scale_f32", divide_scale<float>, Unit::Valu, 2, Type::F32, {Type::F32, Type::F32, Type::F32}},
-    by_vcc({"v_div_fmas_f32", divide_fmas<float>, Unit::Valu, 1, Type::F32, {Type::F32, Type::F32, Type::F32}}).as(MultiplyAdd),
+    divides_scaled<float>("v_div_scale_f32"),
+    divides_by_fma<float>("v_div_fmas_f32"),
     rounds_to_nearest(vector<[](float q, float d, float n) { return divide_fixup(q, d, n); }>("v_div_fixup_f32")),
 
     arithmetic<[](double a, double b) { return a + b; }>("v_add_f64").as(Add),
@@ -340,9 +390,8 @@ const Semantics kTable[] = {
     vector<[](double v) { return mantissa_of(v); }>("v_frexp_mant_f64"),
     vector<[](double v, i32 e) { return scale(v, e); }>("v_ldexp_f64"),
     rounds_to_nearest(vector<[](double angle, u32 segment) { return reduction_segment(angle, segment); }>("v_trig_preop_f64")),
-    {"v_div_scale_f64", divide_scale<double>, Unit::Valu, 2, Type::F64, {Type::F64, Type::F64, Type::F64}},
-    by_vcc({"v_div_fmas_f64", divide_fmas<double>, Unit::Valu, 1, Type::F64, {Type::F64, Type::F64, Type::F64}})
-        .as(MultiplyAdd),
+    divides_scaled<double>("v_div_scale_f64"),
+    divides_by_fma<double>("v_div_fmas_f64"),
     rounds_to_nearest(vector<[](double q, double d, double n) { return divide_fixup(q, d, n); }>("v_div_fixup_f64")),
 };
 

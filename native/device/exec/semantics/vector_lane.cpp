@@ -18,12 +18,12 @@ void conditional_mask(const Op& op, Wave& wave) {
 
 void plain_conditional_mask(const Op& op, Wave& wave) {
   OperandCopy copies[2];
-  const uint32_t* if_clear = words_of<uint32_t>(op.source[0], wave, copies[0]);
-  const uint32_t* if_set = words_of<uint32_t>(op.source[1], wave, copies[1]);
+  const SourceWords if_clear = words_of<uint32_t>(op.source[0], wave, copies[0]);
+  const SourceWords if_set = words_of<uint32_t>(op.source[1], wave, copies[1]);
   const uint64_t mask = read_scalar<uint64_t>(op.source[2], wave), exec = wave.exec();
   uint32_t* reg = wave.registers(op.destination);
   for (int l = 0; l < kLanes; l += kChunk)
-    store_words(reg + l, select_words(mask >> l, load_words(if_set + l), load_words(if_clear + l)), exec >> l);
+    store_words(reg + l, select_words(mask >> l, load_words(if_set.at(l)), load_words(if_clear.at(l))), exec >> l);
 }
 
 // With no lane enabled the hardware reads lane 0.

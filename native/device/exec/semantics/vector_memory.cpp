@@ -3,6 +3,7 @@
 #include <bit>
 
 #include "exec/atomics.h"
+#include "exec/lane_extent.h"
 #include "exec/lane_transfer.h"
 #include "exec/lane_values.h"
 #include "exec/lds_range.h"
@@ -32,19 +33,6 @@ struct Addresses {
     pattern = LanePattern::Any;
   }
 };
-
-// Whether the offsets have the pattern, with no wrap-around in between.
-bool advance_by(const uint32_t* offset, uint32_t bytes) {
-  uint32_t differ = 0;
-  for (int l = 0; l < kLanes; ++l) differ |= offset[l] ^ (offset[0] + static_cast<uint32_t>(l) * bytes);
-  return differ == 0 && offset[0] <= ~uint32_t{0} - (kLanes - 1) * bytes;
-}
-
-LanePattern pattern_of(const uint32_t* offset, uint64_t exec, uint32_t bytes) {
-  const uint32_t step = offset[1] - offset[0];
-  if (step == bytes && exec == ~uint64_t{0} && advance_by(offset, bytes)) return LanePattern::Consecutive;
-  return step == 0 && advance_by(offset, 0) ? LanePattern::Same : LanePattern::Any;
-}
 
 // global: a 64-bit vector address, or a scalar base + 32-bit vector offset.
 void global_addresses(const Op& op, const Wave& wave, const Operand& vector, const Operand& base, Addresses& out) {
@@ -132,49 +120,29 @@ void access_edge_of_lds(Wave& wave, AccessKind kind, uint64_t at, uint32_t bytes
   if (kind == AccessKind::Store) store_lds(wave, at, bytes, copy);
 }
 
-// From the first byte that any of these lanes accesses to the last.
-AccessWindow extent(const Addresses& addresses, uint64_t lanes, uint32_t bytes) {
-  uint64_t first = ~uint64_t{0}, last = 0;
-  for (int l = 0; l < kLanes; ++l) {
-    const bool takes_part = lanes >> l & 1;
-    first = std::min(first, takes_part ? addresses.lane[l] : ~uint64_t{0});
-    last = std::max(last, takes_part ? addresses.lane[l] : 0);
-  }
-  return {first, last - first + bytes};
-}
-
-// Accesses within memory that is known to be accessible, which is contiguous in this process as well. These functions return
-// false if this is not known of all of it.
+// Accesses within memory that is accessible as a whole, which is contiguous in this process as well. These functions return
+// false if it is not.
 template <class Access>
-bool access_pattern(const Op& op, const Wave& wave, bool writes, const Addresses& addresses, const Access& access) {
+bool access_pattern(const Op& op, Wave& wave, bool writes, const Addresses& addresses, const Access& access) {
   const uint32_t bytes = op.semantics->bytes;
   const bool consecutive = addresses.pattern == LanePattern::Consecutive;
   const uint64_t extent = consecutive ? uint64_t{bytes} * kLanes : bytes;
   if (op.semantics->space == Space::Flat && addresses.first >= kSharedAperture / 2) return false;
-  if (!wave.known_accessible(op, addresses.first, extent, writes)) return false;
+  if (!wave.is_accessible(op, addresses.first, extent, writes)) return false;
   auto* const first = wave.memory->at<uint8_t>(addresses.first);
   if (consecutive) {
     access_all(access, first, bytes);
     return true;
   }
-  for (uint64_t left = wave.exec(); left; left &= left - 1) access(std::countr_zero(left), first);
+  access_same(access, first, wave.exec());
   return true;
 }
 
 template <class Access>
-bool access_known(const Op& op, const Wave& wave, bool writes, uint64_t lanes, const Addresses& addresses,
-                  const Access& access) {
-  const AccessWindow all = extent(addresses, lanes, op.semantics->bytes);
-  if (!wave.known_accessible(op, all.begin, all.size, writes)) return false;
-  auto* const first = wave.memory->at<uint8_t>(all.begin);
-  if (lanes == ~uint64_t{0}) {
-    for (int l = 0; l < kLanes; ++l) access(l, first + (addresses.lane[l] - all.begin));
-    return true;
-  }
-  for (uint64_t left = lanes; left; left &= left - 1) {
-    const int l = std::countr_zero(left);
-    access(l, first + (addresses.lane[l] - all.begin));
-  }
+bool access_known(const Op& op, Wave& wave, bool writes, uint64_t lanes, const Addresses& addresses, const Access& access) {
+  const AccessWindow all = extent(addresses.lane, lanes, op.semantics->bytes);
+  if (!wave.is_accessible(op, all.begin, all.size, writes)) return false;
+  access_each(access, wave.memory->at<uint8_t>(all.begin), all.begin, addresses.lane, lanes);
   return true;
 }
 

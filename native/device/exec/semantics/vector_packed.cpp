@@ -126,12 +126,12 @@ void execute_packed(const Op& op, Wave& wave) {
 
 // Where the two values of a source are.
 struct PairOfWords {
-  const u32 *low, *high;
+  SourceWords low, high;
 
-  PairOfWords(const Op& op, int index, const Wave& wave, OperandCopy& copy) {
-    const u32* words = words_of<u64>(op.source[index], wave, copy);
-    low = words + (op.packed_low >> index & 1 ? kLanes : 0);
-    high = words + (op.packed_high >> index & 1 ? kLanes : 0);
+  PairOfWords(const Op& op, int index, const Wave& wave, OperandCopy& copy)
+      : low(words_of<u64>(op.source[index], wave, copy)), high(low) {
+    low.words += op.packed_low >> index & 1 ? kLanes : 0;
+    high.words += op.packed_high >> index & 1 ? kLanes : 0;
   }
 };
 
@@ -146,8 +146,8 @@ void compute_pairs(u32* reg, u64 exec, const Pair&... sources) {
     return out;
   };
   for (int l = 0; l < kLanes; l += kChunk) {
-    const Chunk<float> low = settled(load_chunk<float, false>(sources.low + l)...);
-    const Chunk<float> high = settled(load_chunk<float, false>(sources.high + l)...);
+    const Chunk<float> low = settled(load_chunk<float, false>(sources.low.at(l))...);
+    const Chunk<float> high = settled(load_chunk<float, false>(sources.high.at(l))...);
     store_chunk<false, All>(reg + l, low, exec >> l);
     store_chunk<false, All>(reg + kLanes + l, high, exec >> l);
   }
@@ -240,12 +240,12 @@ Words compute_halves(const W&... sources) {
 template <auto OfSingles, auto OfHalves, size_t... I>
 void run_plain_halves(const Op& op, Wave& wave, std::index_sequence<I...>) {
   OperandCopy copies[sizeof...(I)];
-  const u32* const from[] = {words_of<u32>(op.source[I], wave, copies[I])...};
+  const SourceWords from[] = {words_of<u32>(op.source[I], wave, copies[I])...};
   u32* const reg = wave.registers(op.destination);
   const auto shift = [](uint8_t high, size_t source) { return high >> source & 1 ? 16 : 0; };
   for (int l = 0; l < kLanes; l += kChunk) {
-    const Words low = compute_halves<OfSingles, OfHalves>(Words(load_words(from[I] + l) >> shift(op.packed_low, I))...);
-    const Words high = compute_halves<OfSingles, OfHalves>(Words(load_words(from[I] + l) >> shift(op.packed_high, I))...);
+    const Words low = compute_halves<OfSingles, OfHalves>(Words(load_words(from[I].at(l)) >> shift(op.packed_low, I))...);
+    const Words high = compute_halves<OfSingles, OfHalves>(Words(load_words(from[I].at(l)) >> shift(op.packed_high, I))...);
     store_words(reg + l, low | high << 16, wave.exec() >> l);
   }
 }

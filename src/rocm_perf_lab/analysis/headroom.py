@@ -14,8 +14,8 @@ ASSUMPTION = (
     "better algorithm can do less of all, and no kernel reaches its ceilings entirely"
 )
 BY_EXPERIMENTS = (
-    "all losses that the experiments found can be taken away, its instructions and the cost of its dispatches stay as they "
-    "are, and its other dispatches spend their time as the traced one does"
+    "all losses that the experiments found can be taken away; its instructions, the transfer of the bytes that it then needs "
+    "and the cost of its dispatches stay as they are, and its other dispatches spend their time as the traced one does"
 )
 ISSUE = "VALU issue"
 ARITHMETIC = "arithmetic"

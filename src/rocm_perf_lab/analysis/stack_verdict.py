@@ -19,6 +19,9 @@ from rocm_perf_lab.arch.metric import Value
 SMALL_GRID = "small-grid"
 MADE_SMALL = "unless the problem was made small for the software device"
 LAUNCH = "launch"
+# What headroom does not count on: the cost of dispatches, and the transfer of the bytes that coalesced accesses need. A copy at
+# the memory's rate has time in these causes alone.
+_STAYS = frozenset((LAUNCH, "beyond-l2", "memory-bandwidth", "l2-bandwidth"))
 _MOSTLY_LAUNCH = 0.4  # of the time; as in model_error
 _LEAST = 0.01  # of the time, for a part to explain a factor
 _WORTHWHILE = 0.02  # of the time, for a remedy to be named
@@ -102,10 +105,8 @@ def line_of(stack: TimeStack, cause: str) -> str | None:
 
 
 def headroom(stack: TimeStack, total_ns: float, fraction_of_path: float | None) -> Headroom:
-    """What is left if all losses of the stack are taken away but the fixed cost of a dispatch, which no change of the kernel
-    takes away. total_ns: of all dispatches of the kernel.
-    """
-    losses = {name for name in stack.chosen if name in meanings() and not meanings()[name].is_work and name != LAUNCH}
+    """What is left if all losses of the stack are taken away but those in _STAYS. total_ns: of all dispatches of the kernel."""
+    losses = {name for name in stack.chosen if name in meanings() and not meanings()[name].is_work and name not in _STAYS}
     work = [part for part in stack.parts if part.cause not in losses]
     binding = max(work, key=lambda part: part.last_ns).cause if work else "the rest"
     left = max(1, stack.without(losses))  # the clock of the stack cannot tell less: a few waves on a full device

@@ -161,6 +161,15 @@ def software_choice(target: str | None) -> str:
     return processor if processor in SOFTWARE_PRODUCTS else SOFTWARE_TARGET
 
 
+def expect_race_check(device: Device) -> None:
+    """Raises UnavailableError for a software device whose code does not name the scopes that the race check needs."""
+    if not device.is_hardware and device.target != SOFTWARE_TARGET:
+        raise UnavailableError(
+            f"the race check, which is part of a full judgement, cannot be made of code for {device.target}",
+            f"compile for {SOFTWARE_TARGET} and use `--device {SOFTWARE_TARGET}`, or judge without it: --equivalence sampled",
+        )
+
+
 def _hip_log(scratch: Path) -> dict[str, str]:
     """Variables for HIP's error log; none if the user already reads that log."""
     if _HIP_LOG_LEVEL_VARIABLE in os.environ or HIP_LOG_VARIABLE in os.environ:

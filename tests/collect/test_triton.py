@@ -35,6 +35,11 @@ def test_an_installed_version_that_is_too_old_is_refused(environment):
     assert "pip install triton==3.9.*" in triton.refusal(environment("3.3.1"))
 
 
+def test_another_software_device_is_refused(environment, tmp_path: Path):
+    assert "use `--device gfx942`" in triton.refusal(environment("3.4.0"), "gfx90a")
+    assert triton.refusal(tmp_path / "bin" / "app", "gfx90a") is None
+
+
 def test_others_are_not(environment, tmp_path: Path):
     assert triton.refusal(environment()) is None
     assert triton.refusal(environment("3.4.0")) is None

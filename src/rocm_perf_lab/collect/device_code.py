@@ -68,7 +68,7 @@ def expected(
         raise WrongTargetError(_said(misfits, device), device.target, _other_device(misfits, device))
     for misfit in misfits:
         note(f"{misfit}: its kernels cannot run on {device.target}")
-    if not device.is_hardware and (refused := triton.refusal(command.executable)) is not None:
+    if not device.is_hardware and (refused := triton.refusal(command.executable, device.target)) is not None:
         note(refused)
     log = _Log(device)
     try:

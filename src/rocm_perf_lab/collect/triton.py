@@ -10,6 +10,7 @@ from rocm_perf_lab import rocm
 
 # Holds the package rocm_perf_triton, which Triton finds by its entry point; nothing else in it can be imported.
 PLUGIN = Path(__file__).parents[1] / "triton_plugin"
+TARGET = "gfx942"  # as rocm_perf_triton/driver.py says
 OLDEST, NEWEST_TRIED = "3.4", "3.9"  # as rocm_perf_triton/versions.py says
 
 _LIBRARY_VARIABLE = "ROCM_PERF_HIP_LIBRARY"
@@ -31,10 +32,16 @@ def importable(base: Mapping[str, str]) -> dict[str, str]:
     return dict(base) | {_PATH_VARIABLE: ":".join([str(PLUGIN), *earlier])}
 
 
-def refusal(program: Path) -> str | None:
-    """Why the Triton in the environment of the Python `program` cannot run there, with a remedy; None if it can."""
+def refusal(program: Path, target: str = TARGET) -> str | None:
+    """Why the Triton in the environment of the Python `program` cannot run on the software device of this target, with a
+    remedy; None if it can.
+    """
     version = installed_version(program)
-    return None if version is None else refusal_of(version)
+    if version is None:
+        return None
+    if target != TARGET:
+        return f"Triton cannot run on the software {target}, as it compiles for {TARGET} there: use `--device {TARGET}`"
+    return refusal_of(version)
 
 
 def refusal_of(version: str) -> str | None:

@@ -13,7 +13,9 @@ from pathlib import Path
 from rocm_perf_lab.autotune.triton_kernel.plan import TritonPlan
 from rocm_perf_lab.autotune.triton_kernel.workers import Workers
 from rocm_perf_lab.collect import device as devices
+from rocm_perf_lab.collect import triton
 from rocm_perf_lab.collect.device import Device
+from rocm_perf_lab.errors import UnavailableError
 from rocm_perf_lab.process.cores import available_cores
 from rocm_perf_lab.triton_launches import ServedScript, environment_of
 
@@ -33,10 +35,12 @@ class Bench:
 
 @contextlib.contextmanager
 def bench_of(plan: TritonPlan) -> Iterator[Bench]:
-    """Raises whatever selecting a device raises."""
+    """Raises whatever selecting a device raises; UnavailableError for a software device that Triton cannot use."""
     with tempfile.TemporaryDirectory(prefix="rocm-perf-") as name:
         scratch = Path(name)
         device = devices.select(plan.device, scratch)
+        if not device.is_hardware and (refused := triton.refusal(plan.kernel.python, device.target)) is not None:
+            raise UnavailableError(*refused.split(": ", 1))
         count = plan.workers or (1 if device.is_hardware else min(_MOST_WORKERS, available_cores()))
         command = plan.kernel.command()
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from rocm_perf_lab.collect import device as devices
+from rocm_perf_lab.collect import triton
 from rocm_perf_lab.collect.device import Device
 from rocm_perf_lab.errors import CaptureError, NoKernelsError, SourceError, UnavailableError
 from rocm_perf_lab.gate import seeds
@@ -64,8 +65,10 @@ def judge(request: TritonGateRequest, note: Note) -> Verdict:
     with tempfile.TemporaryDirectory(prefix="rocm-perf-gate-") as name:
         scratch = Path(name)
         device = devices.select(request.device, scratch)
-        if device.is_hardware:
-            raise UnavailableError("launches of Triton are only repeated on the software device", "use `--device gfx942`")
+        if device.is_hardware or device.target != triton.TARGET:
+            raise UnavailableError(
+                f"launches of Triton are only repeated on the software {triton.TARGET}", f"use `--device {triton.TARGET}`"
+            )
         return _Judgement(request, device, scratch, note).verdict()
 
 

@@ -35,6 +35,7 @@ def said(rocm_perf, tmp_path):
         (["profil", "./app"], 2, "Did you mean 'profile'?"),
         (["profile", "--rus", "1", "./plain"], 2, "No such option '--rus'. Did you mean '--runs'?;"),
         (["profile", "--counters", "X", "./plain"], 2, "No such option '--counters'; `rocm-perf profile --help`"),
+        (["replay", "full-vm", "capture"], 2, "unexpected extra argument (capture); `rocm-perf replay full-vm --help`"),
         (["replay", "--device", "gfx942"], 2, "'--device': options come after one of export, full-vm, reserve-check;"),
         (["./plain"], 2, "To profile a program: rocm-perf profile ./plain"),
         (["profile", "app.hip"], 66, "it is a source file: compile it (hipcc -O3 -g app.hip -o ./app) and name ./app"),

@@ -144,14 +144,20 @@ def _defect(error: Exception) -> RocmPerfError:
 
 def _usage_error(error: click.UsageError) -> UsageError:
     context = error.ctx
-    help_of = f"rocm-perf {context.info_name}" if context and context.parent else "rocm-perf"
     what = error.format_message().rstrip(".")
     if isinstance(error, click.NoSuchOption):
         if context and context.parent and isinstance(context.command, click.Group):
             what += f": options come after one of {', '.join(context.command.list_commands(context))}"
         elif not _is_likely(error):
             what = f"No such option {error.option_name!r}"
-    return UsageError(what, f"`{help_of} --help` lists what it takes")
+    return UsageError(what, f"`{_command(context)} --help` lists what it takes")
+
+
+def _command(context: click.Context | None) -> str:
+    """As the user types it: "rocm-perf replay full-vm"."""
+    if context is None or context.parent is None:
+        return "rocm-perf"
+    return f"{_command(context.parent)} {context.info_name}"
 
 
 def _is_likely(error: click.NoSuchOption) -> bool:

@@ -86,16 +86,3 @@ def test_a_program_that_fails_is_called_as_the_user_calls_it(tmp_path, rocm_perf
     assert ran.returncode == 31 and not ran.stdout
     last = ran.stderr.splitlines()[-1]
     assert "./app exited with status 7" in last and "`rocm-perf run ./app`" in last and "/programs/" not in last
-
-
-def test_without_a_race_check_nothing_is_judged_in_full(tmp_path, rocm_perf, native_dir):
-    """Code for gfx90a does not name scopes, so that a check of it would say "no race" without knowing."""
-    shutil.copy(PROGRAM, tmp_path / "app.hip")
-    (tmp_path / "candidate.hip").write_text(PROGRAM.read_text().replace("sums[row] = sum;", "sums[row] = sum + 1;"))
-    words = ["gate", "--device", "gfx90a", "--build", BUILD, "app.hip", "candidate.hip"]
-    ran = rocm_perf(*words)
-    assert ran.returncode == 69 and not ran.stdout
-    assert "cannot be made of code for gfx90a; compile for gfx942" in ran.stderr.splitlines()[-1]
-    sampled = rocm_perf(*words, "--equivalence", "sampled", "--json")
-    (rejection,) = [step for step in json.loads(sampled.stdout)["steps"] if step["outcome"] == "rejected"]
-    assert (sampled.returncode, rejection["step"]) == (45, "equivalence")

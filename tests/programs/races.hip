@@ -91,9 +91,10 @@ __global__ void late_flat_write(int* out) {
   out[blockIdx.x * kThreads + threadIdx.x] = values[(threadIdx.x + 64) % kThreads];
 }
 
-// From memory directly into the LDS: vmcnt counts it, lgkmcnt does not.
+// From memory directly into the LDS, which gfx90a cannot: vmcnt counts it, lgkmcnt does not.
 template <Wait wait>
 __global__ void late_transfer(int* out, const int* in) {
+#ifdef __gfx942__
   __shared__ int values[kThreads];
   const int wave = __builtin_amdgcn_readfirstlane(threadIdx.x / 64);
   asm volatile("s_mov_b32 m0, %0\n s_nop 0\n global_load_lds_dword %1, off" ::"s"(lds_offset(&values[wave * 64])),
@@ -101,6 +102,7 @@ __global__ void late_transfer(int* out, const int* in) {
   if constexpr (wait == Wait::yes) asm volatile("s_waitcnt vmcnt(0)" ::: "memory");
   barrier<Wait::yes>();
   out[blockIdx.x * kThreads + threadIdx.x] = values[(threadIdx.x + 64) % kThreads];
+#endif
 }
 
 // A wait that is too weak: two loads are in flight, and it covers only the first.
@@ -186,18 +188,28 @@ __global__ void publish(int* partial, int* arrived, int* total) {
 }
 
 // A release that is not waited for: the counter may become visible before the data that is written back, and stores after the
-// write-back are not written back.
+// write-back are not written back. On gfx90a, nothing has to be written back, and the wait is the release.
 enum class Release { waited_for, under_way, too_early };
+
+#ifdef __gfx90a__
+#define WRITE_BACK_L2 "s_nop 0"
+#define RETURNS "glc"
+#define ACQUIRE "buffer_wbinvl1_vol"
+#else
+#define WRITE_BACK_L2 "buffer_wbl2 sc1"
+#define RETURNS "sc0"
+#define ACQUIRE "buffer_inv sc1"
+#endif
 
 template <Release how>
 __global__ void write_back(int* partial, int* arrived, int* total) {
   if (threadIdx.x != 0) return;
-  if constexpr (how == Release::too_early) asm volatile("buffer_wbl2 sc1" ::: "memory");
+  if constexpr (how == Release::too_early) asm volatile(WRITE_BACK_L2 "\n s_waitcnt vmcnt(0)" ::: "memory");
   partial[blockIdx.x] = 1 + blockIdx.x;
-  if constexpr (how != Release::too_early) asm volatile("buffer_wbl2 sc1" ::: "memory");
-  if constexpr (how != Release::under_way) asm volatile("s_waitcnt vmcnt(0)" ::: "memory");
+  if constexpr (how != Release::too_early) asm volatile(WRITE_BACK_L2 ::: "memory");
+  if constexpr (how == Release::waited_for) asm volatile("s_waitcnt vmcnt(0)" ::: "memory");
   int before;
-  asm volatile("global_atomic_add %0, %1, %2, off sc0\n s_waitcnt vmcnt(0)\n buffer_inv sc1"
+  asm volatile("global_atomic_add %0, %1, %2, off " RETURNS "\n s_waitcnt vmcnt(0)\n " ACQUIRE
                : "=v"(before) : "v"(arrived), "v"(1) : "memory");
   if (before != gridDim.x - 1) return;
   int sum = 0;
@@ -252,6 +264,48 @@ __global__ void last_block_sums(int* partial, unsigned* arrived, int* total) {
   *total = sum;
 }
 
+// Each workgroup adds what the one before it has found: that one's result, and then its flag, are stored, and whoever has seen
+// the flag loads the result. With the flag in a plain store and load, nothing says so.
+enum class Flag { released, relaxed, plain };
+
+template <Flag how>
+__global__ void chained_sums(int* sums, int* flags) {
+  if (threadIdx.x != 0) return;
+  int before = 0;
+  if (blockIdx.x > 0) {
+    int* const flag = &flags[blockIdx.x - 1];
+    if constexpr (how == Flag::plain) {
+      while (!*static_cast<volatile int*>(flag)) {}
+    } else {
+      constexpr int order = how == Flag::released ? __ATOMIC_ACQUIRE : __ATOMIC_RELAXED;
+      while (!__hip_atomic_load(flag, order, __HIP_MEMORY_SCOPE_AGENT)) __builtin_amdgcn_s_sleep(1);
+    }
+    before = sums[blockIdx.x - 1];
+  }
+  sums[blockIdx.x] = before + 1;
+  constexpr int order = how == Flag::released ? __ATOMIC_RELEASE : __ATOMIC_RELAXED;
+  if constexpr (how == Flag::plain) flags[blockIdx.x] = 1;
+  else __hip_atomic_store(&flags[blockIdx.x], 1, order, __HIP_MEMORY_SCOPE_AGENT);
+}
+
+// A lock that workgroups take in turns; what it guards is read and written plainly. Without the acquire, what was loaded may be
+// from before.
+enum class Lock { complete, without_acquire, without_release };
+
+template <Lock how>
+__global__ void guarded(int* value, int* lock) {
+  if (threadIdx.x != 0) return;
+  constexpr int take = how == Lock::without_acquire ? __ATOMIC_RELAXED : __ATOMIC_ACQUIRE;
+  constexpr int give = how == Lock::without_release ? __ATOMIC_RELAXED : __ATOMIC_RELEASE;
+  int expected = 0;
+  while (!__hip_atomic_compare_exchange_strong(lock, &expected, 1, take, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT)) {
+    expected = 0;
+    __builtin_amdgcn_s_sleep(1);
+  }
+  *value += 1;
+  __hip_atomic_store(lock, 0, give, __HIP_MEMORY_SCOPE_AGENT);
+}
+
 // Neighbouring workgroups share words, but no bytes.
 __global__ void bytes(unsigned char* out) {
   if (threadIdx.x == 0) out[blockIdx.x] = blockIdx.x;
@@ -297,6 +351,10 @@ int main(int, char** arguments) {
   PUBLISH(plain_other_wave)
 #define WRITE_BACK(HOW) else if (is("write_back<" #HOW ">")) write_back<Release::HOW><<<kGroups, kThreads>>>(a, b, b + 64);
   WRITE_BACK(waited_for) WRITE_BACK(under_way) WRITE_BACK(too_early)
+#define CHAIN(HOW) else if (is("chained_sums<" #HOW ">")) chained_sums<Flag::HOW><<<kGroups, kThreads>>>(a, b);
+  CHAIN(released) CHAIN(relaxed) CHAIN(plain)
+#define GUARDED(HOW) else if (is("guarded<" #HOW ">")) guarded<Lock::HOW><<<kGroups, kThreads>>>(a, b);
+  GUARDED(complete) GUARDED(without_acquire) GUARDED(without_release)
   else return 2;
   int first = 0;
   if (hipMemcpy(&first, b, sizeof first, hipMemcpyDeviceToHost) != hipSuccess) return 1;

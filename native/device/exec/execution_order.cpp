@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "isa/semantics.h"
+#include "isa/target.h"
 
 namespace rpd {
 namespace {
@@ -35,7 +36,8 @@ const char* order_dependence(const Op& op, std::set<Update>& updates) {
       return op.sc1 ? "scalar loads past the cache" : nullptr;
     case Unit::VectorLoad: return op.sc1 ? "loads at agent or system scope" : nullptr;
     case Unit::CacheControl:
-      return op.sc1 && op.semantics->cache_control == CacheControl::Invalidate ? "acquires at agent or system scope" : nullptr;
+      if (op.semantics->cache_control != CacheControl::Invalidate) return nullptr;
+      return op.sc1 || !target_of_device().names_scopes ? "acquires at agent or system scope" : nullptr;
     default: return nullptr;
   }
 }

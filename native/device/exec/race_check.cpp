@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "exec/register_indexing.h"
+#include "isa/target.h"
 
 namespace rpd {
 namespace {
@@ -39,6 +40,15 @@ std::string format(const char* text, Values... values) {
 bool is_load_or_store(const Op& before, const Op& now) {
   return before.semantics->unit != Unit::VectorAtomic || now.semantics->unit != Unit::VectorAtomic;
 }
+
+bool scopes_are_named() { return target_of_device().names_scopes; }
+
+bool is_atomic(const Op& op, AccessKind kind) {
+  if (kind == AccessKind::Atomic) return true;
+  return scopes_are_named() ? op.sc1 : kind == AccessKind::Load && op.sc1 && !op.nt;
+}
+
+bool reads(const Op& op, AccessKind kind) { return kind == AccessKind::Load || (kind == AccessKind::Atomic && op.returns); }
 
 }  // namespace
 
@@ -104,7 +114,7 @@ void RaceCheck::issue(const Wave& wave, const Op& op) {
   if (under_way.loads()) look_for_early_use(wave, op);
   if (op.semantics->unit == Unit::Barrier) late_ |= under_way.arrive(wave.group->epoch);
   under_way.issue(op, wave.exec() != 0);
-  if (!writes_back(op)) return;
+  if (!writes_back(op) || !scopes_are_named()) return;
   GroupClock& clock = clocks_[static_cast<uint32_t>(wave.group->id)];
   ++clock.begun;
   if (op.sc0 && op.sc1) clock.unreleased = nullptr;
@@ -132,7 +142,7 @@ RaceCheck::Access RaceCheck::access_now(const Wave& wave, const Op& op, const Ve
   now.number = in_queue.number;
   now.queue = static_cast<uint32_t>(in_queue.queue) & 3;
   now.wave = wave.index_in_group & 15;
-  now.atomic = access.kind == AccessKind::Atomic || op.sc1;
+  now.atomic = is_atomic(op, access.kind);
   if (const auto clock = clocks_.find(now.group); clock != clocks_.end()) {
     now.releases = static_cast<uint32_t>(clock->second.begun) & 0x1fffff;
   }
@@ -146,6 +156,7 @@ void RaceCheck::access(const Wave& wave, const Op& op, const VectorAccess& acces
   if (unordered_atomics_ && access.space == Space::Global && access.kind != AccessKind::Load) {
     look_for_order_towards_host(wave, op, access);
   }
+  if (access.space == Space::Global && !scopes_are_named()) ++clocks_[now.group].accesses;
   if (access.space == Space::Global && now.atomic) {
     send_or_receive(wave, op, access);
     if (access.kind != AccessKind::Load) look_for_unfinished_release(wave, op);
@@ -212,7 +223,9 @@ void RaceCheck::look_for_order_towards_host(const Wave& wave, const Op& op, cons
 
 // Notes the workgroup's stores at agent or system scope that may be in flight when the atomic is issued.
 void RaceCheck::publish(const Wave& wave, const Op& op, const VectorAccess& access) {
+  const bool waited = !scopes_are_named() && under_way(wave).waited_epochs() == wave.group->epoch + 1;
   for (const Wave& other : wave.group->waves) {
+    if (waited && other.index_in_group != wave.index_in_group) continue;
     const auto [completed, last] = under_way(other).wide_stores();
     if (last <= completed) continue;
     for (uint64_t left = access.mask; left; left &= left - 1) {
@@ -225,10 +238,10 @@ void RaceCheck::publish(const Wave& wave, const Op& op, const VectorAccess& acce
 void RaceCheck::send_or_receive(const Wave& wave, const Op& op, const VectorAccess& access) {
   if (fences_ == 0) return;
   GroupClock& clock = clocks_[static_cast<uint32_t>(wave.group->id)];
-  const uint64_t released = clock.releases.empty() ? 0 : clock.releases.back();
+  const uint64_t released = clock.releases.empty() ? 0 : clock.releases.back().time;
   for (uint64_t left = access.mask; left; left &= left - 1) {
     uint64_t& message = messages_[access.at(std::countr_zero(left)) / kCellBytes];
-    if (access.kind == AccessKind::Load || op.returns) clock.received = std::max(clock.received, message);
+    if (reads(op, access.kind)) clock.received = std::max(clock.received, message);
     if (access.kind != AccessKind::Load) message = std::max(message, released);
   }
 }
@@ -240,7 +253,7 @@ void RaceCheck::see(const Wave& wave, const VectorAccess& access) {
 }
 
 void RaceCheck::look_for_overtaking(const Access& write, const Access& now, AccessKind kind, uint64_t address) {
-  if (kind == AccessKind::Store || (kind == AccessKind::Atomic && !now.op->returns)) return;
+  if (!reads(*now.op, kind)) return;
   if (!write.op || write.op->semantics->unit != Unit::VectorStore || !write.atomic || !now.atomic) return;
   if (write.group == now.group || !(write.bytes & now.bytes) || ordered(write, now, Space::Global)) return;
   const Op* atomic = overtaking_.before({write.group, write.wave}, write.number, write.epoch, now.group);
@@ -254,7 +267,21 @@ void RaceCheck::look_for_overtaking(const Access& write, const Access& now, Acce
   });
 }
 
-void RaceCheck::touch(ShadowCell& cell, const Access& now, AccessKind kind, Space space, uint64_t address) {
+// Where stores do not tell whether they are atomic: they are if other accesses of the location are. An atomic read of what such a
+// store wrote receives what its wave had released.
+void RaceCheck::take_for_atomic(ShadowCell& cell, Access& now, AccessKind kind) {
+  cell.has_atomics |= now.atomic;
+  if (kind == AccessKind::Store) now.atomic = cell.has_atomics;
+  if (!now.atomic || !cell.write.op) return;
+  cell.write.atomic = true;
+  if (cell.write.op->semantics->unit != Unit::VectorStore || cell.write.releases == 0 || !reads(*now.op, kind)) return;
+  const uint64_t released = clocks_[cell.write.group].releases[cell.write.releases - 1].time;
+  uint64_t& received = clocks_[now.group].received;
+  received = std::max(received, released);
+}
+
+void RaceCheck::touch(ShadowCell& cell, Access now, AccessKind kind, Space space, uint64_t address) {
+  if (space == Space::Global && !scopes_are_named()) take_for_atomic(cell, now, kind);
   const AccessKind write_kind = cell.write.atomic ? AccessKind::Atomic : AccessKind::Store;
   compare(cell.write, write_kind, now, kind, space, address);
   if (overtaking_.any() && space == Space::Global) look_for_overtaking(cell.write, now, kind, address);
@@ -281,7 +308,12 @@ bool RaceCheck::ordered(const Access& before, const Access& now, Space space) co
   const auto from = clocks_.find(before.group), to = clocks_.find(now.group);
   if (from == clocks_.end() || to == clocks_.end()) return false;
   const auto& releases = from->second.releases;
-  return before.releases < releases.size() && releases[before.releases] <= to->second.acquired;
+  if (before.releases >= releases.size()) return false;
+  const auto covers = [&](const Release& release) {
+    return scopes_are_named() || release.wave == before.wave || before.epoch < release.epoch;
+  };
+  const auto first = std::find_if(releases.begin() + before.releases, releases.end(), covers);
+  return first != releases.end() && first->time <= to->second.acquired;
 }
 
 bool RaceCheck::ordered_in_group(const Access& before, const Access& now, Space space) const {
@@ -333,15 +365,27 @@ void RaceCheck::fence(const Wave& wave, const Op& op) {
 
 void RaceCheck::wait(const Wave& wave, unsigned vector_left, unsigned scalar_left) {
   under_way(wave).wait(vector_left, scalar_left);
+  if (vector_left == 0 && !scopes_are_named()) release_by_wait(wave);
   release(wave);
 }
 
 void RaceCheck::release(const Wave& wave) {
   const size_t written_back = under_way(wave).take_write_backs();
-  if (!written_back) return;
+  if (!written_back || !scopes_are_named()) return;
   auto& releases = clocks_[static_cast<uint32_t>(wave.group->id)].releases;
-  releases.insert(releases.end(), written_back, ++fences_);
+  releases.insert(releases.end(), written_back, {++fences_, wave.index_in_group, wave.group->epoch});
   for (UnderWay& other : wave.group->under_way) other.cover_stores();
+}
+
+// The wave has waited for all of its accesses.
+void RaceCheck::release_by_wait(const Wave& wave) {
+  under_way(wave).wait_for_all(wave.group->epoch);
+  GroupClock& clock = clocks_[static_cast<uint32_t>(wave.group->id)];
+  uint64_t& released = clock.released[wave.index_in_group & 15];
+  if (released == clock.accesses) return;
+  released = clock.accesses;
+  clock.releases.push_back({++fences_, wave.index_in_group & 15u, wave.group->epoch});
+  clock.begun = clock.releases.size();
 }
 
 // "entry + 0x40 (s_nop 0)"

@@ -8,6 +8,13 @@
 //  - across workgroups, in global memory, by a message: a release after the first (a write-back, buffer_wbl2; its wave has
 //    waited for both), then an atomic write to some location, an atomic read of it by the second's workgroup, and then an
 //    acquire (buffer_inv) there before the second. A message brings everything that was released before it was written.
+// Code for gfx90a, whose L2 all workgroups share, names no scopes (LLVM AMDGPUUsage, "Memory Model GFX90A"):
+//  - A release is a wait for all accesses of the wave (s_waitcnt vmcnt(0)). It covers what the wave has accessed, and what other
+//    waves of the workgroup had before the barrier that precedes the wait.
+//  - An acquire is buffer_wbinvl1.
+//  - Atomic loads go past the L1 (glc without slc). Atomic stores look like others: a store counts as atomic if another access
+//    of the location is. If stores of several workgroups precede any such access, they are reported.
+//  - What is for the host cannot be told from what is for other workgroups, and is not looked at.
 // An access at agent or system scope (sc1) counts as atomic: this is how compilers emit atomic loads and stores. Atomic
 // accesses do not race, but what reads them may rely on an order that nothing gives; on request, those that are not ordered are
 // reported, unless all of them are read-modify-writes; and so are writes of system scope before which the workgroup has not
@@ -86,14 +93,22 @@ class RaceCheck {
     Access write;
     std::array<Access, 2> reads;
     uint8_t written = 0;  // bytes ever written, one bit each
+    bool has_atomics = false;  // only where stores do not tell
   };
   static constexpr uint64_t kCellBytes = 4;
   static constexpr uint64_t kPageCells = 1024;
   using Page = std::array<ShadowCell, kPageCells>;
 
+  struct Release {
+    uint64_t time;   // counted in releases of the whole dispatch
+    uint32_t wave;
+    uint32_t epoch;  // of its workgroup
+  };
   struct GroupClock {
-    std::vector<uint64_t> releases;  // the time of each, counted in fences of the whole dispatch
+    std::vector<Release> releases;
     size_t begun = 0;  // releases, including those not yet waited for
+    uint64_t accesses = 0;  // only where waits are releases
+    std::array<uint64_t, 16> released{};  // by wave: of these, at its latest release
     uint64_t received = 0;  // the latest release that a message it has read tells of
     uint64_t acquired = 0;  // the same at its latest acquire
     const Op* unreleased = nullptr;  // its latest write, unless it has begun a release of system scope since
@@ -132,11 +147,13 @@ class RaceCheck {
   const ShadowCell* known_global_cell(uint64_t word) const;  // null where nothing has been accessed
   std::vector<ShadowCell>& lds_cells(const Wave& wave);
   Access access_now(const Wave& wave, const Op& op, const VectorAccess& access);
-  void touch(ShadowCell& cell, const Access& now, AccessKind kind, Space space, uint64_t address);
+  void touch(ShadowCell& cell, Access now, AccessKind kind, Space space, uint64_t address);
+  void take_for_atomic(ShadowCell& cell, Access& now, AccessKind kind);
   void look_for_early_use(const Wave& wave, const Op& op);
   void look_for_overtaking(const Access& write, const Access& now, AccessKind kind, uint64_t address);
   void publish(const Wave& wave, const Op& op, const VectorAccess& access);
   void release(const Wave& wave);
+  void release_by_wait(const Wave& wave);
   void send_or_receive(const Wave& wave, const Op& op, const VectorAccess& access);
   void look_for_unfinished_release(const Wave& wave, const Op& op);
   void see(const Wave& wave, const VectorAccess& access);

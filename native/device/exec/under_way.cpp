@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "isa/semantics.h"
+#include "isa/target.h"
 
 namespace rpd {
 namespace {
@@ -77,7 +78,8 @@ void UnderWay::load(const Op& op, CompletionQueue queue, bool has_lanes) {
 void UnderWay::issue(const Op& op, bool has_lanes) {
   if (const auto queue = queue_of(op)) {
     load(op, *queue, has_lanes || *queue == CompletionQueue::Unordered);
-    if (op.semantics->unit == Unit::VectorStore && op.sc1) wide_store_ = issued(CompletionQueue::Vector);
+    const bool wide = op.sc1 || !target_of_device().names_scopes;
+    if (op.semantics->unit == Unit::VectorStore && wide) wide_store_ = issued(CompletionQueue::Vector);
   } else if (writes_back(op)) {
     write_backs_.push_back({&op, {CompletionQueue::Vector, begin(CompletionQueue::Vector) - 1}});
   }

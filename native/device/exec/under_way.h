@@ -45,6 +45,10 @@ class UnderWay {
   void wait(unsigned vector_left, unsigned scalar_left);
   // The wave reaches the barrier that ends the epoch; true if it has LDS accesses in flight.
   bool arrive(uint32_t epoch);
+  // The wave waits for all of its vector memory accesses in an epoch of its workgroup.
+  void wait_for_all(uint32_t epoch) { waited_epoch_ = epoch + 1; }
+  // The number of epochs up to the last one in which it has done so.
+  uint32_t waited_epochs() const { return waited_epoch_; }
   // All stores issued so far are known, through another wave, to have been written back.
   void cover_stores() { covered_ = issued(CompletionQueue::Vector); }
 
@@ -52,7 +56,7 @@ class UnderWay {
   // Whether the access had completed at the barrier that ended the epoch.
   bool had_completed(const QueuePosition& position, uint32_t epoch) const;
   uint32_t issued(CompletionQueue queue) const { return issued_[index(queue)]; }
-  // Stores at agent or system scope: those numbered above the first value, up to the second, may be in flight.
+  // Stores that may be at agent or system scope: those numbered above the first value, up to the second, may be in flight.
   std::pair<uint32_t, uint32_t> wide_stores() const { return {std::max(completed_[0], covered_), wide_store_}; }
 
   // Takes the write-backs before which the wave has nothing left in flight; compilers do not wait for the write-back alone.
@@ -82,7 +86,7 @@ class UnderWay {
   void forget_completed();
 
   std::array<uint32_t, kCompletionQueues> issued_{}, completed_{}, lds_{};  // lds_: the last one that accesses the LDS
-  uint32_t wide_store_ = 0, covered_ = 0;
+  uint32_t wide_store_ = 0, covered_ = 0, waited_epoch_ = 0;
   std::vector<Issued> write_backs_;  // not yet taken; `position` is that of the preceding access
   std::vector<Issued> loads_;
   std::vector<Late> late_;   // one for each epoch that ended with something in flight, in order

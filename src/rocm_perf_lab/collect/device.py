@@ -69,7 +69,6 @@ _HIP_LOG_LEVEL_VARIABLE, _HIP_ERRORS = "AMD_LOG_LEVEL", "1"
 # The contents of registers, LDS and private memory before a kernel writes them: words drawn from a seed, or zeros for 0.
 INITIAL_VALUES = "initial-values"
 UNORDERED_ATOMICS = "unordered-atomics"
-_OF_SCOPES = ("race-check", UNORDERED_ATOMICS)  # need instructions that name the scope of an access
 
 # Times at the clock that the product's power limit allows a load of seconds.
 SUSTAINED = "sustained"
@@ -161,15 +160,6 @@ def software_choice(target: str | None) -> str:
     return processor if processor in SOFTWARE_PRODUCTS else SOFTWARE_TARGET
 
 
-def expect_race_check(device: Device) -> None:
-    """Raises UnavailableError for a software device whose code does not name the scopes that the race check needs."""
-    if not device.is_hardware and device.target != SOFTWARE_TARGET:
-        raise UnavailableError(
-            f"the race check, which is part of a full judgement, cannot be made of code for {device.target}",
-            f"compile for {SOFTWARE_TARGET} and use `--device {SOFTWARE_TARGET}`, or judge without it: --equivalence sampled",
-        )
-
-
 def _hip_log(scratch: Path) -> dict[str, str]:
     """Variables for HIP's error log; none if the user already reads that log."""
     if _HIP_LOG_LEVEL_VARIABLE in os.environ or HIP_LOG_VARIABLE in os.environ:
@@ -186,11 +176,6 @@ def _checked(option: str, target: str, product: Mapping[str, Any]) -> str:
     if takes is None:
         raise UsageError(
             f"--device-option {option}: there is no such option", f"use one of {', '.join(OPTIONS)}, {TIMING}NAME=VALUE"
-        )
-    if name in _OF_SCOPES and target != SOFTWARE_TARGET:
-        raise UsageError(
-            f"--device-option {option}: code for {target} does not say which stores and fences are for other workgroups",
-            f"compile for {SOFTWARE_TARGET}, and use `--device {SOFTWARE_TARGET}`",
         )
     if not takes.fullmatch(equals + value):
         what, hint = _expected(name, takes)

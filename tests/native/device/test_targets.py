@@ -40,8 +40,3 @@ def test_a_program_for_both_runs_the_code_of_the_device(level, built, rocm_perf)
 def test_features_have_to_be_those_of_the_device(features, code, built, rocm_perf):
     done = rocm_perf("run", "--device", "gfx90a", built("-O1", f"gfx90a:{features}"))
     assert done.returncode == code, done.stderr
-
-
-def test_scopes_of_accesses_are_known_on_gfx942_only(rocm_perf):
-    done = rocm_perf("run", "--device", "gfx90a", "--device-option", "race-check", "true")
-    assert done.returncode == 2 and "does not say which stores and fences" in done.stderr

@@ -347,8 +347,8 @@ const Semantics kTable[] = {
     fences("buffer_wbl2", CacheControl::WriteBack),
     fences("buffer_inv", CacheControl::Invalidate),
     fences("buffer_invl2", CacheControl::InvalidateL2),
-    fences("buffer_wbinvl1", CacheControl::WriteBack),
-    fences("buffer_wbinvl1_vol", CacheControl::WriteBack),
+    fences("buffer_wbinvl1", CacheControl::Invalidate),  // the L1 of gfx9 is written through
+    fences("buffer_wbinvl1_vol", CacheControl::Invalidate),
 };
 
 }  // namespace

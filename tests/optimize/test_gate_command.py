@@ -86,3 +86,26 @@ def test_a_program_that_fails_is_called_as_the_user_calls_it(tmp_path, rocm_perf
     assert ran.returncode == 31 and not ran.stdout
     last = ran.stderr.splitlines()[-1]
     assert "./app exited with status 7" in last and "`rocm-perf run ./app`" in last and "/programs/" not in last
+
+
+@pytest.mark.parametrize(
+    "old, new, outcome, why",
+    [
+        ("  for (int i = 0; i < columns", "#pragma unroll 4\n  for (int i = 0; i < columns", "passed", None),
+        (
+            "= sum;",
+            "= __builtin_bit_cast(int, sums[row ^ 64]) == 7 ? sum + 0.0f : sum;",
+            "rejected",
+            "race in global memory",
+        ),
+    ],
+    ids=["honest", "race"],
+)
+def test_code_for_another_target_is_judged_in_full(tmp_path, rocm_perf, native_dir, old, new, outcome, why):
+    """Code for gfx90a names no scopes: its waits are the releases that the race check looks for."""
+    text = PROGRAM.read_text()
+    shutil.copy(PROGRAM, tmp_path / "app.hip")
+    (tmp_path / "candidate.hip").write_text(text.replace(old, new, 1))
+    ran = rocm_perf("gate", "--device", "gfx90a", "--build", BUILD, "--json", "app.hip", "candidate.hip")
+    step = next(step for step in json.loads(ran.stdout)["steps"] if step["step"] == "equivalence")
+    assert step["outcome"] == outcome and (why is None or why in step["reason"]), ran.stdout

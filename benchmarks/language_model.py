@@ -1,0 +1,155 @@
+"""A language model in llama.cpp on the software device: are its tokens those of the CPU, and which kernels take the time?
+
+    python benchmarks/language_model.py FOLDER [--device DEVICE] [--types f16 q8_0 ...] [--tokens N] [--seed N] [--json]
+
+Fetches Debian's llama.cpp and its HIP backend, which holds code for gfx90a and gfx1030, into FOLDER and unpacks them there;
+nothing is installed. The model has random weights (others/random_model.py, which needs gguf from PyPI); for each type it is
+quantised by llama.cpp, and continues a prompt, always with the likeliest token, on the CPU and on the device. Quantised
+products round differently in the two backends, and after the first other token everything is another: the count of tokens up
+to there is shown. The kernels' times are those of a profile: with one token for the prompt, and what more tokens take beyond
+that for the generation.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from others import packages  # noqa: E402
+from others.random_model import write_model  # noqa: E402
+from others.table import markdown  # noqa: E402
+
+_PACKAGES = ("llama.cpp", "libggml0-backend-hip")
+_LIBRARIES = "usr/lib/x86_64-linux-gnu"
+_PROMPT = "It was a bright cold day in April, and the clocks were striking thirteen."
+_SHOWN = 3  # kernels
+_TOKEN = re.compile(rb" w\d{3}|.", re.DOTALL)  # of the model's vocabulary
+
+
+def main() -> None:
+    given = _arguments()
+    if given.folder is None:
+        print("no folder for llama.cpp and the models: name one")
+        return
+    llama = LlamaCpp(given.folder, given.device)
+    plain = given.folder / f"random-{given.seed}.gguf"
+    write_model(plain, given.seed)
+    results = [_result(llama, llama.quantised(plain, kind), kind, given.tokens) for kind in given.types]
+    print(json.dumps(results, indent=1) if given.json else _report(results, given.device))
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", nargs="?", type=lambda word: Path(word).resolve())
+    parser.add_argument("--device", default="gfx90a")
+    parser.add_argument("--types", nargs="+", default=["f16", "q8_0", "q4_0", "q4_K"], metavar="TYPE")
+    parser.add_argument("--tokens", type=int, default=32)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--json", action="store_true")
+    return parser.parse_args()
+
+
+class LlamaCpp:
+    """llama.cpp with its HIP backend in a folder of their own."""
+
+    def __init__(self, folder: Path, device: str):
+        self._device = device
+        roots = [packages.unpack(package, folder / "packages") for package in _PACKAGES]
+        self._programs = roots[0] / "usr/bin"
+        below = (_LIBRARIES, f"{_LIBRARIES}/llama", f"{_LIBRARIES}/openblas-pthread")
+        path = ":".join(str(root / part) for root in roots for part in below)
+        self._environment = os.environ | {"LD_LIBRARY_PATH": f"{path}:{os.environ.get('LD_LIBRARY_PATH', '')}"}
+        self._here = folder / "backends"  # it looks for them in the working directory
+        self._here.mkdir(exist_ok=True)
+        for backend in (one for root in roots for one in (root / _LIBRARIES / "ggml/backends0").glob("*.so")):
+            link = self._here / backend.name
+            link.unlink(missing_ok=True)
+            link.symlink_to(backend)
+
+    def quantised(self, model: Path, kind: str) -> Path:
+        if kind == "f16":
+            return model
+        made = model.with_name(f"{model.stem}-{kind}.gguf")
+        self._run([self._programs / "llama-quantize", "--pure", model, made, kind])
+        return made
+
+    def on_cpu(self, model: Path, tokens: int) -> bytes:
+        return self._run([*self._completion(model, tokens), "--device", "none"])
+
+    def on_device(self, model: Path, tokens: int) -> bytes:
+        command = (sys.executable, "-m", "rocm_perf_lab", "run", "--device", self._device, "--device-option", "observe=none")
+        return self._run([*command, *self._completion(model, tokens), "-ngl", "99"])
+
+    def kernel_times(self, model: Path, tokens: int) -> dict[str, float]:
+        """ms by kernel, modelled."""
+        with tempfile.TemporaryDirectory() as scratch:
+            output = Path(scratch) / "profile"
+            command = (sys.executable, "-m", "rocm_perf_lab", "profile", "--quiet", "--device", self._device, "-o", output)
+            self._run([*command, *self._completion(model, tokens), "-ngl", "99"])
+            kernels = json.loads((output / "analysis.json").read_text())["kernels"]
+        return {kernel["kernel"]: kernel["time_ms"] for kernel in kernels}
+
+    def _completion(self, model: Path, tokens: int) -> list[object]:
+        options = ("--temp", 0, "-no-cnv", "-t", 1, "--no-warmup")
+        return [self._programs / "llama-completion", "-m", model, "-p", _PROMPT, "-n", tokens, *options]
+
+    def _run(self, command: Sequence[object]) -> bytes:
+        ran = subprocess.run(list(map(str, command)), cwd=self._here, env=self._environment, capture_output=True)
+        if ran.returncode:
+            sys.exit(f"{Path(str(command[0])).name} ended with {ran.returncode}: {ran.stderr.decode(errors='replace')[-600:]}")
+        return ran.stdout
+
+
+def _result(llama: LlamaCpp, model: Path, kind: str, tokens: int) -> dict[str, object]:
+    expected, got = llama.on_cpu(model, tokens), llama.on_device(model, tokens)
+    first, all_of_them = llama.kernel_times(model, 1), llama.kernel_times(model, tokens)
+    return {
+        "type": kind,
+        "tokens": tokens,
+        "equal": _equal(expected, got, tokens),
+        "text": got.decode(errors="replace"),
+        "expected": expected.decode(errors="replace"),
+        "prompt": _shares(first),
+        "generation": _shares({name: time - first.get(name, 0.0) for name, time in all_of_them.items()}),
+    }
+
+
+def _equal(expected: bytes, got: bytes, tokens: int) -> int:
+    """How many of the generated tokens are the same before one is not."""
+    if expected == got:
+        return tokens
+    one, other = (_TOKEN.findall(text.partition(_PROMPT[-8:].encode())[2]) for text in (expected, got))
+    return next((at for at, (mine, its) in enumerate(zip(one, other, strict=False)) if mine != its), min(len(one), len(other)))
+
+
+def _shares(times: Mapping[str, float]) -> list[tuple[str, float]]:
+    """The kernels that take the most, with their shares of the time of all."""
+    whole = sum(times.values())
+    most = sorted(times.items(), key=lambda one: -one[1])[:_SHOWN]
+    return [(name, time / whole) for name, time in most]
+
+
+def _report(results: Sequence[Mapping], device: str) -> str:
+    rows = [
+        [one["type"], f"{one['equal']} of {one['tokens']}", *(_named(one[phase]) for phase in ("prompt", "generation"))]
+        for one in results
+    ]
+    head = ["weights", f"same tokens on {device} and CPU", "prompt: kernels (modelled)", "generation: kernels (modelled)"]
+    return markdown(head, rows)
+
+
+def _named(shares: Sequence[tuple[str, float]]) -> str:
+    return ", ".join(f"{re.split('[<(]', name)[0][:32]} {share:.0%}" for name, share in shares)
+
+
+if __name__ == "__main__":
+    main()

@@ -38,14 +38,31 @@ make_venv() {
 
 # --- Native parts ----------------------------------------------------------------------------------------------------
 
+# The native parts are made from these; ninja knows the details.
+native_inputs=(CMakeLists.txt native testbed src/rocm_perf_lab/arch src/rocm_perf_lab/__init__.py)
+
 ensure_build() {
   [ -f "$repo/CMakeLists.txt" ] || return 0
+  ! build_is_current || return 0
   mkdir -p "$repo/build"
   lock "$repo/build/.lock"
   if [ ! -f "$repo/build/build.ninja" ] || [ "$(cat "$repo/build/.environment" 2>/dev/null)" != "$(environment_id)" ]; then
     stage "Configuring the native parts (cmake)" cmake configure
   fi
+  rm -f -- "$repo/build/.built"
+  touch "$repo/build/.begun"
   stage_if_slow "Building the native parts (ninja)" build inside ninja -C "$repo/build"
+  touch "$repo/build/.built"
+}
+
+# Entering the root to ask ninja would cost as much as all the rest of a warm start. Outside of it, the compiler and its headers
+# may change as well, so that ninja is asked.
+build_is_current() {
+  [ "$label" = root ] && [ -f "$repo/build/.built" ] || return 1
+  [ "$(<"$repo/build/.environment")" = "$(environment_id)" ] || return 1
+  # Changed, added or removed sources; and results that were removed, or put there by somebody else.
+  [ -z "$(cd -- "$repo" && find "${native_inputs[@]}" -newer build/.begun ! -name '*.pyc' ! -name __pycache__ -print -quit &&
+    find build/bin build/lib build/testbed -maxdepth 0 -newer build/.built)" ]
 }
 
 # A build folder made elsewhere (by hand, by another ./dev environment, in a clone that was moved or copied) remembers that

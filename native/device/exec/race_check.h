@@ -9,7 +9,8 @@
 //    waited for both), then an atomic write to some location, an atomic read of it by the second's workgroup, and then an
 //    acquire (buffer_inv) there before the second. A message brings everything that was released before it was written.
 // Code for gfx90a, whose L2 all workgroups share, names no scopes (LLVM AMDGPUUsage, "Memory Model GFX90A"):
-//  - A release is a wait for all accesses of the wave (s_waitcnt vmcnt(0)). It covers what the wave has accessed, and what other
+//  - A release is a wait for all accesses of the wave (s_waitcnt vmcnt(0)). It covers what the wave has accessed, and what
+//  other
 //    waves of the workgroup had before the barrier that precedes the wait.
 //  - An acquire is buffer_wbinvl1.
 //  - Atomic loads go past the L1 (glc without slc). Atomic stores look like others: a store counts as atomic if another access
@@ -100,7 +101,7 @@ class RaceCheck {
   using Page = std::array<ShadowCell, kPageCells>;
 
   struct Release {
-    uint64_t time;   // counted in releases of the whole dispatch
+    uint64_t time;  // counted in releases of the whole dispatch
     uint32_t wave;
     uint32_t epoch;  // of its workgroup
   };

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import tempfile
 from pathlib import Path
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from rocm_perf_lab import cage
 from rocm_perf_lab.cage import Limits, View
+from rocm_perf_lab.cage import mechanism as mechanisms
+from rocm_perf_lab.cage import mounts as mounts_module
 from rocm_perf_lab.cage.homes import parts_to_show
 from rocm_perf_lab.cage.launch import environment
 from rocm_perf_lab.cage.mounts import mounts
+from rocm_perf_lab.cage.start import command_line
 
 NAMES = st.lists(st.sampled_from(["a", "b", ".c", "home", "user"]), min_size=1, max_size=4)
 
@@ -85,6 +91,22 @@ def test_what_lies_below_what_is_shown_is_not_shown_again(tmp_path):
     (tmp_path / "a" / "b").mkdir(parents=True)
     again = mounts(["true", str(tmp_path / "a" / "b")], tmp_path, View(readable=(tmp_path / "a",)), Limits(), True).words
     assert words == again and words.count(str(tmp_path)) == 2
+
+
+@pytest.mark.parametrize("kind", ["bubblewrap", "namespaces"])
+def test_what_others_remove_from_an_open_folder_meanwhile_is_left_out(kind, monkeypatch):
+    """The entries of /tmp are shown one by one: some are gone when they are looked at, others when the cage is made."""
+    mechanism = next((one for one in mechanisms.candidates_of(kind) if mechanisms.works(one)), None)
+    if mechanism is None:
+        pytest.skip(f"no cage by {kind} here")
+    listed = mounts_module._shown
+    gone = Path("/tmp/gone-before")
+    monkeypatch.setattr(mounts_module, "_shown", lambda paths: [*listed(paths), (gone, gone)])
+    with tempfile.TemporaryDirectory(dir="/tmp") as gone_later:
+        words = command_line(mechanism, ["true"], Path("/tmp"))
+        assert gone_later in words and str(gone) not in words
+    ended = subprocess.run(words, capture_output=True, text=True)
+    assert ended.returncode == 0, ended.stderr
 
 
 def test_the_judge_s_own_folders_are_not_shown(tmp_path):

@@ -50,15 +50,21 @@ def mounts(command: Sequence[str], folder: Path, view: View, limits: Limits, ove
             words += layers[path]
         elif path in writable:
             words += ["--bind", os.path.realpath(path), str(path)]
-        elif not _lies_in(path, covering | writable | (set(shown) - {path}), _device_of(path, shown[path])):
-            words += _bound(shown[path], path, places)
+        elif (device := _device_of(path, shown[path])) is not None:
+            if not _lies_in(path, covering | writable | (set(shown) - {path}), device):
+                words += _bound(shown[path], path, places)
     words += _replaced(view)
     return Mounts([*words, "--remount-ro", "/proc", "--remount-ro", "/dev", "--remount-ro", "/"], _in_memory(layers))
 
 
-def _device_of(path: Path, source: Path) -> int:
-    """The device that has to be shown for `path` to be there: that of a link itself, wherever its target is."""
-    return os.lstat(path if os.path.islink(path) else source).st_dev
+def _device_of(path: Path, source: Path) -> int | None:
+    """The device that has to be shown for `path` to be there: that of a link itself, wherever its target is. None if it is gone:
+    other programs remove what was in an open folder, such as /tmp, when that was listed.
+    """
+    try:
+        return os.lstat(path if os.path.islink(path) else source).st_dev
+    except FileNotFoundError:
+        return None
 
 
 def _bound(source: Path, path: Path, places: Iterable[Path]) -> list[str]:
@@ -66,7 +72,7 @@ def _bound(source: Path, path: Path, places: Iterable[Path]) -> list[str]:
     something is shown; nothing can be below a link's name.
     """
     if not os.path.islink(source):
-        return ["--ro-bind", str(source), str(path)]
+        return ["--ro-bind-try", str(source), str(path)]
     if any(place != path and place.is_relative_to(path) for place in places):
         return []
     return ["--symlink", os.readlink(source), str(path)]

@@ -131,8 +131,10 @@ def _perform(all_words: list[str]) -> None:
         if name in ("size", "perms", "overlay-src"):
             given[name] = next(words)
             continue
-        if name in ("ro-bind", "bind", "dev-bind"):
-            _bind(_OLD + next(words), _NEW + next(words), name)
+        if name in ("ro-bind", "ro-bind-try", "bind", "dev-bind"):
+            source, place = _OLD + next(words), _NEW + next(words)
+            if not name.endswith("-try") or os.path.exists(source):
+                _bind(source, place, name.removesuffix("-try"))
         elif name == "symlink":
             target, place = next(words), _NEW + next(words)
             os.makedirs(os.path.dirname(place), exist_ok=True)

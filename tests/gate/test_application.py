@@ -9,15 +9,17 @@ from pathlib import Path
 
 import pytest
 
-from rocm_perf_lab.errors import UsageError
+from rocm_perf_lab.errors import ProgramFailedError, UsageError
 from rocm_perf_lab.gate.application import Application, ApplicationOptions, SourceText
 from rocm_perf_lab.gate.verdict import StepOutcome
 
 SOURCE = Path(__file__).with_name("program.hip").read_text()
 PRINT = '  printf("%g\\n", last);\n'
+REFUSES = 'int main(int count, char**) {\n  if (count > 1) {\n    perror("no such size");\n    return 9;\n  }\n'
 VARIANTS = {
     "baseline": SOURCE,
     "prints otherwise": SOURCE.replace(PRINT, '  printf("%g!\\n", last);\n'),
+    "knows one size": SOURCE.replace("int main() {", REFUSES).replace("int printf(", "void perror(const char*);\nint printf("),
     "fails": SOURCE.replace("  launch(33, 64, 2.0f, 7);\n", "  launch(33, 64, 2.0f, 7);\n  return 3;\n"),
     "is slower": SOURCE.replace("i < width; ++i) {", "i < width; ++i) {\n    __builtin_amdgcn_s_sleep(8);"),
     "prints the time": SOURCE.replace(
@@ -109,6 +111,13 @@ def test_the_same_program_passes(application, program):
 def test_what_the_program_does_otherwise_is_rejected(application, program, name, words):
     verdict = application.check(program(name))
     assert verdict.outcome is StepOutcome.REJECTED and words in verdict.reason
+
+
+def test_a_baseline_that_fails_has_the_last_word(program, tmp_path):
+    """With arguments of which nothing has run before; its standard error is not shown."""
+    options = ApplicationOptions(device="gfx942")
+    with pytest.raises(ProgramFailedError, match=r"program exited with status 9 \(its last words: no such size: .*\)"):
+        Application(program("knows one size"), (), tmp_path, options, also=[["320"]])
 
 
 def test_output_that_varies_by_itself_is_not_compared_and_said_so(program, tmp_path):

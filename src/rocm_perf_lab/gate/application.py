@@ -6,6 +6,7 @@ same name in both runs.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shlex
 import shutil
@@ -13,7 +14,7 @@ import statistics
 import subprocess
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -44,6 +45,7 @@ _ENDS_BADLY = (
 _NOTICED = 1e-3  # smaller relative changes of a counter are ignored
 _PATIENCE, _LEAST_PATIENCE_SECONDS = 20, 60.0  # a candidate may take this multiple of the baseline's wall time
 _DAY_SECONDS = 86400.0
+_SAID, _SHOWN = "stderr", 200  # characters of an error
 _MEASURED_RUNS = 3  # runs of a candidate on a GPU; on the software device every run takes the same time
 
 
@@ -103,14 +105,26 @@ class Application:
         # Cache for code that HIP compiles at run time: the baseline's runs fill it, the candidates' runs only read it.
         self._cache = folder / "compiled"
         self._cache.mkdir(exist_ok=True)
-        first, second = (self._run(baseline, writable=(self._cache,)) for _ in range(2))
-        if self._limit is None:
-            self._limit = max(_LEAST_PATIENCE_SECONDS, _PATIENCE * (time.monotonic() - began) / 2)
-        self._take([first, second])
-        self.reproducible = first.stdout == second.stdout
-        self._also = {tuple(words): self._printed(baseline, words) for words in also}
+        with self._last_words():
+            first, second = (self._run(baseline, writable=(self._cache,)) for _ in range(2))
+            if self._limit is None:
+                self._limit = max(_LEAST_PATIENCE_SECONDS, _PATIENCE * (time.monotonic() - began) / 2)
+            self._take([first, second])
+            self.reproducible = first.stdout == second.stdout
+            self._also = {tuple(words): self._printed(baseline, words) for words in also}
         if options.check and (complaint := self._checked(first.stdout)):
             raise UsageError(f"--check rejects the unchanged program: {complaint}", "fix the check first")
+
+    @contextlib.contextmanager
+    def _last_words(self) -> Iterator[None]:
+        """Adds what the program said last to the error with which it fails. Not for candidates, whose words are not trusted."""
+        try:
+            yield
+        except (ProgramFailedError, ProgramKilledError) as error:
+            said = (self._folder / f"run-{self._runs}" / _SAID).read_text("utf-8", "replace").split("\n")
+            last = next((line for line in reversed(said) if line.strip()), "")
+            error.what += f" (its last words: {' '.join(last.split())[:_SHOWN]})" if last else ""
+            raise
 
     def take_as_baseline(self, accepted: Path, source: SourceText | None = None) -> None:
         """Compare the following candidates with this accepted program; the expected output remains that of the first baseline.
@@ -276,8 +290,8 @@ class Application:
         command = self._caged(words, folder, writable, replaced, device.is_hardware)
         environment = os.environ | {devices.FOREIGN_ACCESSES_VARIABLE: str(foreign), "AMD_COMGR_CACHE_DIR": str(self._cache)}
         try:
-            with output.open("wb") as stdout, open(os.devnull, "wb") as nowhere:
-                tracer.trace(command, environment, database, stdout, nowhere)
+            with output.open("wb") as stdout, (folder / _SAID).open("wb") as said:
+                tracer.trace(command, environment, database, stdout, said)
         finally:  # also for a program that exits normally although its kernel failed
             if foreign.exists():
                 raise ForeignAccessError(program.name, foreign.read_text().splitlines()[0])

@@ -58,8 +58,9 @@ def mounts(command: Sequence[str], folder: Path, view: View, limits: Limits, ove
 
 
 def _device_of(path: Path, source: Path) -> int | None:
-    """The device that has to be shown for `path` to be there: that of a link itself, wherever its target is. None if it is gone:
-    other programs remove what was in an open folder, such as /tmp, when that was listed.
+    """The device that has to be shown for `path` to be there: that of a link itself, wherever its target is.
+
+    None if it is gone: other programs may remove what was in an open folder, such as /tmp, when that was listed.
     """
     try:
         return os.lstat(path if os.path.islink(path) else source).st_dev

@@ -9,7 +9,8 @@ import pytest
 from rocm_perf_lab.analysis import stack_verdict
 from rocm_perf_lab.analysis.bottleneck import classify
 from rocm_perf_lab.analysis.evidence import Evidence
-from rocm_perf_lab.analysis.thread_trace.time_stack import LineGain, Part, TimeStack, shapley
+from rocm_perf_lab.analysis.shapley import shapley
+from rocm_perf_lab.analysis.thread_trace.time_stack import LineGain, Part, TimeStack
 from rocm_perf_lab.arch.metric import Value
 
 COUNTED = classify(

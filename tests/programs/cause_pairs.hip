@@ -7,6 +7,7 @@
 
 constexpr int kGroup = 256;
 constexpr int kGroups = 2432;  // as many as the device holds at once
+constexpr int kSlot = kGroups / 8;  // one on each of its CUs
 constexpr int kThreads = kGroups * kGroup;
 constexpr int kWindow = 1 << 14;  // floats: 64 KB, more than an L1 has, which all L2s hold
 constexpr int kLargeWindow = 1 << 18;  // 1 MB, likewise
@@ -226,6 +227,40 @@ __device__ void phases(float* out) {
 __global__ void meeting_before(float* out) { phases<true>(out); }
 __global__ void meeting_after(float* out) { phases<false>(out); }
 
+// ---- lanes ----
+
+// Lanes take one of several paths each, or all lanes of a wave the same one.
+template <int Ways>
+__device__ void take(int way, float* out) {
+  float value = threadIdx.x;
+  for (int i = 0; i < 8; ++i) {
+#pragma unroll
+    for (int one = 0; one < Ways; ++one) {
+      if (way != one) continue;
+      for (int j = 0; j < 64; ++j) asm volatile("v_fma_f32 %0, %0, %0, %0" : "+v"(value));
+    }
+  }
+  out[blockIdx.x * kGroup + threadIdx.x] = value;
+}
+template <int Ways>
+__global__ void ways_before(float* out) {
+  take<Ways>(threadIdx.x % Ways, out);
+}
+template <int Ways>
+__global__ void ways_after(float* out) {
+  take<Ways>(blockIdx.x / kSlot % Ways, out);
+}
+
+// Loops of 5 to 61 rounds: in each wave, or sorted, so that a wave's lanes have the same.
+__device__ void go_round(int rounds, float* out) {
+  float value = threadIdx.x;
+  for (int i = 0; i < rounds; ++i)
+    for (int j = 0; j < 8; ++j) asm volatile("v_fma_f32 %0, %0, %0, %0" : "+v"(value));
+  out[blockIdx.x * kGroup + threadIdx.x] = value;
+}
+__global__ void lengths_before(float* out) { go_round(5 + threadIdx.x % 64 / 8 * 8, out); }
+__global__ void lengths_after(float* out) { go_round(5 + blockIdx.x / kSlot * 8, out); }
+
 // ---- instructions ----
 
 template <int Kind, bool Work>
@@ -320,6 +355,9 @@ int main(int argc, char** argv) {
   }
   both("uneven", uneven_before, uneven_after, in, out);
   both("meeting", meeting_before, meeting_after, out);
+  both("ways", ways_before<2>, ways_after<2>, out);
+  both("ways", ways_before<8>, ways_after<8>, out);
+  both("lengths", lengths_before, lengths_after, out);
   both("instructions", instructions_before<0>, instructions_after<0>, out);
   both("instructions", instructions_before<1>, instructions_after<1>, out);
   both("instructions", instructions_before<2>, instructions_after<2>, out);

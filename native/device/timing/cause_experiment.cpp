@@ -121,7 +121,8 @@ class Experiments {
     const Op& op = *entry.op;
     const Unit unit = op.semantics->unit;
     const auto counts = [&](Cause cause) { return !ideal.removes(cause, op); };
-    if (unit == Unit::Valu && counts(Cause::VectorIssue)) to.of[Demands::kVector] += costs.of(op).busy_cycles;
+    const double active = ideal.removes(Cause::Divergence, op) ? static_cast<double>(entry.cost.lanes) / kLanes : 1;
+    if (unit == Unit::Valu && counts(Cause::VectorIssue)) to.of[Demands::kVector] += active * costs.of(op).busy_cycles;
     if (unit == Unit::Matrix && counts(Cause::MatrixIssue)) to.of[Demands::kMatrix] += costs.of(op).busy_cycles;
     if (ideal.takes_no_time(op)) return;
     const AccessCost cost = rpd::idealised(entry, ideal);
@@ -135,8 +136,8 @@ class Experiments {
 
   // What is left of all demands. Most causes leave them as they are.
   Demands left(const Idealisation& ideal) const {
-    constexpr uint32_t relevant =
-        Idealisation::bit(Cause::Uncoalesced) | Idealisation::bit(Cause::BankConflicts) | Idealisation::bit(Cause::Scratch);
+    constexpr uint32_t relevant = Idealisation::bit(Cause::Uncoalesced) | Idealisation::bit(Cause::BankConflicts) |
+                                  Idealisation::bit(Cause::Scratch) | Idealisation::bit(Cause::Divergence);
     const bool changes = ideal.only || (ideal.causes & relevant);
     return changes ? demands(ideal) : demands_;
   }
@@ -206,6 +207,7 @@ bool concerns(Cause cause, const Op& op) {
     case Cause::LdsLatency:
     case Cause::BankConflicts: return unit == Unit::Lds || op.to_lds;
     case Cause::Barriers: return unit == Unit::Barrier;
+    case Cause::Divergence: return unit != Unit::Matrix;
     default: return issue_cause(unit) == cause;
   }
 }

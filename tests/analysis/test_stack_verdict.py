@@ -53,6 +53,13 @@ def test_the_largest_part_is_the_verdict_whatever_counters_say():
     assert found.score == pytest.approx(0.5) and found.confidence == pytest.approx(400 / 600)
 
 
+def test_remedies_begin_with_the_cause_and_end_with_what_is_fixed():
+    """Two causes that hide each other, and the fixed cost of the dispatch, which is not the verdict."""
+    of = stack({"barriers": 400, "atomics": 390, "launch": 450, "lds-latency": 80})
+    assert verdict(of).name == "barriers"
+    assert [one.cause for one in verdict(of).remedies] == ["barriers", "atomics", "lds-latency", "launch"]
+
+
 def test_conditions_that_cost_nothing_are_left_out():
     assert {"uncoalesced-access", "lds-bank-conflicts"} < {factor.name for factor in COUNTED.factors}
     found = verdict(stack({"uncoalesced": 400, "memory-latency": 200}))

@@ -199,6 +199,16 @@ __global__ void few_threads_after(const int* next, int* out) {
   out[blockIdx.x * kGroup + threadIdx.x] = at;
 }
 
+// Eight times as many workgroups as there is work for, or as many.
+__global__ void idle_before(const float* in, float* out) {
+  const int at = threadIdx.x + blockIdx.x * kGroup;
+  if (at < kThreads) out[at] = in[at % kWindow];
+}
+__global__ void idle_after(const float* in, float* out) {
+  const int at = threadIdx.x + blockIdx.x * kGroup;
+  if (at < kThreads) out[at] = in[at % kWindow];
+}
+
 // Every 64th workgroup does all the work, or each its share.
 __global__ void uneven_before(const float* in, float* out) {
   float sum = threadIdx.x;
@@ -352,6 +362,10 @@ int main(int argc, char** argv) {
     few_threads_after<16><<<kGroups, kGroup>>>(next, ints);
     few_threads_before<8><<<kGroups / 8, kGroup>>>(next, ints);
     few_threads_after<8><<<kGroups, kGroup>>>(next, ints);
+  }
+  if (wanted("idle")) {
+    idle_before<<<8 * kGroups, kGroup>>>(in, out);
+    idle_after<<<kGroups, kGroup>>>(in, out);
   }
   both("uneven", uneven_before, uneven_after, in, out);
   both("meeting", meeting_before, meeting_after, out);

@@ -32,9 +32,29 @@ size_t groups_to_replay(const CuTrace& trace, uint32_t resident_groups) {
   return groups;
 }
 
+// Whether the workgroup changes memory, as far as it is recorded; if it is not recorded to its end, it may do so later.
+bool changes_memory(const CuTrace::Group& group) {
+  const auto changes = [](const TraceEntry& entry) {
+    const Semantics& semantics = *entry.op->semantics;
+    const bool scalar_store = semantics.unit == Unit::Smem && semantics.stores;
+    return semantics.unit == Unit::VectorStore || semantics.unit == Unit::VectorAtomic || scalar_store;
+  };
+  return std::ranges::any_of(
+      group, [&](const auto& wave) { return wave->lost() > 0 || std::ranges::any_of(wave->entries(), changes); });
+}
+
+// Which of the first workgroups have nothing to do.
+std::vector<bool> idle_groups(const CuTrace& trace, size_t groups) {
+  std::vector<bool> idle;
+  for (size_t i = 0; i < std::min(groups, trace.groups().size()); ++i) idle.push_back(!changes_memory(trace.groups()[i]));
+  return idle;
+}
+
+// `left_out`: the workgroups to pass over; null: none.
 template <class F>
-void for_each_entry(const CuTrace& trace, size_t groups, F f) {
+void for_each_entry(const CuTrace& trace, size_t groups, const std::vector<bool>* left_out, F f) {
   for (size_t i = 0; i < std::min(groups, trace.groups().size()); ++i) {
+    if (left_out && (*left_out)[i]) continue;
     for (const auto& wave : trace.groups()[i])
       for (const TraceEntry& entry : wave->entries()) f(entry);
   }
@@ -60,7 +80,8 @@ class Experiments {
     for (const DurationParts::ReplayedCu& cu : parts.replayed) {
       const CuTrace& trace = cu.sample.first.trace;
       groups_.push_back(groups_to_replay(trace, cu.surroundings.resident_groups));
-      for_each_entry(trace, groups_.back(), [this](const TraceEntry& entry) { ++entries_, ++executed_[entry.op]; });
+      idle_.push_back(idle_groups(trace, groups_.back()));
+      for_each_entry(trace, groups_.back(), nullptr, [this](const TraceEntry& entry) { ++entries_, ++executed_[entry.op]; });
     }
     demands_ = demands({});
     cycles_ = replayed({});
@@ -91,6 +112,7 @@ class Experiments {
       const Sample& sample = parts_.replayed[i].sample;
       CuSurroundings around = idealised(parts_.replayed[i].surroundings, sample.first.trace, ideal);
       around.most_groups = groups_[i];
+      if (ideal.removes(Cause::IdleWaves)) around.left_out = &idle_[i];
       InstructionCache instructions = *parts_.instructions;
       sum += static_cast<double>(simulate_cu(sample.first.trace, around, sample.costs, instructions, nullptr, ideal).cycles);
     }
@@ -112,7 +134,9 @@ class Experiments {
     Demands sum;
     for (size_t i = 0; i < groups_.size(); ++i) {
       const Sample& sample = parts_.replayed[i].sample;
-      for_each_entry(sample.first.trace, groups_[i], [&](const TraceEntry& entry) { add(sum, entry, sample.costs, ideal); });
+      const std::vector<bool>* left_out = ideal.removes(Cause::IdleWaves) ? &idle_[i] : nullptr;
+      const auto add_entry = [&](const TraceEntry& entry) { add(sum, entry, sample.costs, ideal); };
+      for_each_entry(sample.first.trace, groups_[i], left_out, add_entry);
     }
     return sum;
   }
@@ -137,7 +161,7 @@ class Experiments {
   // What is left of all demands. Most causes leave them as they are.
   Demands left(const Idealisation& ideal) const {
     constexpr uint32_t relevant = Idealisation::bit(Cause::Uncoalesced) | Idealisation::bit(Cause::BankConflicts) |
-                                  Idealisation::bit(Cause::Scratch) | Idealisation::bit(Cause::Divergence);
+                                  Idealisation::bit(Cause::Scratch) | Idealisation::bit(Cause::Divergence) | Idealisation::bit(Cause::IdleWaves);
     const bool changes = ideal.only || (ideal.causes & relevant);
     return changes ? demands(ideal) : demands_;
   }
@@ -168,7 +192,8 @@ class Experiments {
 
   const DurationParts& parts_;
   double share_of_slots_;
-  std::vector<size_t> groups_;  // of each replayed CU
+  std::vector<size_t> groups_;             // of each replayed CU
+  std::vector<std::vector<bool>> idle_;    // of these, those that change no memory
   std::unordered_map<const Op*, uint64_t> executed_;
   uint64_t entries_ = 0;
   Demands demands_;

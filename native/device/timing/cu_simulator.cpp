@@ -113,7 +113,9 @@ class Replay {
   };
 
   void launch_next(uint64_t time) {
-    if (next_group_ >= std::min(trace_.groups().size(), around_.most_groups)) return;
+    const size_t most = std::min(trace_.groups().size(), around_.most_groups);
+    while (around_.left_out && next_group_ < most && (*around_.left_out)[next_group_]) ++next_group_;
+    if (next_group_ >= most) return;
     const auto& recorded = trace_.groups()[next_group_++];
     Group& group = groups_.emplace_back();
     uint64_t launched = group.started = std::max(time, dispatcher_free_);

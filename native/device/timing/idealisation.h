@@ -27,6 +27,7 @@ enum class Cause : uint8_t {
   FewWaves,         // registers, LDS and workgroup size allow as many waves as a CU has slots
   Imbalance,        // all CUs that have work have the same
   SmallGrid,        // the same work, in as many waves as the device holds at once
+  IdleWaves,        // workgroups that change no memory are not launched
   Divergence,       // instructions take as long to issue as their active lanes need
   VectorIssue,
   MatrixIssue,
@@ -41,10 +42,10 @@ enum class Cause : uint8_t {
 constexpr size_t kCauses = static_cast<size_t>(Cause::kCount);
 
 constexpr std::array<const char*, kCauses> kCauseNames = {
-    "memory-latency", "lds-latency",   "beyond-l2",         "memory-bandwidth", "l2-bandwidth", "uncoalesced",
-    "bank-conflicts", "atomics",       "barriers",          "scratch",          "host-memory",  "few-waves",
-    "imbalance",      "small-grid",    "divergence",        "vector-issue",     "matrix-issue", "scalar-issue",
-    "lds-issue",      "address-issue", "instruction-fetch", "wave-launch",      "launch",
+    "memory-latency", "lds-latency", "beyond-l2",     "memory-bandwidth",  "l2-bandwidth", "uncoalesced",
+    "bank-conflicts", "atomics",     "barriers",      "scratch",           "host-memory",  "few-waves",
+    "imbalance",      "small-grid",  "idle-waves",    "divergence",        "vector-issue", "matrix-issue",
+    "scalar-issue",   "lds-issue",   "address-issue", "instruction-fetch", "wave-launch",  "launch",
 };
 
 // Instructions, by Op::index.

@@ -25,6 +25,7 @@ _STAYS = frozenset((LAUNCH, "beyond-l2", "memory-bandwidth", "l2-bandwidth"))
 _MOSTLY_LAUNCH = 0.4  # of the time; as in model_error
 _LEAST = 0.01  # of the time, for a part to explain a factor
 _WORTHWHILE = 0.02  # of the time, for a remedy to be named
+_NEARLY = 0.5  # of the largest gain, for the remedy of the verdict's cause to come first
 _CLEAR, _NEAR = 0.6, 0.525  # first / (first + second): half as large again, a tenth larger
 
 
@@ -79,14 +80,23 @@ def verdict(stack: TimeStack, counted: Bottleneck, error: float | None, on_softw
 
 
 def remedies(stack: TimeStack, error: float | None) -> tuple[Remedy, ...]:
-    """One for each cause whose removal alone gains something worth while, the largest gain first."""
+    """One for each cause whose removal alone gains something worth while, the largest gain first: but that of the verdict's
+    cause first if it gains nearly as much, and that of a fixed cost that is no verdict last.
+    """
     found = []
     for part in stack.parts:
         gain = part.first_ns / stack.duration_ns
         if part.cause in meanings() and gain >= _WORTHWHILE:
             low, high = bounds(gain, error) if error is not None else (None, None)
             found.append(Remedy(part.cause, meanings()[part.cause].change, gain, line_of(stack, part.cause), low, high))
-    return tuple(sorted(found, key=lambda one: -one.gain))
+    most = max((one.gain for one in found), default=0.0)
+    fixed = {part.cause for part in stack.parts if _is_fixed(part, stack)}
+    first = next((part.cause for part in stack.parts if part.cause in meanings() and part.cause not in fixed), None)
+
+    def order(one: Remedy) -> tuple[bool, bool, float]:
+        return one.cause in fixed, one.cause != first or one.gain < _NEARLY * most, -one.gain
+
+    return tuple(sorted(found, key=order))
 
 
 def bounds(gain: float, error: float) -> tuple[float, float]:

@@ -467,7 +467,8 @@ class BottleneckSection(Section):
         description="the largest part if the grid filled the device; null unless the verdict is that it does not"
     )
     remedies: list[RemedySection] = Field(
-        default=[], description="by experiments, what to change and what it gains, most first; empty by counters"
+        default=[], description="by experiments, what to change and what it gains: against the cause first, unless others gain twice as "
+        "much, then most first, and the fixed cost of dispatches last; empty by counters"
     )
     evidence: list[SignalSection] = Field(
         description="the numbers that show the class, strongest first; empty by experiments, whose evidence is the time stack"

@@ -76,13 +76,14 @@ struct Demands {
 
 class Experiments {
  public:
-  Experiments(const DurationParts& parts, double share_of_slots) : parts_(parts), share_of_slots_(share_of_slots) {
+  Experiments(const DurationParts& parts, double rooms) : parts_(parts) {
     for (const DurationParts::ReplayedCu& cu : parts.replayed) {
       const CuTrace& trace = cu.sample.first.trace;
       groups_.push_back(groups_to_replay(trace, cu.surroundings.resident_groups));
       idle_.push_back(idle_groups(trace, groups_.back()));
       for_each_entry(trace, groups_.back(), nullptr, [this](const TraceEntry& entry) { ++entries_, ++executed_[entry.op]; });
     }
+    share_of_slots_ = std::min(1.0, rooms * share_with_work());
     demands_ = demands({});
     cycles_ = replayed({});
   }
@@ -105,6 +106,13 @@ class Experiments {
   const std::unordered_map<const Op*, uint64_t>& executed() const { return executed_; }
 
  private:
+  // Of the workgroups, as far as they are replayed.
+  double share_with_work() const {
+    size_t groups = 0, idle = 0;
+    for (const std::vector<bool>& of_cu : idle_) groups += of_cu.size(), idle += std::ranges::count(of_cu, true);
+    return idle < groups ? static_cast<double>(groups - idle) / static_cast<double>(groups) : 1;
+  }
+
   // Cycles of all replayed CUs, one after the other.
   double replayed(const Idealisation& ideal) const {
     double sum = 0;
@@ -161,7 +169,8 @@ class Experiments {
   // What is left of all demands. Most causes leave them as they are.
   Demands left(const Idealisation& ideal) const {
     constexpr uint32_t relevant = Idealisation::bit(Cause::Uncoalesced) | Idealisation::bit(Cause::BankConflicts) |
-                                  Idealisation::bit(Cause::Scratch) | Idealisation::bit(Cause::Divergence) | Idealisation::bit(Cause::IdleWaves);
+                                  Idealisation::bit(Cause::Scratch) | Idealisation::bit(Cause::Divergence) |
+                                  Idealisation::bit(Cause::IdleWaves);
     const bool changes = ideal.only || (ideal.causes & relevant);
     return changes ? demands(ideal) : demands_;
   }
@@ -191,7 +200,7 @@ class Experiments {
   }
 
   const DurationParts& parts_;
-  double share_of_slots_;
+  double share_of_slots_ = 1;  // that workgroups with work fill, if they were spread over the device
   std::vector<size_t> groups_;             // of each replayed CU
   std::vector<std::vector<bool>> idle_;    // of these, those that change no memory
   std::unordered_map<const Op*, uint64_t> executed_;
@@ -319,8 +328,8 @@ std::vector<uint64_t> times_of_subsets(const Experiments& experiments, const std
 
 }  // namespace
 
-CauseStack experiment_with_causes(const DurationParts& parts, double share_of_slots, LineOf line_of) {
-  const Experiments experiments(parts, share_of_slots);
+CauseStack experiment_with_causes(const DurationParts& parts, double rooms, LineOf line_of) {
+  const Experiments experiments(parts, rooms);
   CauseStack stack{.duration_ns = parts.duration_ns};
   stack.without_all_ns = experiments.ns({Idealisation::all()});
   for (size_t i = 0; i < kCauses; ++i) {

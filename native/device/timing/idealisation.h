@@ -26,7 +26,7 @@ enum class Cause : uint8_t {
   HostMemory,       // the device's own memory answers instead
   FewWaves,         // registers, LDS and workgroup size allow as many waves as a CU has slots
   Imbalance,        // all CUs that have work have the same
-  SmallGrid,        // the same work, in as many waves as the device holds at once
+  SmallGrid,        // the workgroups with work, in as many waves as the device holds at once
   IdleWaves,        // workgroups that change no memory are not launched
   Divergence,       // instructions take as long to issue as their active lanes need
   VectorIssue,

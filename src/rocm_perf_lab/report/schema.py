@@ -448,7 +448,7 @@ class RemedySection(Section):
 class BottleneckSection(Section):
     name: str = Field(
         description="by counters, the class with the highest score, or unknown if no number indicates one; by experiments, the "
-        "largest part of the kernel's time stack"
+        "largest part of the kernel's time stack that gains something if it alone is taken away"
     )
     by: Literal["counters", "experiments"] = Field(
         default="counters", description="experiments: from the time stack of one of its dispatches; counters: from rules"
@@ -467,8 +467,9 @@ class BottleneckSection(Section):
         description="the largest part if the grid filled the device; null unless the verdict is that it does not"
     )
     remedies: list[RemedySection] = Field(
-        default=[], description="by experiments, what to change and what it gains: against the cause first, unless others gain twice as "
-        "much, then most first, and the fixed cost of dispatches last; empty by counters"
+        default=[],
+        description="by experiments, what to change and what it gains: against the cause first, unless others gain twice as "
+        "much, then most first, and the fixed cost of dispatches last; empty by counters",
     )
     evidence: list[SignalSection] = Field(
         description="the numbers that show the class, strongest first; empty by experiments, whose evidence is the time stack"

@@ -27,7 +27,7 @@ PROGRAMS = {
     "softmax": ("softmax.hip", "./softmax --rows 256 --cols 64 --kernel naive"),
     "reduction": ("reduction.hip", "./reduction --type int --kernel lds"),
     "stencil": ("stencil.hip", "./stencil -n 20 --steps 1"),
-    "histogram": ("histogram.hip", "./histogram"),
+    "pipeline": ("pipeline.hip", "./pipeline"),
     "gemm": ("gemm.hip", "./gemm"),
 }
 

@@ -59,6 +59,14 @@ def test_naive_softmax_is_bound_by_memory_and_on_the_critical_path(softmax_run):
         saved = one["gain"] * kernel["time_ms"] * 1e6
         assert of_program[cause]["gain"] * output["dag"]["critical_path_ns"] == pytest.approx(saved, abs=2)
         assert one["program_gain"] == of_program[cause]["gain"]
+    program = output["dag"]["program_stack"]
+    parts = {part["name"]: part for part in program["parts"]}
+    assert program["span_ns"] == output["dag"]["critical_path_ns"] == program["without_ns"][0]
+    assert sum(part["ns"] for part in parts.values()) + program["rest_ns"] == pytest.approx(program["span_ns"], abs=1e-3)
+    stack = kernel["thread_trace"]["time_stack"]
+    for part in stack["parts"]:  # the path stays the same, so that the program's part is the kernel's
+        if part["name"] in parts:
+            assert parts[part["name"]]["ns"] == pytest.approx(part["ns"], abs=0.01 * stack["duration_ns"])
     assert output["dag"]["dominant_symbol"].startswith("softmax_naive")
     entry = naive(output["dag"]["symbols"])
     assert entry["dispatches_on_path"] == entry["dispatches"] == 1

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import itertools
+from fractions import Fraction
+
 import networkx
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import rocm_perf_lab.analysis.program_stack as program_stack_module
+import rocm_perf_lab.analysis.what_if as what_if_module
 from rocm_perf_lab import lazy_jit
 from rocm_perf_lab.analysis.critical_path import critical_path
 from rocm_perf_lab.analysis.dag import CALL, KERNEL, Dag, _topological_order, by_target
+from rocm_perf_lab.analysis.program_stack import program_stack
+from rocm_perf_lab.analysis.thread_trace.time_stack import TimeStack
 from rocm_perf_lab.analysis.what_if import GraphReplay, Speedup, what_if
 from rocm_perf_lab.rocpd.edges import edge_table
 from rocm_perf_lab.rocpd.tables import Edges
@@ -168,6 +175,67 @@ def test_kernels_that_get_shorter_by_different_shares(dag, left):
     share = np.array([*left, 1.0])[dag.symbol]
     assert span == longest(as_networkx(dag, np.rint(dag.duration * share)))
     assert 0 <= fraction <= 1 and (dominant is None or left["abc".index(dominant)] > 0)
+
+
+worlds = st.lists(st.lists(st.sampled_from([0.0, 0.25, 0.5, 1.0]), min_size=3, max_size=3), min_size=1, max_size=5)
+
+
+@given(dags(), worlds, st.sampled_from([1, 10**6]))
+def test_worlds_side_by_side_are_those_one_after_the_other(dag, worlds, room):
+    replay = GraphReplay(dag, critical_path(dag))
+    left = [dict(zip("abc", world, strict=True)) for world in worlds]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(what_if_module, "_ROOM", room)
+        assert replay.spans(left) == [replay.run(one)[0] for one in left]
+
+
+# Kernel -> the causes of its time.
+CAUSES_OF = {"a": ("atomics", "barriers"), "b": ("barriers", "launch")}
+
+
+@st.composite
+def stacks(draw):
+    """Of a and b: times that do not grow with what is taken away, and that otherwise are any."""
+    found = {}
+    for kernel, causes in CAUSES_OF.items():
+        times = [100]
+        for taken in range(1, 1 << len(causes)):
+            times.append(draw(st.integers(0, min(times[taken & ~(1 << i)] for i in range(len(causes)) if taken >> i & 1))))
+        found[kernel] = TimeStack(100, (), times[-1], {}, (), (), causes, tuple(times))
+    return found
+
+
+@given(dags(), stacks(), st.booleans())
+def test_a_programs_stack_is_the_mean_over_all_orders_of_what_its_longest_path_loses(dag, stacks, draws):
+    path = critical_path(dag)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(program_stack_module, "MOST_EXACT", -1 if draws else 10)
+        found = program_stack(stacks, dag, path)
+    if found is None:
+        assert not path.length_ns or not {*CAUSES_OF} & {dag.names[k] for k in dag.symbol}
+        return
+
+    def span(taken):
+        left = {name: stack.without(taken) / 100 for name, stack in stacks.items()}
+        share = np.array([left.get(name, 1.0) for name in dag.names])[dag.symbol]
+        return longest(as_networkx(dag, np.rint(dag.duration * share)))
+
+    causes = [part.cause for part in found.parts]
+    assert sum((part.ns for part in found.parts), Fraction(found.rest_ns)) == found.span_ns == path.length_ns
+    assert found.rest_ns == span(causes) and found.kernels_ns + found.copies_ns <= found.rest_ns + found.span_ns
+    left_out = {name for of in CAUSES_OF.values() for name in of} - {*causes}
+    assert all(span([one]) >= found.span_ns * 0.999 for one in left_out)
+    orders = list(itertools.permutations(causes))
+    for part in found.parts:
+        gains = [span(order[: order.index(part.cause)]) - span(order[: order.index(part.cause) + 1]) for order in orders]
+        exact = Fraction(sum(gains), len(orders))
+        assert part.ns >= 0 and (abs(part.ns - exact) <= 2 * part.within_ns + 1e-9 if draws else part.ns == exact)
+        assert part.first_ns == found.span_ns - span([part.cause])
+        assert part.last_ns == span([one for one in causes if one != part.cause]) - found.rest_ns
+        assert part.kernels == tuple(name for name, of in CAUSES_OF.items() if part.cause in of)
+    for taken, ns in enumerate(found.without_ns):
+        assert ns == span([one for i, one in enumerate(found.causes) if taken >> i & 1])
+    assert (found.orders is None) == bool(found.without_ns) == (not draws or not causes)
 
 
 @given(dags())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import product
 
 import pytest
@@ -9,7 +10,8 @@ import pytest
 from rocm_perf_lab.analysis import stack_verdict
 from rocm_perf_lab.analysis.bottleneck import classify
 from rocm_perf_lab.analysis.evidence import Evidence
-from rocm_perf_lab.analysis.thread_trace.time_stack import LineGain, Part, TimeStack, shapley
+from rocm_perf_lab.analysis.shapley import shapley
+from rocm_perf_lab.analysis.thread_trace.time_stack import LineGain, Part, TimeStack
 from rocm_perf_lab.arch.metric import Value
 
 COUNTED = classify(
@@ -26,11 +28,14 @@ COUNTED = classify(
 
 def stack(costs: dict[str, float], hidden: float = 0.0) -> TimeStack:
     """Of a dispatch whose time is 100 plus its costs. hidden: what any of them costs if it is the only one left."""
-    names = tuple(costs)
+    return stack_of(tuple(costs), lambda left: 100 + sum(costs[name] for name in left) + (hidden if left else 0))
+
+
+def stack_of(names: tuple[str, ...], time: Callable[[list[str]], float]) -> TimeStack:
+    """time: of the dispatch with these causes."""
     times = []
     for world in product((True, False), repeat=len(names)):
-        left = [name for name, there in zip(reversed(names), world, strict=True) if there]
-        times.append(round(100 + sum(costs[name] for name in left) + (hidden if left else 0)))
+        times.append(round(time([name for name, there in zip(reversed(names), world, strict=True) if there])))
     parts = [
         Part(name, float(ns), times[0] - times[1 << i], times[-1 ^ (1 << i)] - times[-1])
         for i, (name, ns) in enumerate(zip(names, shapley(times), strict=True))
@@ -50,6 +55,24 @@ def test_the_largest_part_is_the_verdict_whatever_counters_say():
     assert (found.name, found.by, found.certainty) == ("uncoalesced", "experiments", "high")
     assert COUNTED.name == "latency-bound" == found.classes[0].name and found.shown_by == () and not found.undecided
     assert found.score == pytest.approx(0.5) and found.confidence == pytest.approx(400 / 600)
+
+
+def test_remedies_begin_with_the_cause_and_end_with_what_is_fixed():
+    """Two causes that hide each other, and the fixed cost of the dispatch, which is not the verdict."""
+    of = stack({"barriers": 400, "atomics": 390, "launch": 450, "lds-latency": 80})
+    assert verdict(of).name == "barriers"
+    assert [one.cause for one in verdict(of).remedies] == ["barriers", "atomics", "lds-latency", "launch"]
+
+
+def test_a_cause_that_is_hidden_behind_others_is_no_verdict_though_it_may_be_the_largest_part():
+    """Atomics would take 500 by themselves, beside 300 each of two others that take longer together."""
+    others = ("memory-latency", "lds-latency")
+    of = stack_of((*others, "atomics"), lambda left: 100 + max(500 * ("atomics" in left), 300 * len({*left} & {*others})))
+    assert of.parts[0].cause == "atomics" and of.parts[0].first_ns == 0
+    assert verdict(of).name in others and [one.cause for one in verdict(of).remedies] == [
+        verdict(of).name,
+        *{*others} - {verdict(of).name},
+    ]
 
 
 def test_conditions_that_cost_nothing_are_left_out():

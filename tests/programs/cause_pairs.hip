@@ -7,6 +7,7 @@
 
 constexpr int kGroup = 256;
 constexpr int kGroups = 2432;  // as many as the device holds at once
+constexpr int kSlot = kGroups / 8;  // one on each of its CUs
 constexpr int kThreads = kGroups * kGroup;
 constexpr int kWindow = 1 << 14;  // floats: 64 KB, more than an L1 has, which all L2s hold
 constexpr int kLargeWindow = 1 << 18;  // 1 MB, likewise
@@ -198,6 +199,16 @@ __global__ void few_threads_after(const int* next, int* out) {
   out[blockIdx.x * kGroup + threadIdx.x] = at;
 }
 
+// Eight times as many workgroups as there is work for, or as many.
+__global__ void idle_before(const float* in, float* out) {
+  const int at = threadIdx.x + blockIdx.x * kGroup;
+  if (at < kThreads) out[at] = in[at % kWindow];
+}
+__global__ void idle_after(const float* in, float* out) {
+  const int at = threadIdx.x + blockIdx.x * kGroup;
+  if (at < kThreads) out[at] = in[at % kWindow];
+}
+
 // Every 64th workgroup does all the work, or each its share.
 __global__ void uneven_before(const float* in, float* out) {
   float sum = threadIdx.x;
@@ -225,6 +236,40 @@ __device__ void phases(float* out) {
 }
 __global__ void meeting_before(float* out) { phases<true>(out); }
 __global__ void meeting_after(float* out) { phases<false>(out); }
+
+// ---- lanes ----
+
+// Lanes take one of several paths each, or all lanes of a wave the same one.
+template <int Ways>
+__device__ void take(int way, float* out) {
+  float value = threadIdx.x;
+  for (int i = 0; i < 8; ++i) {
+#pragma unroll
+    for (int one = 0; one < Ways; ++one) {
+      if (way != one) continue;
+      for (int j = 0; j < 64; ++j) asm volatile("v_fma_f32 %0, %0, %0, %0" : "+v"(value));
+    }
+  }
+  out[blockIdx.x * kGroup + threadIdx.x] = value;
+}
+template <int Ways>
+__global__ void ways_before(float* out) {
+  take<Ways>(threadIdx.x % Ways, out);
+}
+template <int Ways>
+__global__ void ways_after(float* out) {
+  take<Ways>(blockIdx.x / kSlot % Ways, out);
+}
+
+// Loops of 5 to 61 rounds: in each wave, or sorted, so that a wave's lanes have the same.
+__device__ void go_round(int rounds, float* out) {
+  float value = threadIdx.x;
+  for (int i = 0; i < rounds; ++i)
+    for (int j = 0; j < 8; ++j) asm volatile("v_fma_f32 %0, %0, %0, %0" : "+v"(value));
+  out[blockIdx.x * kGroup + threadIdx.x] = value;
+}
+__global__ void lengths_before(float* out) { go_round(5 + threadIdx.x % 64 / 8 * 8, out); }
+__global__ void lengths_after(float* out) { go_round(5 + blockIdx.x / kSlot * 8, out); }
 
 // ---- instructions ----
 
@@ -318,8 +363,15 @@ int main(int argc, char** argv) {
     few_threads_before<8><<<kGroups / 8, kGroup>>>(next, ints);
     few_threads_after<8><<<kGroups, kGroup>>>(next, ints);
   }
+  if (wanted("idle")) {
+    idle_before<<<8 * kGroups, kGroup>>>(in, out);
+    idle_after<<<kGroups, kGroup>>>(in, out);
+  }
   both("uneven", uneven_before, uneven_after, in, out);
   both("meeting", meeting_before, meeting_after, out);
+  both("ways", ways_before<2>, ways_after<2>, out);
+  both("ways", ways_before<8>, ways_after<8>, out);
+  both("lengths", lengths_before, lengths_after, out);
   both("instructions", instructions_before<0>, instructions_after<0>, out);
   both("instructions", instructions_before<1>, instructions_after<1>, out);
   both("instructions", instructions_before<2>, instructions_after<2>, out);

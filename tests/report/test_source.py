@@ -122,6 +122,12 @@ def test_the_page_takes_causes_of_time_away(run, opened, expect_accessible):
     tab.uncheck(f"#details label:has-text('{ticked[0]}:') input")
     alone = 100 * stack["parts"][2]["first_ns"] / stack["duration_ns"]
     assert f"Without {ticked[1]}: " in status.inner_text() and f", {alone:.1f} % less" in status.inner_text()
+    program = json.loads((run / "dag.json").read_text())["program_stack"]
+    first = program["parts"][0]
+    tab.check(f"#program-stack label:has-text('{first['name']}:') input")
+    saved = 100 * first["first_ns"] / program["span_ns"]
+    assert f", {saved:.1f} % less" in tab.inner_text("#program-stack [role=status]")
+    assert "the host, launches and gaps" in tab.inner_text("#program-stack-rest")
 
 
 def test_the_page_links_lines_instructions_and_waits(run, kernels, opened, expect_accessible):

@@ -32,9 +32,29 @@ size_t groups_to_replay(const CuTrace& trace, uint32_t resident_groups) {
   return groups;
 }
 
+// Whether the workgroup changes memory, as far as it is recorded; if it is not recorded to its end, it may do so later.
+bool changes_memory(const CuTrace::Group& group) {
+  const auto changes = [](const TraceEntry& entry) {
+    const Semantics& semantics = *entry.op->semantics;
+    const bool scalar_store = semantics.unit == Unit::Smem && semantics.stores;
+    return semantics.unit == Unit::VectorStore || semantics.unit == Unit::VectorAtomic || scalar_store;
+  };
+  return std::ranges::any_of(
+      group, [&](const auto& wave) { return wave->lost() > 0 || std::ranges::any_of(wave->entries(), changes); });
+}
+
+// Which of the first workgroups have nothing to do.
+std::vector<bool> idle_groups(const CuTrace& trace, size_t groups) {
+  std::vector<bool> idle;
+  for (size_t i = 0; i < std::min(groups, trace.groups().size()); ++i) idle.push_back(!changes_memory(trace.groups()[i]));
+  return idle;
+}
+
+// `left_out`: the workgroups to pass over; null: none.
 template <class F>
-void for_each_entry(const CuTrace& trace, size_t groups, F f) {
+void for_each_entry(const CuTrace& trace, size_t groups, const std::vector<bool>* left_out, F f) {
   for (size_t i = 0; i < std::min(groups, trace.groups().size()); ++i) {
+    if (left_out && (*left_out)[i]) continue;
     for (const auto& wave : trace.groups()[i])
       for (const TraceEntry& entry : wave->entries()) f(entry);
   }
@@ -56,12 +76,14 @@ struct Demands {
 
 class Experiments {
  public:
-  Experiments(const DurationParts& parts, double share_of_slots) : parts_(parts), share_of_slots_(share_of_slots) {
+  Experiments(const DurationParts& parts, double rooms) : parts_(parts) {
     for (const DurationParts::ReplayedCu& cu : parts.replayed) {
       const CuTrace& trace = cu.sample.first.trace;
       groups_.push_back(groups_to_replay(trace, cu.surroundings.resident_groups));
-      for_each_entry(trace, groups_.back(), [this](const TraceEntry& entry) { ++entries_, ++executed_[entry.op]; });
+      idle_.push_back(idle_groups(trace, groups_.back()));
+      for_each_entry(trace, groups_.back(), nullptr, [this](const TraceEntry& entry) { ++entries_, ++executed_[entry.op]; });
     }
+    share_of_slots_ = std::min(1.0, rooms * share_with_work());
     demands_ = demands({});
     cycles_ = replayed({});
   }
@@ -84,6 +106,13 @@ class Experiments {
   const std::unordered_map<const Op*, uint64_t>& executed() const { return executed_; }
 
  private:
+  // Of the workgroups, as far as they are replayed.
+  double share_with_work() const {
+    size_t groups = 0, idle = 0;
+    for (const std::vector<bool>& of_cu : idle_) groups += of_cu.size(), idle += std::ranges::count(of_cu, true);
+    return idle < groups ? static_cast<double>(groups - idle) / static_cast<double>(groups) : 1;
+  }
+
   // Cycles of all replayed CUs, one after the other.
   double replayed(const Idealisation& ideal) const {
     double sum = 0;
@@ -91,6 +120,7 @@ class Experiments {
       const Sample& sample = parts_.replayed[i].sample;
       CuSurroundings around = idealised(parts_.replayed[i].surroundings, sample.first.trace, ideal);
       around.most_groups = groups_[i];
+      if (ideal.removes(Cause::IdleWaves)) around.left_out = &idle_[i];
       InstructionCache instructions = *parts_.instructions;
       sum += static_cast<double>(simulate_cu(sample.first.trace, around, sample.costs, instructions, nullptr, ideal).cycles);
     }
@@ -112,7 +142,9 @@ class Experiments {
     Demands sum;
     for (size_t i = 0; i < groups_.size(); ++i) {
       const Sample& sample = parts_.replayed[i].sample;
-      for_each_entry(sample.first.trace, groups_[i], [&](const TraceEntry& entry) { add(sum, entry, sample.costs, ideal); });
+      const std::vector<bool>* left_out = ideal.removes(Cause::IdleWaves) ? &idle_[i] : nullptr;
+      const auto add_entry = [&](const TraceEntry& entry) { add(sum, entry, sample.costs, ideal); };
+      for_each_entry(sample.first.trace, groups_[i], left_out, add_entry);
     }
     return sum;
   }
@@ -121,7 +153,8 @@ class Experiments {
     const Op& op = *entry.op;
     const Unit unit = op.semantics->unit;
     const auto counts = [&](Cause cause) { return !ideal.removes(cause, op); };
-    if (unit == Unit::Valu && counts(Cause::VectorIssue)) to.of[Demands::kVector] += costs.of(op).busy_cycles;
+    const double active = ideal.removes(Cause::Divergence, op) ? static_cast<double>(entry.cost.lanes) / kLanes : 1;
+    if (unit == Unit::Valu && counts(Cause::VectorIssue)) to.of[Demands::kVector] += active * costs.of(op).busy_cycles;
     if (unit == Unit::Matrix && counts(Cause::MatrixIssue)) to.of[Demands::kMatrix] += costs.of(op).busy_cycles;
     if (ideal.takes_no_time(op)) return;
     const AccessCost cost = rpd::idealised(entry, ideal);
@@ -135,8 +168,9 @@ class Experiments {
 
   // What is left of all demands. Most causes leave them as they are.
   Demands left(const Idealisation& ideal) const {
-    constexpr uint32_t relevant =
-        Idealisation::bit(Cause::Uncoalesced) | Idealisation::bit(Cause::BankConflicts) | Idealisation::bit(Cause::Scratch);
+    constexpr uint32_t relevant = Idealisation::bit(Cause::Uncoalesced) | Idealisation::bit(Cause::BankConflicts) |
+                                  Idealisation::bit(Cause::Scratch) | Idealisation::bit(Cause::Divergence) |
+                                  Idealisation::bit(Cause::IdleWaves);
     const bool changes = ideal.only || (ideal.causes & relevant);
     return changes ? demands(ideal) : demands_;
   }
@@ -166,8 +200,9 @@ class Experiments {
   }
 
   const DurationParts& parts_;
-  double share_of_slots_;
-  std::vector<size_t> groups_;  // of each replayed CU
+  double share_of_slots_ = 1;  // that workgroups with work fill, if they were spread over the device
+  std::vector<size_t> groups_;             // of each replayed CU
+  std::vector<std::vector<bool>> idle_;    // of these, those that change no memory
   std::unordered_map<const Op*, uint64_t> executed_;
   uint64_t entries_ = 0;
   Demands demands_;
@@ -206,6 +241,7 @@ bool concerns(Cause cause, const Op& op) {
     case Cause::LdsLatency:
     case Cause::BankConflicts: return unit == Unit::Lds || op.to_lds;
     case Cause::Barriers: return unit == Unit::Barrier;
+    case Cause::Divergence: return unit != Unit::Matrix;
     default: return issue_cause(unit) == cause;
   }
 }
@@ -292,8 +328,8 @@ std::vector<uint64_t> times_of_subsets(const Experiments& experiments, const std
 
 }  // namespace
 
-CauseStack experiment_with_causes(const DurationParts& parts, double share_of_slots, LineOf line_of) {
-  const Experiments experiments(parts, share_of_slots);
+CauseStack experiment_with_causes(const DurationParts& parts, double rooms, LineOf line_of) {
+  const Experiments experiments(parts, rooms);
   CauseStack stack{.duration_ns = parts.duration_ns};
   stack.without_all_ns = experiments.ns({Idealisation::all()});
   for (size_t i = 0; i < kCauses; ++i) {

@@ -36,8 +36,8 @@ struct CauseStack {
   std::vector<OfLine> lines;  // with most to gain first; empty if lines are not known
 };
 
-// `share_of_slots`: of the room for such workgroups on the device that the grid fills, at most 1.
+// `rooms`: how often the grid fills the room for such workgroups on the device.
 // `line_of` may be null.
-CauseStack experiment_with_causes(const DurationParts& parts, double share_of_slots, LineOf line_of);
+CauseStack experiment_with_causes(const DurationParts& parts, double rooms, LineOf line_of);
 
 }  // namespace rpd

@@ -57,6 +57,7 @@ struct ReplayedWave {
   Outstanding vector;
   Outstanding scalar;       // scalar memory and LDS
   std::vector<PendingResult> results;
+  std::array<uint64_t, 2> lane_cycles{};  // [whether of the vector unit]: of issue by few lanes, not enough for a slot yet
 
   uint32_t number() const { return static_cast<uint32_t>(age - 1); }
 };
@@ -112,7 +113,9 @@ class Replay {
   };
 
   void launch_next(uint64_t time) {
-    if (next_group_ >= std::min(trace_.groups().size(), around_.most_groups)) return;
+    const size_t most = std::min(trace_.groups().size(), around_.most_groups);
+    while (around_.left_out && next_group_ < most && (*around_.left_out)[next_group_]) ++next_group_;
+    if (next_group_ >= most) return;
     const auto& recorded = trace_.groups()[next_group_++];
     Group& group = groups_.emplace_back();
     uint64_t launched = group.started = std::max(time, dispatcher_free_);
@@ -212,10 +215,11 @@ class Replay {
     Simd& simd = simds_[wave.simd];
     const Op& op = *entry.op;
     const bool free = issues_free(op);
-    uint64_t next = free ? time : time + kSlot;
+    const uint64_t cycles = free ? 0 : of_active_lanes(wave, entry, cycles_of_wave(op));
+    uint64_t next = time + cycles;
     wave.issued = time;
     switch (op.semantics->unit) {
-      case Unit::Valu: simd.vector_free = next = free ? time : time + costs_.of(op).busy_cycles; break;
+      case Unit::Valu: simd.vector_free = next; break;
       case Unit::Matrix:
         simd.vector_free = next;
         simd.matrix_free = free ? time : time + costs_.of(op).busy_cycles;
@@ -228,9 +232,8 @@ class Replay {
         wave.scalar.issue(scalar_access(entry, time));
         break;
       case Unit::Lds:
-        next = free ? time : time + costs_.of(op).busy_cycles;
         lds_free_ = time;
-        if (!free) lds_free_ += std::max<uint64_t>(parameter::lds_issue_cycles, idealised(entry, ideal_).lds_cycles);
+        if (!free) lds_free_ += std::max(least(parameter::lds_issue_cycles, entry), idealised(entry, ideal_).lds_cycles);
         wave.scalar.issue(ideal_.takes_no_time(op) ? time
                                                    : lds_free_ + latency(parameter::lds_latency_cycles, Cause::LdsLatency, op));
         break;
@@ -241,7 +244,6 @@ class Replay {
         if (const uint64_t cycles = idealised(entry, ideal_).lds_cycles)
           wave.scalar.issue(time + cycles + latency(parameter::lds_latency_cycles, Cause::LdsLatency, op));
         break;
-      case Unit::Nop: next = free ? time : time + costs_.of(op).wave_cycles; break;
       case Unit::Barrier:
         if (!ideal_.removes(Cause::Barriers, op)) return wait_at_barrier(wave, next);
         break;
@@ -253,9 +255,42 @@ class Replay {
     }
     go_on(wave, next);
     // The branch itself is done, but the instruction buffer is empty.
-    if (!free && jumps(wave, op)) wave.arrived = next = std::max<uint64_t>(next, time + parameter::taken_branch_cycles);
+    if (!free && jumps(wave, op)) wave.arrived = next += of_active_lanes(wave, entry, parameter::taken_branch_cycles - kSlot);
     wave.ready = next;
     queue_.push({next, &wave});
+  }
+
+  // How long an instruction keeps its wave from the next one.
+  uint64_t cycles_of_wave(const Op& op) const {
+    switch (op.semantics->unit) {
+      case Unit::Valu:
+      case Unit::Lds: return costs_.of(op).busy_cycles;
+      case Unit::Nop: return costs_.of(op).wave_cycles;
+      default: return kSlot;
+    }
+  }
+
+  // Matrix instructions work on all lanes, whether active or not.
+  bool goes_by_lanes(const TraceEntry& entry) const {
+    return entry.cost.lanes < kLanes && ideal_.removes(Cause::Divergence, *entry.op) &&
+           entry.op->semantics->unit != Unit::Matrix;
+  }
+
+  // The part of an instruction's cycles that its active lanes need, if masked-off ones take no time. Waves issue in slots, so
+  // several such instructions make up one; what does not is kept for the next.
+  uint64_t of_active_lanes(ReplayedWave& wave, const TraceEntry& entry, uint64_t cycles) const {
+    if (!goes_by_lanes(entry)) [[likely]]
+      return cycles;
+    uint64_t& lane_cycles = wave.lane_cycles[entry.op->semantics->unit == Unit::Valu];
+    lane_cycles += cycles * entry.cost.lanes;
+    const uint64_t whole = lane_cycles / (kLanes * kSlot) * kSlot;
+    lane_cycles -= whole * kLanes;
+    return whole;
+  }
+
+  // Likewise, of the least time for which it occupies a unit of the CU.
+  uint16_t least(uint64_t cycles, const TraceEntry& entry) const {
+    return static_cast<uint16_t>(goes_by_lanes(entry) ? cycles * entry.cost.lanes / kLanes : cycles);
   }
 
   // The instruction that issued last lets the wave proceed.
@@ -310,7 +345,7 @@ class Replay {
     const AccessCost cost = idealised(entry, ideal_);
     const Op& op = *entry.op;
     if (ideal_.takes_no_time(op)) return note_fetch(cost, time);
-    address_free_ = issues_free(op) ? time : time + std::max<uint64_t>(kSlot, cost.look_ups);
+    address_free_ = issues_free(op) ? time : time + std::max<uint16_t>(least(kSlot, entry), cost.look_ups);
     const auto l2_latency = static_cast<double>(latency_of(FetchedFrom::L2, op));
     double done = static_cast<double>(address_free_ + latency(parameter::l1_latency_cycles, Cause::MemoryLatency, op));
     // Reads and writes have separate paths.

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <vector>
 
 #include "memory/tags.h"
 #include "timing/cu_observer.h"
@@ -30,6 +31,7 @@ struct CuSurroundings {
   double host_bytes_per_cycle;
   uint32_t sharers_of_dispatcher;    // active CUs that get their workgroups from the same shader engine
   size_t most_groups = ~size_t{0};   // of the recording, from the first
+  const std::vector<bool>* left_out = nullptr;  // of these, those that are not launched; null: none
 };
 
 constexpr uint64_t kInstructionLineBytes = 64;

@@ -26,7 +26,9 @@ enum class Cause : uint8_t {
   HostMemory,       // the device's own memory answers instead
   FewWaves,         // registers, LDS and workgroup size allow as many waves as a CU has slots
   Imbalance,        // all CUs that have work have the same
-  SmallGrid,        // the same work, in as many waves as the device holds at once
+  SmallGrid,        // the workgroups with work, in as many waves as the device holds at once
+  IdleWaves,        // workgroups that change no memory are not launched
+  Divergence,       // instructions take as long to issue as their active lanes need
   VectorIssue,
   MatrixIssue,
   ScalarIssue,      // scalar instructions, branches, s_nop and the like
@@ -40,10 +42,10 @@ enum class Cause : uint8_t {
 constexpr size_t kCauses = static_cast<size_t>(Cause::kCount);
 
 constexpr std::array<const char*, kCauses> kCauseNames = {
-    "memory-latency", "lds-latency",       "beyond-l2",    "memory-bandwidth", "l2-bandwidth", "uncoalesced",
-    "bank-conflicts", "atomics",           "barriers",     "scratch",          "host-memory",  "few-waves",
-    "imbalance",      "small-grid",        "vector-issue", "matrix-issue",     "scalar-issue", "lds-issue",
-    "address-issue",  "instruction-fetch", "wave-launch",  "launch",
+    "memory-latency", "lds-latency", "beyond-l2",     "memory-bandwidth",  "l2-bandwidth", "uncoalesced",
+    "bank-conflicts", "atomics",     "barriers",      "scratch",           "host-memory",  "few-waves",
+    "imbalance",      "small-grid",  "idle-waves",    "divergence",        "vector-issue", "matrix-issue",
+    "scalar-issue",   "lds-issue",   "address-issue", "instruction-fetch", "wave-launch",  "launch",
 };
 
 // Instructions, by Op::index.
@@ -69,8 +71,9 @@ constexpr uint32_t kCausesOfInstructions =
     Idealisation::bit(Cause::MemoryLatency) | Idealisation::bit(Cause::LdsLatency) | Idealisation::bit(Cause::BeyondL2) |
     Idealisation::bit(Cause::Uncoalesced) | Idealisation::bit(Cause::BankConflicts) |
     Idealisation::bit(Cause::AtomicContention) | Idealisation::bit(Cause::Barriers) | Idealisation::bit(Cause::Scratch) |
-    Idealisation::bit(Cause::HostMemory) | Idealisation::bit(Cause::VectorIssue) | Idealisation::bit(Cause::MatrixIssue) |
-    Idealisation::bit(Cause::ScalarIssue) | Idealisation::bit(Cause::LdsIssue) | Idealisation::bit(Cause::AddressIssue);
+    Idealisation::bit(Cause::HostMemory) | Idealisation::bit(Cause::Divergence) | Idealisation::bit(Cause::VectorIssue) |
+    Idealisation::bit(Cause::MatrixIssue) | Idealisation::bit(Cause::ScalarIssue) | Idealisation::bit(Cause::LdsIssue) |
+    Idealisation::bit(Cause::AddressIssue);
 
 inline Cause issue_cause(Unit unit) {
   switch (unit) {

@@ -34,7 +34,8 @@ struct AccessCost {
   FetchedFrom awaited_from : 2 = FetchedFrom::L2;
   bool waits_for_page : 1 = false;  // its address has to be translated by the level after the L1's TLB
   uint16_t lds_cycles = 0;
-  uint32_t fetch = 0;    // the number of this access as a fetch; 0 if it fetched nothing
+  uint32_t fetch : 25 = 0;  // the number of this access as a fetch; 0 if it fetched nothing
+  uint32_t lanes : 7 = 0;   // active ones, of any instruction; here because here is room
   uint32_t awaited = 0;  // the latest recorded fetch of the lines that it found in the cache; 0 if there was none
 };
 
@@ -48,7 +49,7 @@ class CuTrace;
 class WaveTrace {
  public:
   explicit WaveTrace(CuTrace& owner) : owner_(owner) {}
-  void add(const Op& op);
+  void add(const Op& op, uint32_t lanes);
   // The cost of the instruction added last, to be filled in when it is known.
   AccessCost& cost_of_last() { return *last_; }
   // The number by which the instruction added last is known as a fetch; 0 if there was no room for it.
@@ -77,7 +78,9 @@ class CuTrace {
   using Group = std::vector<std::unique_ptr<WaveTrace>>;
 
   static constexpr uint32_t kMostEntries = 4'000'000;  // 96 MB
+  static constexpr uint32_t kTraces = 3;               // at most, of each XCD
   static constexpr uint32_t kAllGroups = ~0u;
+  static_assert(kTraces * kMostEntries < 1u << 25);    // AccessCost::fetch
 
   // A dispatch begins. `most_groups`, `most_entries`: workgroups and instructions to record. `number`: of this trace on its
   // XCD, from 0.
@@ -135,9 +138,9 @@ class CuTrace {
   Group unused_;  // of earlier dispatches
 };
 
-inline void WaveTrace::add(const Op& op) {
+inline void WaveTrace::add(const Op& op, uint32_t lanes) {
   if (owner_.take_room()) {
-    last_ = &entries_.emplace_back(&op, AccessCost{}).cost;
+    last_ = &entries_.emplace_back(&op, AccessCost{.lanes = lanes}).cost;
   } else {
     last_ = &not_recorded_;
     ++lost_;

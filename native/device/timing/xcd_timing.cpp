@@ -120,19 +120,20 @@ void XcdTiming::follow_program() {
 }
 
 // Advances the wave's clock, and its recording, past these instructions.
-inline void XcdTiming::pass(WaveTiming& wave, uint32_t first, uint32_t end) {
+inline void XcdTiming::pass(WaveTiming& wave, uint32_t first, uint32_t end, uint64_t exec) {
   if (end > known_end_) [[unlikely]]
     follow_program();
   wave.clock += costs_.wave_cycles(first, end);
   if (!wave.trace) [[likely]]
     return;
-  for (uint32_t i = first; i < end; ++i) wave.trace->add(costs_.op(i));
+  const auto lanes = static_cast<uint32_t>(std::popcount(exec));
+  for (uint32_t i = first; i < end; ++i) wave.trace->add(costs_.op(i), lanes);
 }
 
 void XcdTiming::pass_all_but_last(WaveTiming& wave, std::span<const IssuedRun> runs) {
   const size_t begun = passed_ ? passed_ - runs.data() + 1 : 0;
-  if (passed_) pass(wave, passed_end_, passed_->end);
-  for (const IssuedRun& run : runs.first(runs.size() - 1).subspan(begun)) pass(wave, run.first, run.end);
+  if (passed_) pass(wave, passed_end_, passed_->end, passed_->exec);
+  for (const IssuedRun& run : runs.first(runs.size() - 1).subspan(begun)) pass(wave, run.first, run.end, run.exec);
 }
 
 // Mostly there is only one run, and often the clock has already reached it.
@@ -143,7 +144,7 @@ inline void XcdTiming::pass(WaveTiming& wave, std::span<const IssuedRun> runs) {
     passed_ = &last;
     passed_end_ = last.first;
   }
-  pass(wave, passed_end_, last.end);
+  pass(wave, passed_end_, last.end, last.exec);
   passed_end_ = last.end;
 }
 

@@ -106,7 +106,7 @@ class XcdTiming final : public XcdObserver {
   void reach_limit();
   const CuTrace::Group* record(uint32_t cu, SlotTiming& clock, size_t waves);
   void follow_program();
-  void pass(WaveTiming& wave, uint32_t first, uint32_t end);
+  void pass(WaveTiming& wave, uint32_t first, uint32_t end, uint64_t exec);
   void pass_all_but_last(WaveTiming& wave, std::span<const IssuedRun> runs);
   void pass(WaveTiming& wave, std::span<const IssuedRun> runs);
   WaveTiming& catch_up(Wave& wave);

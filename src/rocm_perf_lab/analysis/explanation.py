@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from rocm_perf_lab.analysis.bottleneck import CLASSES, SIGNALS_OF
 from rocm_perf_lab.analysis.indicators import Factor, Signal, factors, meanings, signals
@@ -14,7 +14,7 @@ from rocm_perf_lab.analysis.thread_trace.time_stack import meanings as costs
 @dataclass(frozen=True)
 class Term:
     """kind: 'cause' (a class), 'factor', 'number' or 'cost' (a part of a time stack). signals: what it is judged by. source: of
-    its threshold, for a factor.
+    a factor's threshold, or of a cost.
     """
 
     name: str
@@ -27,10 +27,10 @@ class Term:
 
 
 def terms() -> dict[str, Term]:
-    """All terms, by name: causes first, then factors, numbers and costs. A factor may have the name of a cost."""
+    """All terms, by name: causes first, then factors, numbers and costs. A factor may have the name of a cost: it is both."""
     found = [*map(_cause, CLASSES), *map(_factor, factors()), *map(_number, signals().values())]
     named = {term.name: term for term in found}
-    return named | {name: _cost(one) for name, one in costs().items() if name not in named}
+    return named | {name: _both(named[name], one) if name in named else _cost(one) for name, one in costs().items()}
 
 
 def _cause(name: str) -> Term:
@@ -53,7 +53,17 @@ def _number(signal: Signal) -> Term:
 
 def _cost(one: CauseMeaning) -> Term:
     applies = f"the kernel takes less time where {one.without}"
-    return Term(one.name, "cost", f"time that is spent on {one.costs}", applies, (one.change,))
+    return Term(one.name, "cost", f"time that is spent on {one.costs}", applies, (one.change,), source=one.source)
+
+
+def _both(factor: Term, one: CauseMeaning) -> Term:
+    cost = _cost(one)
+    return replace(
+        factor,
+        applies=f"{factor.applies}; by experiments, {cost.applies}",
+        advice=_once((*factor.advice, *cost.advice)),
+        source=f"{factor.source}; {cost.source}",
+    )
 
 
 def _once(advice: Iterable[str]) -> tuple[str, ...]:

@@ -12,6 +12,7 @@ from rocm_perf_lab.analysis.device import DeviceModel
 from rocm_perf_lab.analysis.idle import Idle
 from rocm_perf_lab.analysis.kernel import KernelFindings
 from rocm_perf_lab.analysis.program_gain import ProgramGain
+from rocm_perf_lab.analysis.program_stack import ProgramStack
 from rocm_perf_lab.analysis.roofline import Roofline
 from rocm_perf_lab.analysis.selection import Selection
 from rocm_perf_lab.analysis.stability import Stability
@@ -22,7 +23,8 @@ from rocm_perf_lab.rocpd.tables import Trace
 
 @dataclass(frozen=True)
 class Findings:
-    """device: that of the selected dispatch. stability, path: None if the trace has no GPU times. code: of each kernel, or why
+    """device: that of the selected dispatch. stability, path: None if the trace has no GPU times. program_stack: None also
+    without experiments. code: of each kernel, or why
     it is not known.
     """
 
@@ -38,6 +40,7 @@ class Findings:
     what_if: list[Scenario] = field(default_factory=list)
     shift: DominanceShift | None = None
     program_gains: list[ProgramGain] = field(default_factory=list)
+    program_stack: ProgramStack | None = None
     total: Roofline | None = None
     ceilings: Ceilings | None = None
     code: list[AnnotatedCode | str] = field(default_factory=list)

@@ -17,7 +17,7 @@ import numpy as np
 from rocm_perf_lab.analysis.critical_path import CriticalPath, SymbolOnPath, dominant_symbol, walk_back
 from rocm_perf_lab.analysis.dag import KERNEL, RUNTIME, Dag
 from rocm_perf_lab.kernel_pattern import fits
-from rocm_perf_lab.lazy_jit import lazy_jit
+from rocm_perf_lab.lazy_jit import MANY, lazy_jit
 from rocm_perf_lab.rocpd.tables import Edges
 
 if TYPE_CHECKING:
@@ -30,6 +30,7 @@ _TRIED_FACTORS = (2.0, None)
 # If dominance shifts, it is bracketed between two adjacent factors.
 _GRID = (1.0, 1.25, 1.5, 2.0, 3.0, 5.0, 10.0, 30.0, 100.0)
 _PRECISION = 1.02
+_ROOM = 4_000_000  # nodes times worlds that are run side by side, of 16 bytes each
 
 
 @dataclass(frozen=True)
@@ -100,6 +101,10 @@ class GraphReplay:
         self._start, self._end = np.empty(len(dag), np.int64), np.empty(len(dag), np.int64)
         self._binding = np.empty(len(dag), np.int32)
 
+    @property
+    def nodes(self) -> int:
+        return len(self._dag)
+
     def has(self, name: str) -> bool:
         return name in self._place
 
@@ -132,23 +137,71 @@ class GraphReplay:
 
     def run(self, shares: Mapping[str, float]) -> tuple[int, str | None, float]:
         """The new span, the dominant kernel on the new path and its share of it. shares: what is left of kernels' times."""
-        dag, path = self._dag, self._path
-        share = np.ones(len(dag.names))
-        for name, left in shares.items():
-            share[self._place[name]] = left
-        observed = (dag.start, dag.end, path.delay_of_ns, dag.source, dag.first, dag.kind, dag.order, dag.symbol, self._origin)
-        _forward(*observed, share, self._start, self._end, self._binding)
-        last = int(np.argmax(self._end[: dag.gpu_nodes]))
-        span = int(self._end[last]) - self._origin
-        nodes, counted = walk_back(dag, self._binding, last)
-        takes = (self._end[nodes] - self._start[nodes]) * counted + np.minimum(path.delay_of_ns[nodes], 0)
-        on_path = np.bincount(dag.symbol[nodes], takes, len(dag.names))
+        dag = self._dag
+        span, on_path = self._path_with(shares)
         own = [place for place in self._place.values() if dag.kinds[place] == KERNEL and on_path[place] > 0]
         if not own:
             return span, None, 0.0
         # Ties as in critical_path: the most total time, then the first name, which is the order of places.
         best = max(own, key=lambda place: (on_path[place], self._total[place], -place))
         return span, dag.names[best], float(on_path[best]) / span if span > 0 else 0.0
+
+    def span(self, shares: Mapping[str, float]) -> int:
+        """The new span alone."""
+        return self._run_forward(shares)[1]
+
+    def by_kind(self, shares: Mapping[str, float]) -> dict[str, int]:
+        """Kind of node -> its time on the new path, in ns. The rest of the span is between nodes."""
+        _, on_path = self._path_with(shares)
+        found: dict[str, int] = {}
+        for kind, ns in zip(self._dag.kinds, on_path, strict=True):
+            found[kind] = found.get(kind, 0) + round(float(ns))
+        return found
+
+    def spans(self, worlds: Sequence[Mapping[str, float]]) -> list[int]:
+        """The new spans in several worlds, each by what is left of kernels' times there."""
+        if len(self._dag) >= MANY:  # compiled
+            return [self.span(shares) for shares in worlds]
+        at_once = max(1, _ROOM // max(1, len(self._dag)))
+        return [span for i in range(0, len(worlds), at_once) for span in self._side_by_side(worlds[i : i + at_once])]
+
+    def _side_by_side(self, worlds: Sequence[Mapping[str, float]]) -> list[int]:
+        """As _forward, node by node, but for all worlds at a time."""
+        dag = self._dag
+        share = np.stack([self._shares(one) for one in worlds], axis=1)
+        start, end = np.empty((2, len(dag), len(worlds)), np.int64)
+        for node in dag.order.tolist():
+            ready: Integers | None = None
+            for edge in range(dag.first[node], dag.first[node + 1]):
+                at = (start if dag.kind[edge] == _LAUNCH else end)[dag.source[edge]]
+                ready = at if ready is None else np.maximum(ready, at)
+            start[node] = (self._origin if ready is None else ready) + self._path.delay_of_ns[node]
+            takes = np.rint((dag.end[node] - dag.start[node]) * share[dag.symbol[node]])
+            end[node] = start[node] + takes.astype(np.int64)
+        spans: list[int] = (end[: dag.gpu_nodes].max(axis=0) - self._origin).tolist()
+        return spans
+
+    def _shares(self, shares: Mapping[str, float]) -> Floats:
+        share = np.ones(len(self._dag.names))
+        for name, left in shares.items():
+            share[self._place[name]] = left
+        return share
+
+    def _run_forward(self, shares: Mapping[str, float]) -> tuple[int, int]:
+        """The last node of the GPU, and the span."""
+        dag, delay = self._dag, self._path.delay_of_ns
+        observed = (dag.start, dag.end, delay, dag.source, dag.first, dag.kind, dag.order, dag.symbol, self._origin)
+        _forward(*observed, self._shares(shares), self._start, self._end, self._binding)
+        last = int(np.argmax(self._end[: dag.gpu_nodes]))
+        return last, int(self._end[last]) - self._origin
+
+    def _path_with(self, shares: Mapping[str, float]) -> tuple[int, Floats]:
+        """The new span, and the time of each symbol on the new path."""
+        dag = self._dag
+        last, span = self._run_forward(shares)
+        nodes, counted = walk_back(dag, self._binding, last)
+        takes = (self._end[nodes] - self._start[nodes]) * counted + np.minimum(self._path.delay_of_ns[nodes], 0)
+        return span, np.bincount(dag.symbol[nodes], takes, len(dag.names))
 
 
 @lazy_jit

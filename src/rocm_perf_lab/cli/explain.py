@@ -80,7 +80,8 @@ def _explain_run(run: Path, kernel: str | None, line: str | None, as_json: bool)
     found = [one for reports in ranks for one in reports.analysis.kernels if kernel is None or fits(kernel, one.kernel)]
     if not found:
         raise UsageError(f"no kernel of {run} matches {kernel}", "see `rocm-perf report` for their names")
-    found.sort(key=lambda one: -(one.critical_path_score or 0.0))
+    of_runtime = {one.kernel for reports in ranks for one in reports.dag.symbols if one.kind == "runtime kernel"}
+    found.sort(key=lambda one: (one.kernel in of_runtime, -(one.critical_path_score or 0.0)))
     if line is not None:
         found = with_line(found, line)
     shown = found if kernel is not None or as_json else found[:_MOST_KERNELS]

@@ -17,9 +17,11 @@ from rocm_perf_lab.analysis.idle import idle
 from rocm_perf_lab.analysis.kernel import study
 from rocm_perf_lab.analysis.packing import unpacked
 from rocm_perf_lab.analysis.program_gain import with_program_gains
+from rocm_perf_lab.analysis.program_stack import program_stack
 from rocm_perf_lab.analysis.stability import Stability, runtime_ms, stability
 from rocm_perf_lab.analysis.symbols import Symbol, symbols_of
 from rocm_perf_lab.analysis.thread_trace.kernels import NOT_MADE, TracedKernels, traced_kernels
+from rocm_perf_lab.analysis.thread_trace.time_stack import TimeStack
 from rocm_perf_lab.analysis.total import total_roofline
 from rocm_perf_lab.analysis.what_if import Speedup, what_if
 from rocm_perf_lab.errors import TraceError
@@ -107,6 +109,7 @@ def analyse(
         what_if=scenarios,
         shift=shift,
         program_gains=program_gains,
+        program_stack=program_stack(_stacks(symbols, traced), run.dag, path),
         total=total_roofline(symbols, sums, devices, measured),
         ceilings=measured,
         code=[
@@ -115,6 +118,12 @@ def analyse(
         ],
     )
     return assemble(findings, further)
+
+
+def _stacks(symbols: Sequence[Symbol], traced: TracedKernels) -> dict[str, TimeStack]:
+    """Those of the kernels with experiments, by name."""
+    found = {symbol.name: traced.found.get(symbol.kernel.symbol) for symbol in symbols}
+    return {name: one.stack for name, one in found.items() if one is not None and one.stack is not None}
 
 
 def _sums(trace: Trace, passes: Sequence[Trace], traced: TracedKernels, code: CodeObjects) -> dict[str, SymbolCounters]:

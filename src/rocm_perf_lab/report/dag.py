@@ -13,6 +13,7 @@ from rocm_perf_lab.analysis.program_gain import ProgramGain
 from rocm_perf_lab.analysis.roofline import NO_TIME
 from rocm_perf_lab.analysis.what_if import DominanceShift, Scenario
 from rocm_perf_lab.report import schema
+from rocm_perf_lab.report.program_stack import program_stack_section
 from rocm_perf_lab.rocpd.tables import Edges
 
 if TYPE_CHECKING:
@@ -42,6 +43,8 @@ def dag_document(findings: Findings, head: dict[str, Any], reasons: dict[str, st
         reasons["speedup_ceiling"] = WHOLE_PATH
     if findings.shift is None:
         reasons["dominance_shift"] = NO_OWN_KERNEL if path else NO_TIME
+    if findings.program_stack is None:
+        reasons["program_stack"] = NO_EXPERIMENTS if path else NO_TIME
     return schema.DagDocument(
         dependencies="exact" if exact else "inferred",
         nodes=len(dag),
@@ -59,6 +62,7 @@ def dag_document(findings: Findings, head: dict[str, Any], reasons: dict[str, st
         idle=[_idle(found) for found in findings.idle],
         what_if=[_scenario(found) for found in findings.what_if],
         program_gains=[_program_gain(found) for found in findings.program_gains],
+        program_stack=program_stack_section(findings.program_stack) if findings.program_stack else None,
         dominance_shift=_shift(findings.shift) if findings.shift else None,
         notes=_dag_notes(path, dominant, exact, not no_calls),
         reasons=reasons,
@@ -68,6 +72,7 @@ def dag_document(findings: Findings, head: dict[str, Any], reasons: dict[str, st
 
 WHOLE_PATH = "the symbol is the whole path"
 NO_OWN_KERNEL = "no kernel of the program is on the path"
+NO_EXPERIMENTS = "no experiments were made with a kernel of the program"
 DOMINATES = 0.7  # of the path: below this, even a kernel that took no time would leave the span at more than 30 %
 _IN_LINE = 3
 

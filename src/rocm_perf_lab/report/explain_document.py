@@ -32,7 +32,7 @@ class TermSection(JsonModel):
     applies: str = Field(description="when it applies")
     judged_by: list[JudgedBy] = Field(description="the numbers that it is judged by; empty for a factor")
     advice: list[str] = Field(description="what to try")
-    source: str | None = Field(description="where a factor's threshold comes from; null for other terms")
+    source: str | None = Field(description="where a factor's threshold or a cost comes from; null for other terms")
 
 
 class OtherCause(JsonModel):

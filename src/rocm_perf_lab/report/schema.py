@@ -6,9 +6,9 @@ All times are in the unit in which the field's name ends. Only `run` differs bet
 
 from __future__ import annotations
 
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from rocm_perf_lab.report.section import Section
 from rocm_perf_lab.report.thread_trace_schema import ThreadTraceSection
@@ -298,6 +298,36 @@ class ProgramGainSection(Section):
     fraction: float = Field(description="that kernel's share of the new path")
 
 
+class ProgramPartSection(Section):
+    """What one cause costs the program, with the critical path found anew in each experiment."""
+
+    name: str = Field(description="the cause; `rocm-perf explain NAME` says what it means")
+    spent_on: str = Field(description="what the time goes on, in words")
+    ns: float = Field(description="part of the span: the mean gain over all orders in which causes can be taken away")
+    share: float = Field(description="share of the span")
+    within_ns: float = Field(description="half of the 95 % interval of ns if orders were drawn; 0 if it is exact")
+    first_ns: int = Field(description="gain if it is taken away before all others")
+    last_ns: int = Field(description="gain if it is taken away after all others")
+    kernels: list[str] = Field(description="the kernels whose time stacks have it")
+
+
+class ProgramStackSection(Section):
+    """The GPU's span as a sum: the parts' ns and rest_ns."""
+
+    span_ns: int = Field(description="the GPU's span as traced")
+    parts: list[ProgramPartSection] = Field(description="one object per cause, the largest first")
+    rest_ns: int = Field(description="the span without all of these causes")
+    kernels_ns: int = Field(description="time of kernels on the path in the rest, also of those without experiments")
+    copies_ns: int = Field(description="time of copies on the path in the rest; what remains of it is the host's and gaps")
+    kernels: list[str] = Field(description="the kernels with experiments, which get shorter")
+    orders: int | None = Field(description="how many orders of the causes were drawn; null if the parts are exact")
+    causes: list[str] = Field(description="the parts' causes in the order of without_ns; empty if orders were drawn")
+    without_ns: list[int] = Field(
+        description="the span without every set of causes: bit i of the index stands for the i-th; empty if orders were drawn"
+    )
+    dominant_symbol: str | None = Field(description="the program's kernel with the most time on the path in the rest")
+
+
 class DominanceShiftSection(Section):
     kernel: str = Field(description="the dominant kernel")
     factor: float | None = Field(
@@ -346,10 +376,20 @@ class DagDocument(Document):
         default=[],
         description="what the program would gain without each cause of time, largest first; empty without experiments",
     )
+    program_stack: ProgramStackSection | None = Field(
+        default=None, description="what the GPU's span is spent on, by experiments with its kernels"
+    )
     dominance_shift: DominanceShiftSection | None = Field(
         description="speed-up from which another kernel dominates; null if no kernel of the program is on the path"
     )
     notes: list[str] = Field(description="what else determines the span, and what an inferred graph cannot show")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _older_ones_have_no_stack(cls, fields: Any) -> Any:
+        if isinstance(fields, dict) and "program_stack" not in fields:
+            return fields | {"reasons": fields.get("reasons", {}) | {"program_stack": "made before there was one"}}
+        return fields
 
 
 class EvidenceItem(Section):
@@ -408,7 +448,7 @@ class RemedySection(Section):
 class BottleneckSection(Section):
     name: str = Field(
         description="by counters, the class with the highest score, or unknown if no number indicates one; by experiments, the "
-        "largest part of the kernel's time stack"
+        "largest part of the kernel's time stack that gains something if it alone is taken away"
     )
     by: Literal["counters", "experiments"] = Field(
         default="counters", description="experiments: from the time stack of one of its dispatches; counters: from rules"
@@ -427,7 +467,9 @@ class BottleneckSection(Section):
         description="the largest part if the grid filled the device; null unless the verdict is that it does not"
     )
     remedies: list[RemedySection] = Field(
-        default=[], description="by experiments, what to change and what it gains, most first; empty by counters"
+        default=[],
+        description="by experiments, what to change and what it gains: against the cause first, unless others gain twice as "
+        "much, then most first, and the fixed cost of dispatches last; empty by counters",
     )
     evidence: list[SignalSection] = Field(
         description="the numbers that show the class, strongest first; empty by experiments, whose evidence is the time stack"

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from rocm_perf_lab.report.documents import Reports
 from rocm_perf_lab.report.layout import heading as _heading
 from rocm_perf_lab.report.layout import say as _say
+from rocm_perf_lab.report.program_stack import render_program_stack
 from rocm_perf_lab.report.schema import (
     BottleneckSection,
     DagDocument,
@@ -69,6 +70,7 @@ def render(documents: Reports, console: Console) -> None:
     render_all_roofs(documents, names, console)
     _headroom(kernel, console)
     _priorities(documents, names, console)
+    render_program_stack(dag.program_stack, names, console)
     render_gains(documents, names, console)
     render_next(profile, kernel, console)
     _notes([*kernel.notes, *kernel.occupancy.notes], console)

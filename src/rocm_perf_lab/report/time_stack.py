@@ -25,6 +25,7 @@ _WITHOUT = {
     "atomics": "if its atomics did not wait for each other",
     "beyond-l2": "if the L2s had its data",
     "barriers": "without waiting at its barrier",
+    "divergence": "if masked-off lanes took no time there",
     "vector-issue": "without its vector instructions",
     "matrix-issue": "without its matrix instructions",
     "scalar-issue": "without its scalar instructions",
@@ -63,14 +64,16 @@ def render_capture(one: CaptureExplanation, console: Console) -> None:
 
 
 def _compared(one: CaptureExplanation) -> str:
-    if one.recorded_timing == "modelled":
+    if one.recorded_timing == "modelled" or not one.recorded_ns:
         return ""
+    ratio = one.time_stack.duration_ns / one.recorded_ns
+    apart = f": {words.percent(abs(ratio - 1))} {'longer' if ratio >= 1 else 'shorter'} than recorded"
     if one.model_within is None:
-        return "; how wrong the model is for such kernels is not known"
+        return f"{apart}; how wrong the model is for such kernels is not known"
     error = f"±{words.percent(one.model_within)} (four of five recorded times)"
     if one.beyond_error:
-        return f": more apart than the model's error for such kernels, {error}; do not rely on what follows"
-    return f"; the model's error for such kernels is {error}"
+        return f"{apart}, more than the model's error for such kernels, {error}; do not rely on what follows"
+    return f"{apart}, within the model's error for such kernels, {error}"
 
 
 def lines(stack: TimeStackSection, with_changes: bool = False) -> Iterator[str]:

@@ -1,40 +1,13 @@
-"""Time stacks: Shapley values against their definition, and files that are damaged."""
+"""Time stacks as they are read, and files that are damaged."""
 
 from __future__ import annotations
 
-import itertools
 import json
-from fractions import Fraction
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from rocm_perf_lab.analysis.thread_trace import time_stack
 from rocm_perf_lab.analysis.thread_trace.parse import Unreadable
-
-subset_times = st.integers(0, 4).flatmap(lambda n: st.lists(st.integers(0, 10**9), min_size=1 << n, max_size=1 << n))
-
-
-@given(subset_times)
-def test_parts_are_the_mean_over_all_orders_and_sum_to_what_all_cost(times):
-    n = len(times).bit_length() - 1
-    gains = [Fraction(0)] * n
-    orders = list(itertools.permutations(range(n)))
-    for order in orders:
-        taken = 0
-        for i in order:
-            gains[i] += times[taken] - times[taken | 1 << i]
-            taken |= 1 << i
-    assert time_stack.shapley(times) == [gain / len(orders) for gain in gains]
-    assert sum(time_stack.shapley(times)) == times[0] - times[-1]
-
-
-def test_by_hand():
-    """Two causes that hide each other: without one alone nothing is gained, without both 60 of 100."""
-    assert time_stack.shapley([100, 100, 100, 40]) == [30, 30]
-    assert time_stack.shapley([100, 70, 90, 60]) == [30, 10]
-
 
 DOCUMENT = {
     "version": 1, "duration_ns": 1000, "without_all_ns": 0,

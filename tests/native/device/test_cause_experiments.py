@@ -11,16 +11,18 @@ from pathlib import Path
 
 import pytest
 
+from damaged_captures import with_json
 from published_schemas import expect_published
 from rocm_perf_lab.analysis.thread_trace import time_stack
 from rocm_perf_lab.analysis.thread_trace.time_stack import TimeStack
+from rocm_perf_lab.text import words
 
 # Pairs of tests/programs/cause_pairs.hip -> the cause that their second kernels lack.
 CAUSES = {
     "strided": "uncoalesced", "structures": "uncoalesced", "banks": "bank-conflicts", "counting": "atomics",
     "chase": "memory-latency", "one_by_one": "memory-latency", "far": "beyond-l2", "host": "host-memory", "spilled": "scratch",
     "crowded": "few-waves", "few_threads": "small-grid", "uneven": "imbalance", "meeting": "barriers",
-    "matrices": "matrix-issue",
+    "idle": "idle-waves", "ways": "divergence", "lengths": "divergence", "matrices": "matrix-issue",
 }  # fmt: skip
 INSTRUCTIONS = ("vector-issue", "vector-issue", "scalar-issue")  # of the three pairs of that name
 QUICK = ("structures", "counting", "meeting", "matrices")
@@ -116,7 +118,7 @@ def test_many_changes_gain_what_experiments_say(rocm_perf, program, tmp_path):
     found = pairs(rocm_perf, program, tmp_path)
     for pair in found:
         print(pair)
-    assert len(found) >= 24
+    assert len(found) >= 28
     assert [str(pair) for pair in found if pair.largest != pair.cause] == []
     exact = [pair for pair in found if pair.predicted == pytest.approx(pair.gain, rel=0.15)]
     assert len(exact) >= 0.8 * len(found)
@@ -162,20 +164,78 @@ def test_explain_says_what_the_experiments_say(rocm_perf_in, testbed, tmp_path):
     assert f"`{access.text}`: without it {100 * access.gain_ns / stack.duration_ns:.1f} % less time" in text
 
 
-def test_a_capture_is_explained_without_its_program(rocm_perf, testbed, tmp_path):
-    program = shutil.copy(testbed("softmax_testbed"), tmp_path / "program")
-    arguments = ("--rows", 256, "--cols", 128, "--kernel", "naive")
-    assert rocm_perf("isolate", "--kernel", "softmax_naive", program, *arguments).returncode == 0
-    (traced,) = experiments(rocm_perf, tmp_path / "traced", program, *arguments)
-    Path(program).unlink()
-    document = json.loads(rocm_perf("explain", "--json", "isolate_capture").stdout)
+SMALL = ("--rows", 256, "--cols", 128, "--kernel", "naive")
+
+
+@pytest.fixture(scope="module")
+def moved_capture(rocm_perf_in, testbed, tmp_path_factory) -> tuple[Path, Path]:
+    """A capture that was moved elsewhere, with nothing left of its program and the folder it was made in; and the trace of the
+    dispatch from before.
+    """
+    there, here = tmp_path_factory.mktemp("there"), tmp_path_factory.mktemp("here")
+    program = shutil.copy(testbed("softmax_testbed"), there / "program")
+    rocm_perf_in(there, "isolate", "--kernel", "softmax_naive", program, *SMALL)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("ROCM_PERF_THREAD_TRACE", str(here / "traced"))
+        rocm_perf_in(there, "run", program, *SMALL)
+    shutil.move((there / "isolate_capture").resolve(), here / "capture")
+    shutil.rmtree(there)
+    (traced,) = (here / "traced").glob("ui_output_*")
+    return here / "capture", traced
+
+
+@pytest.fixture(scope="module")
+def as_modelled(rocm_perf_in, moved_capture) -> tuple[dict, str]:
+    return explained(rocm_perf_in, moved_capture[0].parent, moved_capture[0])
+
+
+def explained(rocm_perf_in, folder: Path, capture: Path) -> tuple[dict, str]:
+    """The --json output of explain, and its text in one line."""
+    document = json.loads(rocm_perf_in(folder, "explain", "--json", capture).stdout)
     expect_published("explain", document)
-    found, here = document["capture"], time_stack.read(traced)
+    return document["capture"], " ".join(rocm_perf_in(folder, "explain", capture).stdout.split())
+
+
+def test_a_capture_is_explained_without_its_program(rocm_perf, moved_capture, as_modelled):
+    capture, traced = moved_capture
+    found, text = as_modelled
+    here = time_stack.read(traced)
     assert found["kernel"].startswith("softmax_naive(")
     assert (found["recorded_timing"], found["beyond_error"]) == ("modelled", None)
+    assert "when it was captured, modelled Replay" in text and "the model" not in text
     stack = found["time_stack"]
     assert sum(part["ns"] for part in stack["parts"]) + stack["rest_ns"] == pytest.approx(stack["duration_ns"], abs=1e-3)
     assert stack["duration_ns"] == pytest.approx(here.duration_ns, rel=0.1)  # the caches were not as cold there
     assert {part["name"] for part in stack["parts"][:3]} == {part.cause for part in here.parts[:3]}
-    refused = rocm_perf("explain", "--kernel", "x", "isolate_capture")
+    refused = rocm_perf("explain", "--kernel", "x", capture)
     assert refused.returncode == 2 and "--kernel needs a run" in refused.stderr
+
+
+LONGER = [
+    (0.9, False),
+    (1.5, True),
+    pytest.param(1.2, False, marks=pytest.mark.slow),
+    pytest.param(0.6, True, marks=pytest.mark.slow),
+]
+
+
+@pytest.mark.parametrize(("longer", "beyond"), LONGER)
+def test_a_time_that_a_gpu_recorded_stands_beside_the_modelled_one(
+    rocm_perf_in, moved_capture, as_modelled, tmp_path, longer, beyond
+):
+    """longer: the recorded time over the modelled one; the error for such kernels is 24 %."""
+    (capture, _), (modelled, _) = moved_capture, as_modelled
+    duration = modelled["time_stack"]["duration_ns"]
+    recorded = round(longer * duration)
+
+    def on_hardware(dispatch: dict) -> None:
+        dispatch["origin"] |= {"device": None, "timing": "measured", "gpu_time_ns": recorded}
+
+    with_json(capture, tmp_path / "capture", "dispatch.json", on_hardware)
+    found, text = explained(rocm_perf_in, tmp_path, tmp_path / "capture")
+    assert (found["recorded_ns"], found["recorded_timing"], found["beyond_error"]) == (recorded, "measured", beyond)
+    assert found["model_within"] == pytest.approx(0.24) and found["time_stack"] == modelled["time_stack"]  # nothing is scaled
+    assert f"Took {words.duration(recorded)} when it was captured, measured" in text
+    times = f"{words.duration(duration)} from cold caches, modelled: {words.percent(abs(1 / longer - 1))}"
+    assert f"Replay {times} {'longer' if longer < 1 else 'shorter'} than recorded" in text
+    assert ("do not rely on what follows" in text) == beyond and "±24.0 %" in text

@@ -2,27 +2,24 @@
 
 The device times the recording of a dispatch again without every set of the causes that matter (causes.json, see
 native/device/timing/cause_experiment.h). How much of the time belongs to a cause depends on what has been taken away before, so
-each gets its Shapley value: the mean over all orders in which the causes can be taken away [Shapley, A Value for n-Person
-Games, 1953]. These sum to the time that all of them cost together.
+each gets its Shapley value. These sum to the time that all of them cost together.
 """
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
+from collections.abc import Container
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import cache
 from importlib.resources import files
-from math import factorial
 from pathlib import Path
 from typing import Any
 
+from rocm_perf_lab.analysis.shapley import MOST_EXACT, shapley
 from rocm_perf_lab.analysis.thread_trace.parse import Unreadable, load
 from rocm_perf_lab.toml import tomllib
 
 FILE = "causes.json"
 _VERSION = 1
-_MOST_CAUSES = 10
 
 
 @dataclass(frozen=True)
@@ -33,6 +30,7 @@ class CauseMeaning:
     costs: str
     without: str
     change: str
+    source: str
     is_work: bool = False
     changes_launch: bool = False
 
@@ -127,7 +125,7 @@ def _stack(path: Path, document: dict[str, Any]) -> TimeStack:
         raise Unreadable(f"{path.name} has version {document['version']}; this program reads version {_VERSION}")
     duration, chosen, times = _whole(path, document["duration_ns"]), document["chosen"], document["subset_ns"]
     times = [_whole(path, time) for time in times]
-    if len(chosen) > _MOST_CAUSES or len(times) != 1 << len(chosen) or times[0] != duration:
+    if len(chosen) > MOST_EXACT or len(times) != 1 << len(chosen) or times[0] != duration:
         raise Unreadable(f"{path.name} does not have a time for every set of its {len(chosen)} causes")
     if not set(chosen) <= set(document["causes"]):
         raise Unreadable(f"{path.name} names a cause that it does not describe")
@@ -164,19 +162,3 @@ def _whole(path: Path, number: object) -> int:
     if not isinstance(number, int) or isinstance(number, bool) or number < 0:
         raise Unreadable(f"{path.name} has {number!r} where a whole number belongs")
     return number
-
-
-def shapley(times: Sequence[int]) -> list[Fraction]:
-    """The part of each cause. times: without every set of causes; bit i of the index stands for the i-th cause.
-
-    Exact: the parts sum to times[0] - times[-1].
-    """
-    n = len(times).bit_length() - 1
-    parts = [Fraction(0)] * n
-    for taken in range(len(times)):
-        size = taken.bit_count()
-        for i in range(n):
-            if not taken >> i & 1:
-                orders = Fraction(factorial(size) * factorial(n - size - 1), factorial(n))
-                parts[i] += orders * (times[taken] - times[taken | 1 << i])
-    return parts

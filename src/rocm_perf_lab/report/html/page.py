@@ -12,6 +12,7 @@ from rocm_perf_lab.report.html.colors import kinds_of
 from rocm_perf_lab.report.html.shell import assemble, file_text
 from rocm_perf_lab.report.html.source_data import code_of, files_of, names_of
 from rocm_perf_lab.report.html.timeline_data import kernels_in, timeline_data
+from rocm_perf_lab.report.program_stack import rest_in_words
 from rocm_perf_lab.report.schema import KernelAnalysis, RooflineSection, SignalSection
 from rocm_perf_lab.report.source_schema import SourceDocument
 from rocm_perf_lab.report.terminal import modelled_label
@@ -24,7 +25,9 @@ if TYPE_CHECKING:
     from rocm_perf_lab.report.documents import Reports
 
 _MOST_ADVICE = 5
-_SCRIPTS = ("timeline.js", "roofline.js", "stack.js", "kernels.js", "source.js", "kernels_start.js", "what_if.js")
+_SCRIPTS = (
+    "timeline.js", "roofline.js", "stack.js", "kernels.js", "source.js", "kernels_start.js", "program_stack.js", "what_if.js",
+)  # fmt: skip
 
 
 def page(documents: Reports, source: SourceDocument, timeline: TimelineDocument) -> str:
@@ -44,6 +47,7 @@ def page(documents: Reports, source: SourceDocument, timeline: TimelineDocument)
         ],
         "files": files_of(source),
         "roofline": _roofline(documents, kinds),
+        "program_stack": _program_stack(documents),
         "what_if": _what_if(documents),
         "notes": list(dict.fromkeys([*documents.dag.notes, *kernel_of_interest(documents).notes])),
         "made": f"Made by rocm-perf-lab {__version__} from the run of {profile.run.created} on {profile.run.host}.",
@@ -204,6 +208,26 @@ def _roofline(documents: Reports, kinds: Mapping[str, int]) -> dict[str, Any]:
 def _why_no_roofline(documents: Reports) -> str:
     reasons = [roof.reasons.get("position") for roof in documents.roofline.kernels]
     return next((f"Not known: {reason}." for reason in reasons if reason), "No kernel has floating-point operations.")
+
+
+def _program_stack(documents: Reports) -> dict[str, Any] | None:
+    found = documents.dag.program_stack
+    if found is None or not found.parts:
+        return None
+    span, shown = found.span_ns, found.parts
+    rest = ", ".join(f"{words.percent(ns / span)} {name}" for name, ns in rest_in_words(found, shown))
+    return {
+        "duration": span, "causes": found.causes, "without": found.without_ns,
+        "parts": [
+            {"cause": one.name, "spent": one.spent_on, "share": one.share, "alone": one.first_ns / span} for one in shown
+        ],
+        "sampled": [
+            [one.share, f"{one.name}: {one.spent_on}", words.percent(one.share), f"± {words.percent(one.within_ns / span)}",
+             words.percent(one.first_ns / span)]
+            for one in shown
+        ] if found.orders is not None else [],
+        "rest": f"The rest: {rest}. By experiments with {', '.join(map(words.short_name, found.kernels))}.",
+    }  # fmt: skip
 
 
 def _what_if(documents: Reports) -> dict[str, Any]:

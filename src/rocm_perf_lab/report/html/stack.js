@@ -1,7 +1,8 @@
 // ---- what a kernel's time is spent on, and what it would be without some of that ----
 
 // stack: {duration, causes, without, parts: [{cause, spent, share, alone}]}; bit i of without's index stands for causes[i].
-function stackView(stack) {
+// label: of the table; heading: the element for it above, null for none.
+function stackView(stack, label = "Time by experiments", heading = "h4") {
   if (!stack) return [];
   const removed = new Set(), told = element("p"), bar = element("div", null, { className: "bar left" }), filled = element("i");
   told.setAttribute("role", "status"); bar.setAttribute("aria-hidden", "true"); bar.append(filled);
@@ -27,6 +28,6 @@ function stackView(stack) {
   tell();
   thead.append(head); made.append(thead, body);
   const wide = element("div", null, { className: "wide", tabIndex: 0 });
-  wide.setAttribute("role", "group"); wide.setAttribute("aria-label", "Time by experiments"); wide.append(made);
-  return [element("h4", "Time by experiments"), told, bar, wide];
+  wide.setAttribute("role", "group"); wide.setAttribute("aria-label", label); wide.append(made);
+  return [...(heading ? [element(heading, label)] : []), told, bar, wide];
 }

@@ -1,0 +1,133 @@
+"""The program's time as a sum: what each cause costs it, by its graph run again with kernels as short as experiments say.
+
+As a kernel's time stack, but of the GPU's span: the time without a set of causes is the length of the critical path, found
+anew, with all kernels that have a stack as long as they are without these causes. What shortens a kernel beside the path is
+worth nothing, and what shortens one on it is worth no more than the next path allows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from rocm_perf_lab.analysis.critical_path import CriticalPath
+from rocm_perf_lab.analysis.dag import COPY, KERNEL, RUNTIME, Dag
+from rocm_perf_lab.analysis.shapley import MOST_EXACT, sampled_shapley, shapley
+from rocm_perf_lab.analysis.thread_trace.time_stack import TimeStack
+from rocm_perf_lab.analysis.what_if import GraphReplay
+
+_LEAST = 0.001  # of the span: causes that gain less, alone and last, remain in the rest
+_MOST_PAIRS, _FEWEST_PAIRS = 100, 4
+_MOST_STEPS = 100_000_000  # nodes of the graph, times how often it is run again
+
+
+@dataclass(frozen=True)
+class ProgramPart:
+    """ns: of the span that belong to a cause. within_ns: half of the 95 % interval if the value is from samples, 0 if it is
+    exact. first_ns, last_ns: the gain if it is taken away before all others, and after them. kernels: those that have it.
+    """
+
+    cause: str
+    ns: Fraction
+    within_ns: float
+    first_ns: int
+    last_ns: int
+    kernels: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class ProgramStack:
+    """parts, largest first, and rest_ns sum to span_ns. rest_ns: the span without all causes, of which kernels_ns and copies_ns
+    are in kernels and in copies on the path; the rest of it is host code, launches and gaps.
+
+    kernels: those whose stacks it is made of. orders: how many were drawn; None if the parts are exact. causes, without_ns: of
+    the parts, and the span without every set of them, bit i of the index standing for the i-th; empty if orders were drawn.
+    dominant: the program's kernel with the most time on the path without all causes.
+    """
+
+    span_ns: int
+    parts: tuple[ProgramPart, ...]
+    rest_ns: int
+    kernels_ns: int
+    copies_ns: int
+    kernels: tuple[str, ...]
+    orders: int | None
+    causes: tuple[str, ...]
+    without_ns: tuple[int, ...]
+    dominant: str | None
+
+
+def program_stack(stacks: Mapping[str, TimeStack], dag: Dag, path: CriticalPath | None) -> ProgramStack | None:
+    """The stack of a program, None without a critical path or if no kernel of the graph has a time stack. stacks: by kernel."""
+    if path is None or not path.length_ns:
+        return None
+    replay = GraphReplay(dag, path)
+    known = {name: stack for name, stack in stacks.items() if replay.has(name)}
+    return _Worlds(known, replay).stack() if known else None
+
+
+class _Worlds:
+    """The program without sets of causes. Sets are bits: bit i stands for the i-th cause."""
+
+    def __init__(self, stacks: Mapping[str, TimeStack], replay: GraphReplay):
+        self._stacks, self._replay = stacks, replay
+        self._known: dict[frozenset[str], int] = {}
+        self._causes = self._noticeable(tuple(dict.fromkeys(name for stack in stacks.values() for name in stack.chosen)))
+
+    def stack(self) -> ProgramStack:
+        causes, n = self._causes, len(self._causes)
+        whole = (1 << n) - 1
+        exact = not n or (n <= MOST_EXACT and self._replay.nodes << n <= _MOST_STEPS)
+        every = tuple(self._spans(range(1 << n)).values()) if exact else ()
+        if exact:
+            values, pairs = [(value, 0.0) for value in shapley(every)], None
+        else:
+            pairs = min(_MOST_PAIRS, max(_FEWEST_PAIRS, _MOST_STEPS // (2 * n * self._replay.nodes)))
+            values = [(one.value, one.within) for one in sampled_shapley(self._spans, n, pairs)]
+        spans = self._spans([0, whole, *(1 << i for i in range(n)), *(whole & ~(1 << i) for i in range(n))])
+        parts = [
+            ProgramPart(
+                cause, value, within, spans[0] - spans[1 << i], spans[whole & ~(1 << i)] - spans[whole],
+                tuple(name for name, stack in self._stacks.items() if cause in stack.chosen),
+            )
+            for i, (cause, (value, within)) in enumerate(zip(causes, values, strict=True))
+        ]  # fmt: skip
+        left = self._left(frozenset(causes))
+        by_kind = self._replay.by_kind(left)
+        return ProgramStack(
+            span_ns=spans[0],
+            parts=tuple(sorted(parts, key=lambda part: (-part.ns, part.cause))),
+            rest_ns=spans[whole],
+            kernels_ns=by_kind.get(KERNEL, 0) + by_kind.get(RUNTIME, 0),
+            copies_ns=by_kind.get(COPY, 0),
+            kernels=tuple(self._stacks),
+            orders=None if pairs is None else 2 * pairs,
+            causes=causes if exact else (),
+            without_ns=every,
+            dominant=self._replay.run(left)[1],
+        )
+
+    def _noticeable(self, causes: tuple[str, ...]) -> tuple[str, ...]:
+        everything = frozenset(causes)
+        sets = [frozenset[str](), everything, *(frozenset({one}) for one in causes), *(everything - {one} for one in causes)]
+        span, least, *others = self._without(sets)
+        first, last = others[: len(causes)], others[len(causes) :]
+        gains = [max(span - alone, without_others - least) for alone, without_others in zip(first, last, strict=True)]
+        return tuple(cause for cause, gain in zip(causes, gains, strict=True) if gain > _LEAST * span)
+
+    def _spans(self, sets: Iterable[int]) -> dict[int, int]:
+        wanted = list(sets)
+        return dict(zip(wanted, self._without([self._named(taken) for taken in wanted]), strict=True))
+
+    def _named(self, taken: int) -> frozenset[str]:
+        return frozenset(cause for i, cause in enumerate(self._causes) if taken >> i & 1)
+
+    def _without(self, sets: Sequence[frozenset[str]]) -> list[int]:
+        new = [one for one in dict.fromkeys(sets) if one not in self._known]
+        self._known.update(zip(new, self._replay.spans([self._left(one) for one in new]), strict=True))
+        return [self._known[one] for one in sets]
+
+    def _left(self, causes: frozenset[str]) -> dict[str, float]:
+        """Kernel -> the share of its time that is left without the causes."""
+        return {name: stack.without(causes) / stack.duration_ns for name, stack in self._stacks.items()}

@@ -1,0 +1,86 @@
+"""What the program's time is spent on, as a section of dag.json and as text."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from rocm_perf_lab.analysis.program_stack import ProgramStack
+from rocm_perf_lab.analysis.thread_trace.time_stack import meanings
+from rocm_perf_lab.report import schema
+from rocm_perf_lab.report.layout import say
+from rocm_perf_lab.report.table import Table
+from rocm_perf_lab.text import words
+from rocm_perf_lab.text.names import Name, Names
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+_LEAST = 0.01  # of the span, for a part to be shown
+
+
+def program_stack_section(found: ProgramStack) -> schema.ProgramStackSection:
+    reasons = {"orders": "the parts are exact", "dominant_symbol": "no kernel of the program is on that path"}
+    values = {"orders": found.orders, "dominant_symbol": found.dominant}
+    parts = [
+        schema.ProgramPartSection(
+            name=one.cause,
+            spent_on=meanings()[one.cause].costs if one.cause in meanings() else one.cause,
+            ns=float(one.ns),
+            share=float(one.ns) / found.span_ns,
+            within_ns=one.within_ns,
+            first_ns=one.first_ns,
+            last_ns=one.last_ns,
+            kernels=list(one.kernels),
+        )
+        for one in found.parts
+    ]
+    return schema.ProgramStackSection(
+        span_ns=found.span_ns,
+        parts=parts,
+        rest_ns=found.rest_ns,
+        kernels_ns=found.kernels_ns,
+        copies_ns=found.copies_ns,
+        kernels=list(found.kernels),
+        causes=list(found.causes),
+        without_ns=list(found.without_ns),
+        reasons={name: why for name, why in reasons.items() if values[name] is None},
+        **values,
+    )
+
+
+def render_program_stack(stack: schema.ProgramStackSection | None, names: Names, console: Console) -> None:
+    """A row for each part that matters, and rows for the rest, which sum to the span. Prints nothing without a stack."""
+    if stack is None or not stack.parts:
+        return
+    of = ", ".join(names.cell(name) for name in stack.kernels)
+    say(console, f"The {words.duration(stack.span_ns)} of the program, by experiments with {of} along the critical path:")
+    table = Table("on", "of the program's time", "alone saves", "after all others")
+    shown = [part for part in stack.parts if part.share >= _LEAST]
+    for part in shown:
+        alone, last = (words.percent(ns / stack.span_ns) for ns in (part.first_ns, part.last_ns))
+        table.add_row(Name(part.name), _share(part, stack), alone, last)
+    for name, ns in rest_in_words(stack, shown):
+        table.add_row(name, words.percent(ns / stack.span_ns), "", "")
+    table.show(console)
+    if stack.orders is not None:
+        say(console, f"± is half of the 95 % interval, from {stack.orders} of all orders in which causes can be taken away.")
+
+
+def rest_in_words(stack: schema.ProgramStackSection, shown: Sequence[schema.ProgramPartSection]) -> list[tuple[str, float]]:
+    """What the rest and the parts that are not shown consist of, with their ns."""
+    small = sum(part.ns for part in stack.parts) - sum(part.ns for part in shown)
+    between = stack.rest_ns - stack.kernels_ns - stack.copies_ns
+    found = [
+        ("smaller causes", small),
+        ("kernels without these causes", float(stack.kernels_ns)),
+        ("copies", float(stack.copies_ns)),
+        ("the host, launches and gaps", float(between)),
+    ]
+    return [(name, ns) for name, ns in found if round(ns)]
+
+
+def _share(part: schema.ProgramPartSection, stack: schema.ProgramStackSection) -> str:
+    if not part.within_ns:
+        return words.percent(part.share)
+    return f"{words.percent(part.share)} ± {words.percent(part.within_ns / stack.span_ns)}"

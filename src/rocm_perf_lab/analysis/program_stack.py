@@ -64,11 +64,11 @@ def program_stack(stacks: Mapping[str, TimeStack], dag: Dag, path: CriticalPath 
         return None
     replay = GraphReplay(dag, path)
     known = {name: stack for name, stack in stacks.items() if replay.has(name)}
-    return _Worlds(known, replay).stack() if known else None
+    return _Combinations(known, replay).stack() if known else None
 
 
-class _Worlds:
-    """The program without sets of causes. Sets are bits: bit i stands for the i-th cause."""
+class _Combinations:
+    """The program without combinations of causes. Sets are bits: bit i stands for the i-th cause."""
 
     def __init__(self, stacks: Mapping[str, TimeStack], replay: GraphReplay):
         self._stacks, self._replay = stacks, replay

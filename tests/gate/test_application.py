@@ -85,8 +85,8 @@ def test_a_program_that_reads_its_source_reads_the_candidates(tmp_path, hipcc, m
     source.write_text("// the baseline\n" + READS_ITS_SOURCE)
     subprocess.run([hipcc, "-O2", "--offload-arch=gfx942", source, "-o", program], check=True, capture_output=True)
     application = Application(program, (str(source),), tmp_path / "runs", ApplicationOptions(device="gfx942"))
-    shown = SourceText(source, b"// a candidate\n" + READS_ITS_SOURCE.encode())
-    assert application.check(program, source=SourceText(source, source.read_bytes())).outcome is StepOutcome.PASSED
+    shown = SourceText({source: b"// a candidate\n" + READS_ITS_SOURCE.encode()})
+    assert application.check(program, source=SourceText({source: source.read_bytes()})).outcome is StepOutcome.PASSED
     assert "line 1 is '// a candidate', the baseline's '// the baseline'" in application.check(program, source=shown).reason
     assert source.read_text().startswith("// the baseline")
 

@@ -220,7 +220,7 @@ CHEATS = {
     "pragma before other kernels": (replaced(("struct Tag", "#pragma clang fp reassociate(on)\nstruct Tag")), "line @struct Tag@"),
     "pragma pack": (replaced(("struct Tag", "#pragma pack(1)\nstruct Tag")), "line @struct Tag@"),
     "directive eats code": (replaced(("int main() { return", "#define X int main() { return")), "line @int main@"),
-    "has_include": (replaced(("int main", '#if __has_include("x.hip")\n#define main other_main\n#endif\nint main')), "line @int main@"),
+    "has_include": (replaced(("int main", '#if __has_include("x.hip")\n#define main other_main\n#endif\nint main')), "line @int main@|other_main was added"),
     "include": (replaced(("int main", '#include "/dev/null"\nint main')), "line @int main@"),
     "line marker": (replaced(("int main", '# 1 "/usr/include/x.h" 3\nint main')), "line @int main@|cannot be read"),
     "launch bounds": (replaced(("__launch_bounds__(64)", "__launch_bounds__(128)")), "head of app::target|has"),

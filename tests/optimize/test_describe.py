@@ -28,7 +28,8 @@ def lines(**changes) -> list[str]:
 
 
 def test_an_accepted_change_is_told_with_its_steps_counters_and_times():
-    said = lines(iterations=[Iteration(1, "rows(int)", JUDGED, 1.5, COUNTERS)], written=[Path("a.optimized.hip")])
+    changed = [Iteration(1, "rows(int)", JUDGED, 1.5, COUNTERS)]
+    said = lines(iterations=changed, written=[Path("a.optimized.hip")], stop="ended at --max-iters 1")
     assert "Iteration 1: unroll the loop of line 7 by 4 in rows(int)" in said
     assert ["compilation", "passed:", "it", "compiles"] in [line.split() for line in said]
     (loads,) = [line.split() for line in said if line.lstrip().startswith("SQ_INSTS_VMEM_RD ")]
@@ -36,7 +37,7 @@ def test_an_accepted_change_is_told_with_its_steps_counters_and_times():
     assert "Written: a.optimized.hip" in said
     assert "Baseline runtime      2.000000 ms  in the program's kernels, modelled with the parameters 0123" in said
     assert "Iteration 1 runtime   1.500000 ms  unroll the loop of line 7 by 4" in said
-    assert "Improvement           25.0%" in said
+    assert "Improvement           25.0%" in said and "Stopped               ended at --max-iters 1" in said
     assert said[-1] == "Accepted (modelled: of the software device's timing model, not of a GPU)"
 
 

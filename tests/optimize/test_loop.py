@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -24,6 +25,7 @@ from rocm_perf_lab.optimize.journal_lines import (
     BuildLine,
     BuildRepeatsLine,
     CaptureLine,
+    EndLine,
     GateLine,
     OutcomeLine,
     ProfileLine,
@@ -32,6 +34,8 @@ from rocm_perf_lab.optimize.journal_lines import (
 )
 from rocm_perf_lab.optimize.loop import OptimizeLoopOptions, Session
 from rocm_perf_lab.optimize.prediction import Stack
+from rocm_perf_lab.optimize.rejections import fingerprint_of
+from rocm_perf_lab.optimize.result import Judged
 from rocm_perf_lab.optimize.targets import Target
 
 pytestmark = pytest.mark.usefixtures("hipcc")
@@ -55,12 +59,13 @@ class FakeBackend:
     """Profiles and judges by TIMES. Sources are read once for all: Clang takes its time.
 
     journal: where it logs what the real one does, so that a run can be killed there, too. parameters: of the timing model.
+    alike: whether its rejections hold for other runs.
     """
 
     sources: dict = {}
 
-    def __init__(self, journal: Journal | None = None, parameters: str = "0123"):
-        self.judged, self.timed = [], []
+    def __init__(self, journal: Journal | None = None, parameters: str = "0123", alike: bool = False):
+        self.judged, self.timed, self.alike = [], [], alike
         self.log = journal.append if journal else lambda line: None
         self.parameters = parameters
 
@@ -74,6 +79,9 @@ class FakeBackend:
         self.log(BuildLine(command=["hipcc"], status=0, seconds=0.1, log=""))
         self.log(BuildRepeatsLine(same=True))
         return ProfileSummary(TIMES[source.text], "modelled", self.parameters, "none", targets, [])
+
+    def fingerprint(self, source, target):
+        return fingerprint_of(source.text, target.kernel, "" if self.alike else str(id(self)))
 
     @contextlib.contextmanager
     def gate(self, source, target):
@@ -115,12 +123,15 @@ def session(
     approve=lambda _: True,
     workers: int = 1,
     accept_modelled: bool = True,
+    clock=time.monotonic,
+    **more,
 ) -> Session:
-    """backend: None for one that logs to the run's journal."""
+    """backend: None for one that logs to the run's journal. more: of OptimizeLoopOptions."""
     journal = Journal(run)
     backend = backend or FakeBackend(journal)
-    options = OptimizeLoopOptions((2, 4), ("unroll",), 3, in_place, workers=workers, accept_modelled=accept_modelled)
-    return Session(folder / "program.hip", "a test", run, journal, backend, options, approve, lambda _: None)
+    options = OptimizeLoopOptions((2, 4), ("unroll",), in_place=in_place, workers=workers, accept_modelled=accept_modelled)
+    options = replace(options, **more)
+    return Session(folder / "program.hip", "a test", run, journal, backend, options, approve, lambda _: None, clock)
 
 
 @pytest.fixture
@@ -134,6 +145,63 @@ def test_the_best_of_each_kernel_is_kept_and_the_result_written_at_the_end(folde
     assert [one.judged.proposal.parameters for one in outcome.iterations] == [{"factor": 4}, {"factor": 2}]
     assert (folder / "program.hip").read_bytes() == ORIGINAL and (folder / "program.optimized.hip").read_bytes() == FINAL
     assert (outcome.baseline_ms, outcome.final_ms, outcome.improvement) == (10.0, 5.0, 0.5)
+
+
+def test_why_a_run_stops_is_said(folder):
+    def stop(**more):
+        backend = more.pop("backend", None) or FakeBackend()
+        run = run_folder.new_run(folder / "runs")
+        outcome = session(folder, run, backend, in_place=False, **more).optimize()
+        assert outcome.document().stop == outcome.stop == Journal(run).last(EndLine).stop
+        return outcome.stop
+
+    class NothingLeft(FakeBackend):
+        def survey(self, source):
+            return replace(super().survey(source), targets=[])
+
+    assert stop(max_iterations=1) == "ended at --max-iters 1"
+    assert stop() == "no proposal for a kernel that could gain is kept"
+    assert stop(dry_run=True) == "a dry run judges nothing"
+    assert stop(backend=NothingLeft(), min_improvement=0.02) == "nothing left above 2 %"
+    assert [entry.stop for entry in run_folder.history(folder / "runs").root][:1] == ["ended at --max-iters 1"]
+
+
+@pytest.mark.parametrize("until", range(1, 12))
+def test_a_budget_ends_a_run_with_what_was_accepted_by_then(folder, until):
+    """The clock advances by a second whenever it is looked at."""
+    seconds = iter(range(1000))
+    run, backend = run_folder.new_run(folder / "runs"), FakeBackend()
+    clocked = session(folder, run, backend, in_place=False, clock=lambda: next(seconds), budget_seconds=until)
+    outcome = clocked.optimize()
+    assert (
+        outcome.final_ms
+        == TIMES[backend.read((folder / "program.optimized.hip").read_bytes()).text if outcome.written else ORIGINAL]
+    )
+    if outcome.stop != f"the budget of {until} s is used":
+        assert until > 8 and outcome.final_ms == 5.0
+    else:
+        assert outcome.final_ms > 5.0 or outcome.iterations
+    assert len(backend.judged) <= until
+
+
+def test_what_was_rejected_is_remembered_for_later_runs(folder):
+    def run_on(runs: Path, **more):
+        backend = FakeBackend(alike=more.pop("alike", True))
+        return backend, session(folder, run_folder.new_run(runs), backend, in_place=False, **more).optimize()
+
+    first, outcome = run_on(folder / "runs")
+    refused = {one.proposal.description for one in outcome.judged if isinstance(one, Judged) and not one.accepted}
+    assert refused
+    second, again = run_on(folder / "runs")
+    assert told(again)["iterations"] == told(outcome)["iterations"]
+    assert len(second.judged) == len(first.judged) - len(refused) and set(second.judged) < set(first.judged)
+    words = {one.description: one.reason for one in again.passed_over}
+    assert all("rejected before, in run-0001: measurement: by the table; --judge-again" in words[one] for one in refused)
+    for more in ({"judge_again": True}, {"alike": False}):
+        other, _ = run_on(folder / "runs", **more)
+        assert other.judged == first.judged
+    (folder / "runs" / "rejected.jsonl").write_bytes(b"{damaged\n\0\xff\n")
+    assert run_on(folder / "runs")[0].judged == first.judged
 
 
 def test_only_what_can_still_be_the_fastest_is_judged(folder):

@@ -49,7 +49,8 @@ FIELDS = {
         proposal("hoist", PASSED, undecided="within the model's error"), proposal("late", judged=False),
     ],
     "passed_over": [{"kernel": "walk(int)", "description": "unroll by 8", "reason": f"too little {HOSTILE}"}],
-    "refusals": [], "left_alone": [], "written": ["/home/somebody/a.optimized.hip"], "notes": ["a note"],
+    "refusals": [], "left_alone": [], "stop": f"no more {HOSTILE}", "notes": ["a note"],
+    "written": ["/home/somebody/a.optimized.hip"],
 }  # fmt: skip
 
 

@@ -24,6 +24,7 @@ from rocm_perf_lab.cli.change_options import (
 )
 from rocm_perf_lab.cli.consent import ask_whether_to_keep, keep_always
 from rocm_perf_lab.cli.debug import debug_option
+from rocm_perf_lab.cli.duration import Duration
 from rocm_perf_lab.cli.kernel_option import kernel_option
 from rocm_perf_lab.cli.parameter_type import ParamType
 from rocm_perf_lab.cli.program_arguments import ProgramCommand, program_argument
@@ -67,6 +68,13 @@ class _Factors(ParamType[tuple[int, ...]]):
 @click.option(
     "--max-iters", type=click.IntRange(min=1), default=3, show_default=True, help="Maximum number of changes to accept."
 )
+@click.option(
+    "--budget",
+    type=Duration(),
+    metavar="TIME",
+    help="Begin nothing new after this time, such as 90s, 10m or 2h; what was accepted by then is the result.",
+)
+@click.option("--judge-again", is_flag=True, help="Judge also what an earlier run on the program rejected.")
 @click.option("--workers", type=click.IntRange(1, 64), help="Proposals to judge at a time.  [default: one per core, at most 4]")
 @ulps_option
 @check_option
@@ -91,6 +99,8 @@ def command(
     transforms: str | None,
     factors: tuple[int, ...],
     max_iters: int,
+    budget: float | None,
+    judge_again: bool,
     workers: int | None,
     auto_approve: bool,
     dry_run: bool,
@@ -136,6 +146,8 @@ def command(
             workers or _usual_workers(),
             accept == "modelled",
             backend_options.min_improvement,
+            budget,
+            judge_again,
         ),
     )
     outcome = optimize(request, keep_always if auto_approve else ask_whether_to_keep, note)
@@ -186,6 +198,7 @@ def _history(program: tuple[str, ...], source: Path | None, folder: Path | None,
 def _how_it_ended(entry: EarlierRun) -> str:
     if not entry.ended:
         return f"interrupted after {entry.judged} verdicts (continue with --resume)"
+    stop = f"; {entry.stop}" if entry.stop else ""
     if not entry.accepted:
-        return f"nothing accepted of {entry.judged} judged"
-    return f"{entry.baseline_ms:.6f} -> {entry.final_ms:.6f} ms ({entry.timing})"
+        return f"nothing accepted of {entry.judged} judged{stop}"
+    return f"{entry.baseline_ms:.6f} -> {entry.final_ms:.6f} ms ({entry.timing}){stop}"

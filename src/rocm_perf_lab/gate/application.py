@@ -69,16 +69,18 @@ class ApplicationOptions:
 
 @dataclass(frozen=True)
 class SourceText:
-    """The text of a source that a program finds in its place: it may read, and compile, it while it runs."""
+    """The texts of sources that a program finds in their places: it may read, and compile, them while it runs."""
 
-    path: Path
-    text: bytes
+    texts: Mapping[Path, bytes]
 
-    def written_to(self, folder: Path) -> tuple[Path, Path]:
-        """The path, and a file with the text."""
-        file = folder / "source"
-        file.write_bytes(self.text)
-        return self.path, file
+    def written_to(self, folder: Path) -> list[tuple[Path, Path]]:
+        """The paths, and files with the texts."""
+        found = []
+        for number, (path, text) in enumerate(self.texts.items()):
+            file = folder / f"source-{number}"
+            file.write_bytes(text)
+            found.append((path, file))
+        return found
 
 
 class Application:
@@ -286,7 +288,7 @@ class Application:
         database.parent.mkdir()
         foreign = database.parent / "foreign"  # placed in the only folder that the cage lets the program write to
         words = (str(self._place), *(self._arguments if arguments is None else arguments))
-        replaced = () if source is None else (source.written_to(folder),)
+        replaced = () if source is None else tuple(source.written_to(folder))
         command = self._caged(words, folder, writable, replaced, device.is_hardware)
         environment = os.environ | {devices.FOREIGN_ACCESSES_VARIABLE: str(foreign), "AMD_COMGR_CACHE_DIR": str(self._cache)}
         try:

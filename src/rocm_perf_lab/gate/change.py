@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from rocm_perf_lab.gate.promises import NONE, Promises
 from rocm_perf_lab.hip_source import HipSource, SourceKernel
@@ -18,12 +19,15 @@ from rocm_perf_lab.hip_source.tokens import compiled_line_of, with_comments
 
 @dataclass(frozen=True)
 class LaunchText:
-    """A changed launch. start, end: the bytes between `<<<` and `>>>` in the baseline. tokens: the candidate's."""
+    """A changed launch. start, end: the bytes of its shape in the baseline. tokens: the candidate's. file: the real path of the
+    file, None for the kernel's own.
+    """
 
     start: int
     end: int
     line: int
     tokens: tuple[str, ...]
+    file: Path | None = None
 
 
 @dataclass(frozen=True)

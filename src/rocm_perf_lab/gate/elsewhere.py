@@ -40,6 +40,17 @@ def device_differs(
                 complaint = f"it compiles to different machine code there than in {baseline.main.name}, which is judged"
         if complaint:
             return f"in {before.main.name}: {complaint}"
+    return _launching_differs(baseline, candidate, builder)
+
+
+def _launching_differs(baseline: HipSource, candidate: HipSource, builder: Builder) -> str | None:
+    """A unit without the kernel, in which its launches were changed, keeps its device code."""
+    changed = {file for file, text in candidate.also.items() if baseline.also.get(file) != text}
+    for before, after in zip(baseline.others, candidate.others, strict=True) if changed else ():
+        if before in baseline.elsewhere or changed.isdisjoint((before.main.resolve(), *before.included)):
+            continue
+        if pieces_of(builder.device(before)) != pieces_of(builder.device(after)):
+            return f"in {before.main.name}: the device code depends on the shape of the launches"
     return None
 
 
@@ -88,11 +99,12 @@ def same_machine_code(one: bytes, other: bytes, symbol: str) -> bool:
     """Whether two code objects hold the same code for a kernel, its descriptor and the functions that it calls. Errors:
     SourceError.
     """
-    first, second = (_machine_code(image, symbol) for image in (one, other))
+    first, second = (machine_code(image, symbol) for image in (one, other))
     return first == second
 
 
-def _machine_code(image: bytes, symbol: str) -> list[tuple[bytes | None, tuple[tuple[int, str], ...]]]:
+def machine_code(image: bytes, symbol: str) -> list[tuple[bytes | None, tuple[tuple[int, str], ...]]]:
+    """Contents and references of a kernel, of the functions that it calls and of its descriptor. Errors: SourceError."""
     pieces = pieces_of(image)
     descriptor = pieces.get(f"{symbol}.kd")
     return [(p.content, p.references) for p in (*reached(pieces, symbol), descriptor) if p is not None]

@@ -40,6 +40,7 @@ from rocm_perf_lab.gate.verdict import StepOutcome, StepVerdict, Verdict, passed
 from rocm_perf_lab.gate.verdict_document import DifferenceSection, MeasurementEvidence
 from rocm_perf_lab.hip_source import HipSource
 from rocm_perf_lab.hip_source.integer_expression import NoValue
+from rocm_perf_lab.hip_source.state import parted
 from rocm_perf_lab.isolate import Capture
 from rocm_perf_lab.process.side_by_side import side_by_side
 from rocm_perf_lab.replaying.launch import captured_launch
@@ -156,8 +157,8 @@ class Judge:
         return list(dict.fromkeys(name for code in codes for name in instances(code, self._kernel, self._symbol)))
 
     def judge(self, candidate: bytes, promises: Promises = NONE) -> Verdict:
-        """The verdicts of all steps; those after a rejection are skipped. promises: what is promised beyond the candidate's
-        head; see gate.promises.
+        """The verdicts of all steps; those after a rejection are skipped. candidate: a state, as in hip_source.state. promises:
+        what is promised beyond the candidate's head; see gate.promises.
 
         Errors: only those of the baseline or of the machine.
         """
@@ -167,7 +168,8 @@ class Judge:
             return Verdict((*begun.steps, *map(skipped, STEPS[1:])))
         steps = self._continued(begun.steps, judged, STEPS)
         unlike = [f"{name} (in the program: different in each run)" for name in judged.not_compared]
-        return _with_text(Verdict(tuple(steps), judged.plain).with_unproven(unlike), judged.kept)
+        plain = self._with(judged.plain, judged.launch).state
+        return _with_text(Verdict(tuple(steps), plain).with_unproven(unlike), judged.kept)
 
     def first_ratio(self, candidate: bytes, promises: Promises = NONE) -> float | None:
         """candidate / baseline of the kernel's modelled time on the captured inputs, which that of no verdict on it is below;
@@ -189,10 +191,11 @@ class Judge:
         taken = self._taken(candidate, promises)
         if taken.spliced is None:
             return _Begun([taken.verdict], None)
-        source = self._baseline.with_text(taken.spliced.judged)
+        source = self._with(taken.spliced.judged, taken.launch)
         handle, image = tempfile.mkstemp(".hsaco", dir=self._scratch.name)
         os.close(handle)
-        judged = _Judged(source, candidate, taken.spliced.plain, taken.promises, Path(image), taken.launch)
+        given, _ = parted(candidate)
+        judged = _Judged(source, given, taken.spliced.plain, taken.promises, Path(image), taken.launch)
         judged.rules = self._rules_of(taken.launch) if taken.launch else None
         return _Begun([taken.verdict], judged)
 
@@ -329,9 +332,13 @@ class Judge:
         """The source to keep, which makes the code that was judged: with plain text if possible. Where lines were added or
         removed, a use of __LINE__ in other code depends on the line directives.
         """
-        plain = self._baseline.with_text(judged.plain)
+        plain = self._with(judged.plain, judged.launch)
         plain_will_do = elsewhere.makes_judged_code(plain, judged.source, self._host_of(judged), self._builder)
         return plain if plain_will_do else judged.source
+
+    def _with(self, text: bytes, launch: LaunchChange | None) -> HipSource:
+        """The baseline with this text, which has its own launches changed already, and with launches changed elsewhere."""
+        return self._baseline.with_text(text, launch.applied(self._baseline).also if launch else None)
 
     def _host_of(self, judged: _Judged) -> HipSource:
         """The source whose host code the candidate's must equal: the baseline, with its launches changed by the gate."""
@@ -384,7 +391,7 @@ class _Begun:
 class _Judged:
     """State of one candidate between steps.
 
-    given: its file. plain: see Spliced. image: path of its code object. launch: how launches change, with `rules` for this
+    given: its own file. plain: see Spliced. image: path of its code object. launch: how launches change, with `rules` for this
     kernel; None if they do not. concern: a disadvantage that only its time can outweigh. too_slow: the verdict on its time, if
     that came first and rejects it. times: its modelled times so far. claim: its gain in replay. not_compared: memory whose
     contents vary between runs of the baseline's program. kept: the source that makes the judged program, once that is known.
@@ -419,11 +426,11 @@ class _Judged:
 
 def _with_text(verdict: Verdict, kept: HipSource) -> Verdict:
     """The verdict with the text to keep, if it was accepted."""
-    if not verdict.accepted or verdict.adopted == kept.text:
+    if not verdict.accepted or verdict.adopted == kept.state:
         return verdict
     taken, *others = verdict.steps
     reason = f"{taken.reason}; #line is kept with it, as other code depends on its line numbers (__LINE__, assert)"
-    return replace(verdict, steps=(replace(taken, reason=reason), *others), adopted=kept.text)
+    return replace(verdict, steps=(replace(taken, reason=reason), *others), adopted=kept.state)
 
 
 def _resident_waves(target: str, kernel: KernelMetadata, threads: int, dynamic_lds: int) -> int:

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 import time
+from pathlib import Path
 from typing import Any
 
 from rocm_perf_lab import cage
@@ -19,6 +20,7 @@ from rocm_perf_lab.errors import SourceError, UnavailableError
 from rocm_perf_lab.gate.change import KernelChange, LaunchText
 from rocm_perf_lab.gate.promises import Promises
 from rocm_perf_lab.hip_source import HipSource
+from rocm_perf_lab.hip_source.state import parted
 from rocm_perf_lab.process.child import expect_more
 from rocm_perf_lab.process.piped import piped
 
@@ -53,15 +55,22 @@ class Reader:
         self._end()
 
     def change(self, candidate: bytes, kernel: str | None = None) -> KernelChange | str:
-        """The change to take from the candidate, or why it is refused. kernel: identity of the kernel to change, None for any.
+        """The change to take from the candidate, or why it is refused. candidate: a state, as in hip_source.state. kernel:
+        identity of the kernel to change, None for any.
 
         Errors: SourceError if the baseline cannot be read, UnavailableError if the process does not start.
         """
         wall = self._seconds * _BUSY
+        own, also = parted(candidate)
+        try:
+            others = [(path, self._baseline.content(path), text) for path, text in also.items()]
+        except OSError as error:
+            return f"it changes {error.filename}, which cannot be read: {error.strerror}"
         with self._asking:
             process = self._ready_process()
-            request = {"text": candidate.decode("latin-1"), "kernel": kernel, "seconds": self._seconds, "wall_seconds": wall}
-            _tell(process, request)
+            request = {"text": own.decode("latin-1"), "kernel": kernel, "seconds": self._seconds, "wall_seconds": wall}
+            told = [[str(path), *(text.decode("latin-1") for text in both)] for path, *both in others]
+            _tell(process, request | {"others": told})
             answer = self._answer(process, wall + 5)
         if answer is None:
             return f"it cannot be read within {wall} s and the cage's memory"
@@ -74,8 +83,9 @@ class Reader:
         process = subprocess.Popen(caged, stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True)
         self._process, self._ready = process, False
         source = self._baseline
-        first = {"path": str(source.path), "main": str(source.main), "command": source.command, "folder": str(source.folder)}
-        _tell(process, first | {"text": source.text.decode("latin-1")})
+        path, main = (os.path.abspath(one) for one in (source.path, source.main))  # it works in the build's folder
+        first = {"path": path, "main": main, "command": source.command, "folder": str(source.folder)}
+        _tell(process, first | {"text": source.state.decode("latin-1")})
         return process
 
     def _ready_process(self) -> subprocess.Popen[bytes]:
@@ -149,5 +159,10 @@ def _change(value: dict[str, Any]) -> KernelChange:
         tuple(text.encode("latin-1") for text in value["functions"]),
         tuple(value["names"]),
         Promises(tuple(promises["restrict"]), tuple(promises["unwritten"]), promises["threads"]),
-        tuple(LaunchText(one["start"], one["end"], one["line"], tuple(one["tokens"])) for one in value["launches"]),
+        tuple(_launch(one) for one in value["launches"]),
     )
+
+
+def _launch(value: dict[str, Any]) -> LaunchText:
+    file = None if value["file"] is None else Path(value["file"])
+    return LaunchText(value["start"], value["end"], value["line"], tuple(value["tokens"]), file)

@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from rocm_perf_lab.errors import RocmPerfError
-from rocm_perf_lab.gate.reading import NotAllowed, read_change
+from rocm_perf_lab.gate.reading import read_change
+from rocm_perf_lab.gate.reading_elsewhere import NotAllowed
 from rocm_perf_lab.hip_source import HipSource, read
 
 
@@ -56,7 +57,8 @@ def _read_apart(source: HipSource, first: dict[str, Any], request: dict[str, Any
         signal.setitimer(signal.ITIMER_PROF, request["seconds"])
         signal.alarm(request["wall_seconds"])
         with os.fdopen(sending, "wb") as answer:
-            _say(answer, _answer(source, _source(first, request["text"]), request["kernel"]))
+            candidate = source.with_text(request["text"].encode("latin-1"))
+            _say(answer, _answer(source, candidate, request["kernel"], request["others"]))
         os._exit(0)
     os.close(sending)
     with os.fdopen(receiving, "rb") as answer:
@@ -68,9 +70,11 @@ def _read_apart(source: HipSource, first: dict[str, Any], request: dict[str, Any
     return {"refused": _how_it_ended(status, request)}
 
 
-def _answer(baseline: HipSource, candidate: HipSource, kernel: str | None) -> dict[str, Any]:
+def _answer(baseline: HipSource, candidate: HipSource, kernel: str | None, others: list[list[str]]) -> dict[str, Any]:
+    """others: path, and the baseline's and the candidate's text, of each other file."""
+    texts = {Path(path): (before.encode("latin-1"), after.encode("latin-1")) for path, before, after in others}
     try:
-        change = read_change(baseline, candidate, kernel)
+        change = read_change(baseline, candidate, kernel, texts)
     except NotAllowed as refusal:
         return {"refused": str(refusal)}
     except RocmPerfError as error:
@@ -79,6 +83,8 @@ def _answer(baseline: HipSource, candidate: HipSource, kernel: str | None) -> di
         return {"refused": f"it cannot be read: it is too large or too deep ({type(error).__name__})"}
     value = asdict(change)
     value |= {name: value[name].decode("latin-1") for name in ("head", "body")}
+    for launch in value["launches"]:
+        launch["file"] = None if launch["file"] is None else str(launch["file"])
     return {"change": value | {"functions": [text.decode("latin-1") for text in change.functions]}}
 
 

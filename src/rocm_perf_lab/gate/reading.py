@@ -7,19 +7,20 @@ promises in its head, new device functions and the shapes of launches must equal
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from rocm_perf_lab.gate.change import KernelChange, LaunchText
 from rocm_perf_lab.gate.head import promises_of_head
 from rocm_perf_lab.gate.promises import NONE
+from rocm_perf_lab.gate.reading_elsewhere import NotAllowed, expect_no_new_directive, launches_in
 from rocm_perf_lab.gate.taken_text import forbidden
 from rocm_perf_lab.gate.unstated import unstated_promise
 from rocm_perf_lab.hip_source import HipSource, SourceKernel
 from rocm_perf_lab.hip_source.cursors import body_of, is_member, place_of, walk
-from rocm_perf_lab.hip_source.directive_lines import directive_lines
 from rocm_perf_lab.hip_source.kernels import function_of, identity_of
 from rocm_perf_lab.hip_source.source import TranslationUnit
 from rocm_perf_lab.hip_source.tokens import Token, first_difference, line_of, texts, tokens_of, with_comments
@@ -30,11 +31,6 @@ if TYPE_CHECKING:
 
 # The language calls functions of these names implicitly: range-for, structured bindings.
 _CALLED_UNSEEN = ("begin", "end", "get")
-_READS_FILES = re.compile(r"\b(include(_next)?|import|embed)\b|^%:|\?\?|\\$")
-
-
-class NotAllowed(Exception):
-    """Why the candidate is refused, in one sentence."""
 
 
 @dataclass(frozen=True)
@@ -50,19 +46,27 @@ class _Function:
         return str(self.cursor.spelling)
 
 
-def read_change(baseline: HipSource, candidate: HipSource, wanted: str | None) -> KernelChange:
+def read_change(
+    baseline: HipSource,
+    candidate: HipSource,
+    wanted: str | None,
+    others: Mapping[Path, tuple[bytes, bytes]] = MappingProxyType({}),
+) -> KernelChange:
     """Extract the change from a candidate.
 
-    wanted: identity of the kernel that may change; None for the one that does, or the first of several.
+    wanted: identity of the kernel that may change; None for the one that does, or the first of several. others: the baseline's
+    and the candidate's texts of other files.
 
     Raises NotAllowed; SourceError if the candidate does not compile.
     """
-    _expect_no_new_directive(baseline.text, candidate.text)
+    expect_no_new_directive(baseline.text, candidate.text)
     unit = candidate.device
     before, after = _target(baseline, candidate, wanted)
     functions = list(_new_functions(baseline.device, unit, after))
     head, body = (after.span.start, after.body.start), (after.body.start, after.body.end)
     launches = _launches_of_rest(baseline, candidate, before, after, functions)
+    for file, texts_of_it in others.items():
+        launches += launches_in(baseline.command[0], file, *texts_of_it)
     promises = promises_of_head(baseline.device, unit, before, after)
     if isinstance(promises, str):
         raise NotAllowed(promises)
@@ -93,20 +97,6 @@ def read_change(baseline: HipSource, candidate: HipSource, wanted: str | None) -
         promises,
         tuple(launches),
     )
-
-
-def _expect_no_new_directive(baseline: bytes, candidate: bytes) -> None:
-    """Refuse, before a compiler reads the candidate, directives that would have it read other files. Others are refused once
-    their place is known.
-    """
-    known = Counter(" ".join(line.split()) for _, line in directive_lines(baseline.decode("latin-1")))
-    for number, line in directive_lines(candidate.decode("latin-1")):
-        shown = " ".join(line.split())
-        if known[shown]:
-            known[shown] -= 1
-        elif _READS_FILES.search(shown):
-            what = "a preprocessor directive that has other files read, or may hide one"
-            raise NotAllowed(f"line {number} is `{shown[:80]}`, {what}")
 
 
 def _target(baseline: HipSource, candidate: HipSource, wanted: str | None) -> tuple[SourceKernel, SourceKernel]:

@@ -75,7 +75,8 @@ def check_source(
 
 
 def _section(launch: LaunchChange) -> LaunchSection:
-    return LaunchSection(before=configuration(launch.before), after=configuration(launch.after), lines=[*launch.lines])
+    before, after = configuration(launch.before), configuration(launch.after)
+    return LaunchSection(before=before, after=after, lines=[*launch.lines], other_files=[*launch.files])
 
 
 def _broken(baseline: HipSource, kernel: SourceKernel, promises: Promises, launch: LaunchChange | None) -> str | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
+from pathlib import Path
 from typing import TypeVar
 
 from rocm_perf_lab.analysis.model_error import error_for_differences
@@ -12,12 +13,14 @@ from rocm_perf_lab.gate.verdict_document import (
     ApplicationEvidence,
     CodeObjectEvidence,
     EquivalenceEvidence,
+    FileText,
     MeasurementEvidence,
     Pair,
     StepEvidence,
     StepSection,
     VerdictDocument,
 )
+from rocm_perf_lab.hip_source.state import joined, parted
 from rocm_perf_lab.text.words import visible
 
 Kind = TypeVar("Kind", bound=StepEvidence)
@@ -43,7 +46,8 @@ class StepVerdict:
 class Verdict:
     """All steps in order. accepted: every step passed or was skipped by the user's choice, and at least one passed.
 
-    adopted: the source to be kept if accepted, which makes the code that was judged; None if no source was made.
+    adopted: the state (hip_source.state) of the source to be kept if accepted, which makes the code that was judged; None if no
+    source was made.
     """
 
     steps: tuple[StepVerdict, ...]
@@ -129,19 +133,23 @@ class Verdict:
             StepSection(step=one.step, outcome=one.outcome.value, reason=one.reason, evidence=one.evidence)
             for one in self.steps
         ]
+        own, also = (None, {}) if self.adopted is None else parted(self.adopted)
         return VerdictDocument(
             accepted=self.accepted,
             undecided=self.undecided,
             steps=steps,
-            adopted=None if self.adopted is None else _text(self.adopted),
+            adopted=None if own is None else _text(own),
+            adopted_elsewhere=[FileText(file=str(path), text=_text(text)) for path, text in also.items()],
         )
 
     @classmethod
     def from_document(cls, document: VerdictDocument) -> Verdict:
         """The inverse of document()."""
         steps = (StepVerdict(one.step, StepOutcome(one.outcome), one.reason, one.evidence) for one in document.steps)
-        adopted = document.adopted
-        return cls(tuple(steps), None if adopted is None else adopted.encode("utf-8", "surrogateescape"))
+        if document.adopted is None:
+            return cls(tuple(steps))
+        also = {Path(one.file): _bytes(one.text) for one in document.adopted_elsewhere}
+        return cls(tuple(steps), joined(_bytes(document.adopted), also))
 
     def _evidence(self, kind: type[Kind]) -> Kind:
         """The evidence of the first step with evidence of this kind; empty if there is none."""
@@ -161,6 +169,10 @@ def _with_unproven(step: StepVerdict, more: Sequence[str]) -> StepVerdict:
 
 def _text(source: bytes) -> str:
     return source.decode("utf-8", "surrogateescape")
+
+
+def _bytes(text: str) -> bytes:
+    return text.encode("utf-8", "surrogateescape")
 
 
 def passed(step: str, reason: str, evidence: StepEvidence | None = None) -> StepVerdict:

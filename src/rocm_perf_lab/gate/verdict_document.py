@@ -28,6 +28,7 @@ class LaunchSection(JsonModel):
     before: Text = Field(description="the baseline's")
     after: Text = Field(description="the candidate's")
     lines: list[int] = Field(description="lines of the launches in the baseline's source")
+    other_files: list[Text] = Field(default_factory=list, description="names of the other files with launches of the kernel")
 
 
 class SourceEvidence(StepEvidence):
@@ -282,6 +283,13 @@ class StepSection(JsonModel):
         return kind.model_validate(value) if isinstance(value, dict) else value
 
 
+class FileText(JsonModel):
+    """A file of the program with the contents that were judged."""
+
+    file: Text = Field(description="its path")
+    text: Text = Field(description="its content")
+
+
 class VerdictDocument(JsonModel):
     """The verdict of the gate on a candidate."""
 
@@ -296,4 +304,7 @@ class VerdictDocument(JsonModel):
     steps: list[StepSection] = Field(description="one object per step, in order")
     adopted: Text | None = Field(
         default=None, description="the source as it was judged; null if nothing was taken from the candidate"
+    )
+    adopted_elsewhere: list[FileText] = Field(
+        default_factory=list, description="other files of the program in which launches of the kernel were changed"
     )

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import functools
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rocm_perf_lab.hip_source import libclang
@@ -27,7 +29,7 @@ from rocm_perf_lab.hip_source.written_launches import MACRO, WrittenShape, apart
 
 if TYPE_CHECKING:
     from rocm_perf_lab.hip_source.libclang import Cursor
-    from rocm_perf_lab.hip_source.source import HipSource, TranslationUnit
+    from rocm_perf_lab.hip_source.source import TranslationUnit
 
 _WRAPS = ("UNEXPOSED_EXPR", "PAREN_EXPR", "CSTYLE_CAST_EXPR", "CXX_STATIC_CAST_EXPR", "CXX_FUNCTIONAL_CAST_EXPR")
 _LOOPS = ("FOR_STMT", "WHILE_STMT", "DO_STMT", "CXX_FOR_RANGE_STMT")
@@ -59,11 +61,13 @@ class Shape:
 class ShapedLaunch:
     """A launch whose shape is known: `kernel<<<...>>>(...)` or hipLaunchKernelGGL(kernel, ...).
 
-    start, end: byte range of the shape's text. by_macro: whether it is written with hipLaunchKernelGGL. stream: tokens of the
-    fourth operand; empty if it has none, or stands behind the range. arguments: by the names of variables that are passed to
-    the kernel by value. changing: of these, the ones that something else in the launch may change while it is made.
+    file: its real path. start, end: byte range of the shape's text. by_macro: whether it is written with hipLaunchKernelGGL.
+    stream: tokens of the fourth operand; empty if it has none, or stands behind the range. arguments: by the names of variables
+    that are passed to the kernel by value. changing: of these, the ones that something else in the launch may change while it
+    is made. constants: see constants_of().
     """
 
+    file: Path
     line: int
     start: int
     end: int
@@ -72,6 +76,7 @@ class ShapedLaunch:
     shape: Shape
     arguments: Mapping[str, Argument] = field(compare=False)
     changing: frozenset[str] = field(compare=False)
+    constants: Mapping[str, Constant] = field(compare=False)
 
     def written(self, groups: str, group_size: str, dynamic_lds: str = "0") -> str:
         """The text of another shape, for the same range."""
@@ -81,26 +86,33 @@ class ShapedLaunch:
         return ", ".join([groups, group_size, *lds, *([" ".join(self.stream)] if self.stream else [])])
 
 
-def shaped_launches(source: HipSource, kernel: SourceKernel) -> list[ShapedLaunch]:
-    """All launches of the kernel in the source's own unit. Raises NotUnderstood for the first that is not; SourceError."""
-    found = []
-    for site in launches_of(source.host, kernel).seen:
-        try:
-            found.append(_Launch(source.host, kernel, site).read())
-        except NotUnderstood as error:
-            raise NotUnderstood(f"the launch in line {site.line} {error}") from error
-        except RecursionError as error:
-            raise NotUnderstood(f"the launch in line {site.line} has a shape that is nested too deeply") from error
-    return found
-
-
-def constants_of(source: HipSource) -> dict[str, Constant]:
-    """The integer constants that the source's own file defines, also by macros, by name; without those that differ from place
-    to place. Errors: SourceError.
+def shaped_launches(unit: TranslationUnit, kernel: SourceKernel, own: Path) -> Iterator[ShapedLaunch]:
+    """All launches of the kernel in a host unit, whichever file they stand in. own: the file whose lines need no name of the
+    file. Raises NotUnderstood for the first that is not; SourceError.
     """
-    unit, found = source.host, dict[str, set[Constant]]()
+    constants = functools.cache(lambda file: constants_of(unit, file))
+    for site in launches_of(unit, kernel).seen:
+        where = f"the launch in line {site.line}{_of_file(site, own)}"
+        try:
+            yield _Launch(unit, kernel, site).read(constants)
+        except NotUnderstood as error:
+            raise NotUnderstood(f"{where} {error}") from error
+        except RecursionError as error:
+            raise NotUnderstood(f"{where} has a shape that is nested too deeply") from error
+
+
+def _of_file(site: LaunchSite, own: Path) -> str:
+    file = site.call.location.file
+    return f" of {Path(file.name).name}" if file is not None and Path(file.name).resolve() != own.resolve() else ""
+
+
+def constants_of(unit: TranslationUnit, file: str) -> dict[str, Constant]:
+    """The integer constants that a file defines, also by macros, by name; without those that differ from place to place. file:
+    Clang's name of it.
+    """
+    found = dict[str, set[Constant]]()
     for cursor in unit.user_declarations:
-        if cursor.location.file.name != unit.own:
+        if cursor.location.file.name != file:
             continue
         for name, constant in _defined(unit, cursor):
             found.setdefault(name, set()).add(constant)
@@ -129,29 +141,44 @@ class _Launch:
     def __init__(self, unit: TranslationUnit, kernel: SourceKernel, site: LaunchSite):
         self._unit, self._kernel, self._site = unit, kernel, site
         self._configuration = list(site.call.get_children())[1]
-        self._by_macro = _in_macro(unit, site.call)
+        if site.callee != kernel.identity:
+            raise NotUnderstood(f"is of another function named {kernel.last_name}, or may be")
+        file = site.call.location.file
+        if file is None:
+            raise NotUnderstood("stands in no file")
+        self._file: str = file.name
+        self._by_macro = _in_macro(unit, site.call, self._file)
         self._written = self._by_macro or self._between_chevrons()
         self._passed = list(self._by_value())
 
-    def read(self) -> ShapedLaunch:
+    def read(self, constants: Callable[[str], Mapping[str, Constant]]) -> ShapedLaunch:
+        """constants: those of a file, by Clang's name of it."""
         grid, block, lds, *_ = list(self._configuration.get_children())[1:]
         shape = Shape(self._extent(grid, None), self._extent(block, None), converted(self._number(lds, None), UNSIGNED_LONG))
         names = {argument.name: argument for _, argument in reversed(self._passed)}
         acts = self._acts()
         changing = {argument.name for decl, argument in self._passed if acts and not decl.type.is_const_qualified()}
-        start, end, by_macro = self._written.start, self._written.end, self._by_macro is not None
-        return ShapedLaunch(self._site.line, start, end, by_macro, self._stream(), shape, names, frozenset(changing))
+        return ShapedLaunch(
+            Path(self._file).resolve(),
+            self._site.line,
+            self._written.start,
+            self._written.end,
+            self._by_macro is not None,
+            self._stream(),
+            shape,
+            names,
+            frozenset(changing),
+            constants(self._file),
+        )
 
     def _between_chevrons(self) -> WrittenShape:
         start, end = place_of(self._configuration)
-        file, text = self._site.call.location.file, self._unit.text
-        if file is None or file.name != self._unit.own:
-            raise NotUnderstood("is in another file")
+        text = self._unit.content(Path(self._file))
         is_written = text[start : start + _MARK] == b"<<<" and text[end - _MARK : end] == b">>>"
         if not is_written or self._unit.is_cut_by_macro(self._site.call):
             raise NotUnderstood(f"is made by a macro: write it with <<< >>> or {MACRO}")
         inside = (start + _MARK, end - _MARK)
-        return WrittenShape(*inside, tuple(tokens_of(self._unit, *inside)))
+        return WrittenShape(*inside, tuple(tokens_of(self._unit, *inside, of=self._file)))
 
     def _stream(self) -> tuple[str, ...]:
         words = texts(self._written.tokens)
@@ -248,16 +275,15 @@ class _Launch:
         return NotUnderstood(f"has a shape that is no arithmetic over its own arguments and constants: `{text[:60]}`")
 
 
-def _in_macro(unit: TranslationUnit, call: Cursor) -> WrittenShape | None:
-    """The shape of a launch that the source writes with HIP's own hipLaunchKernelGGL."""
+def _in_macro(unit: TranslationUnit, call: Cursor, file: str) -> WrittenShape | None:
+    """The shape of a launch that the source writes with HIP's own hipLaunchKernelGGL. file: Clang's name of the call's file."""
     start, end = place_of(call)
-    file = call.location.file
-    if file is None or file.name != unit.own or not unit.text.startswith(MACRO.encode(), start):
+    if not unit.content(Path(file)).startswith(MACRO.encode(), start):
         return None
     defined = (one.spelling for one in unit.user_declarations if one.kind.name == "MACRO_DEFINITION")
     if any(name.startswith(MACRO) for name in defined):
         raise NotUnderstood(f"is made by {MACRO} as the source defines it: write it with <<< >>>")
-    _, shapes = apart(tokens_of(unit, start, end))
+    _, shapes = apart(tokens_of(unit, start, end, file))
     return shapes[0] if shapes else None
 
 

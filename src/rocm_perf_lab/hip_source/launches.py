@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from rocm_perf_lab.hip_source import libclang
 from rocm_perf_lab.hip_source.cursors import walk, walk_below
+from rocm_perf_lab.hip_source.kernels import identity_of
 from rocm_perf_lab.hip_source.memoize import once_per_unit
 from rocm_perf_lab.hip_source.model import SourceKernel
 from rocm_perf_lab.hip_source.name_index import CONFIGURATION
@@ -24,7 +25,8 @@ class LaunchSite:
     """`kernel<<<grid, block, ...>>>(arguments)`, also if written with hipLaunchKernelGGL.
 
     block: its size in x, y and z, None if it is not constant. origins: for each argument, the names of the variables and
-    members in it that may hold addresses. call, arguments: Clang's cursors, for further analysis.
+    members in it that may hold addresses. call, arguments: Clang's cursors, for further analysis. callee: the identity of what
+    is launched, None if that is not known.
     """
 
     line: int
@@ -32,6 +34,7 @@ class LaunchSite:
     origins: tuple[frozenset[str], ...]
     call: Cursor
     arguments: tuple[Cursor, ...]
+    callee: str | None
 
 
 @dataclass(frozen=True)
@@ -70,7 +73,7 @@ class _Search:
             children = list(cursor.get_children())
             if cursor.kind == self._kinds.CALL_EXPR and len(children) > 1 and children[1].spelling == CONFIGURATION:
                 if self._named(children[0]):
-                    self._launch(cursor, children[1], children[2:])
+                    self._launch(cursor, children[1], children[2:], self._identity(children[0]))
                     children = children[1:]
             elif self._names(cursor) or self._is_label(cursor):
                 self.other_uses.append(cursor.location.line)
@@ -78,6 +81,16 @@ class _Search:
 
     def _named(self, callee: Cursor) -> bool:
         return any(self._names(cursor) for cursor in walk(callee))
+
+    def _identity(self, callee: Cursor) -> str | None:
+        """Of the function, or of the template that it is made from."""
+        made_from = self._unit.bindings.conf.lib.clang_getSpecializedCursorTemplate
+        named = next(one for one in walk(callee) if self._names(one))
+        function = named.referenced if named.kind == self._kinds.DECL_REF_EXPR else None
+        if function is None:
+            return None
+        template = made_from(function)
+        return identity_of(function if template.is_null() else template)
 
     def _names(self, cursor: Cursor) -> bool:
         """Whether the cursor refers to the kernel, by name alone: including other functions of that name is safe."""
@@ -87,11 +100,11 @@ class _Search:
         """Whether a hand-written symbol may be the kernel's handle: `extern char handle asm("_Z4rowsPf")`."""
         return cursor.kind == self._kinds.ASM_LABEL_ATTR and self._name in cursor.spelling
 
-    def _launch(self, call: Cursor, configuration: Cursor, arguments: list[Cursor]) -> None:
+    def _launch(self, call: Cursor, configuration: Cursor, arguments: list[Cursor], callee: str | None) -> None:
         operands = list(configuration.get_children())[1:]
         block = self._dimensions(operands[1]) if len(operands) > 1 else None
         origins = tuple(self._origins(one) for one in arguments)
-        self.launches.append(LaunchSite(call.location.line, block, origins, call, tuple(arguments)))
+        self.launches.append(LaunchSite(call.location.line, block, origins, call, tuple(arguments), callee))
 
     def _dimensions(self, operand: Cursor) -> tuple[int, int, int] | None:
         """The dimensions of a dim3 written in place, or of a local variable that nothing changes.

@@ -4,24 +4,29 @@ from __future__ import annotations
 
 import bisect
 import functools
-from collections.abc import Iterator, Sequence
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from rocm_perf_lab.errors import SourceError
 from rocm_perf_lab.hip_source import libclang, parsing
 from rocm_perf_lab.hip_source.cursors import place_of
 from rocm_perf_lab.hip_source.device_variables import device_variables
+from rocm_perf_lab.hip_source.edits import Edit, apply_edits
 from rocm_perf_lab.hip_source.flags import parse_flags, target_of
 from rocm_perf_lab.hip_source.kernels import kernels_in
 from rocm_perf_lab.hip_source.model import SourceKernel
+from rocm_perf_lab.hip_source.state import joined, parted
 
 if TYPE_CHECKING:
     from rocm_perf_lab.hip_source.libclang import Bindings, Cursor, Token
 
 _LARGEST = 64 << 20  # bytes; larger or endless files are not sources
 _NOT_UTF8 = dict.fromkeys(range(0xDC80, 0xDD00), "x")  # where Python maps such bytes
+NOTHING: Mapping[Path, bytes] = MappingProxyType({})
 DEFAULT_TARGET = "gfx942"  # if the command names no GPU, selects the `#if __gfx..__` branches
 
 
@@ -36,12 +41,25 @@ class TranslationUnit:
     own: Clang's name for the file that contains the source, which is the unit's main file or a header. text: its content.
     """
 
-    def __init__(self, bindings: Bindings, path: Path, flags: Sequence[str], text: bytes, main: Path, behind: bytes = b""):
-        """Parse one pass. behind: text appended to the main file. Errors: those of parsing.parse(), OSError."""
+    def __init__(
+        self,
+        bindings: Bindings,
+        path: Path,
+        flags: Sequence[str],
+        text: bytes,
+        main: Path,
+        behind: bytes = b"",
+        also: Mapping[Path, bytes] = NOTHING,
+    ):
+        """Parse one pass. behind: text appended to the main file. also: texts of other files. Errors: those of parsing.parse(),
+        OSError.
+        """
         self.bindings = bindings
-        texts = {path: text}
+        texts = {path: text, **also}
+        if main not in texts and main.resolve() in also:
+            texts[main] = also[main.resolve()]
         if behind:
-            texts[main] = (text if main == path else main.read_bytes()) + behind
+            texts[main] = (texts[main] if main in texts else main.read_bytes()) + behind
         readable = {str(file): as_utf8(content) for file, content in texts.items()}
         self._unit = parsing.parse(bindings, main, flags, readable, user=self)
         self.cursor = self._unit.cursor
@@ -49,6 +67,7 @@ class TranslationUnit:
         self.own = str(path) if main == path else self._name_of(path)
         self.text = texts[path]
         self._texts = {str(Path(self.own)): self.text}
+        self._also = also
 
     def text_of(self, cursor: Cursor) -> str:
         """The source text of a cursor with single blanks; for a macro's expansion, the text that uses the macro."""
@@ -60,7 +79,8 @@ class TranslationUnit:
     def content(self, file: Path) -> bytes:
         """The content of one of its files; for the unit's own file, the text that was parsed."""
         if str(file) not in self._texts:
-            self._texts[str(file)] = file.read_bytes()
+            there = self._also.get(file.resolve()) if self._also else None
+            self._texts[str(file)] = file.read_bytes() if there is None else there
         return self._texts[str(file)]
 
     @functools.cached_property
@@ -91,9 +111,11 @@ class TranslationUnit:
         """Every file that it includes, directly or indirectly."""
         return tuple(dict.fromkeys(Path(one.include.name) for one in self._unit.get_includes()))
 
-    def raw_tokens(self, start: int, end: int) -> Iterator[Token]:
-        """Clang's tokens of bytes [start, end) of the unit's own file, including comments, before any preprocessing."""
-        file = self.bindings.File.from_name(self._unit, self.own)
+    def raw_tokens(self, start: int, end: int, of: str | None = None) -> Iterator[Token]:
+        """Clang's tokens of bytes [start, end) of a file, including comments, before any preprocessing. of: Clang's name of the
+        file, None for the unit's own.
+        """
+        file = self.bindings.File.from_name(self._unit, of or self.own)
         ends = (self.bindings.SourceLocation.from_offset(self._unit, file, place) for place in (start, end))
         yield from self._unit.get_tokens(extent=self.bindings.SourceRange.from_locations(*ends))
 
@@ -172,7 +194,8 @@ class HipSource:
     """A HIP source with the command that compiles it.
 
     path: the file. text: its bytes. main: the file that the command compiles, which is `path` or includes it. units: the
-    program's other units. device, host: the two passes, parsed on first use.
+    program's other units. also: other files of the program that have another content than on disk, by real path. device, host:
+    the two passes, parsed on first use.
 
     Errors: SourceError if it does not compile, UnavailableError without libclang.
     """
@@ -185,13 +208,38 @@ class HipSource:
         text: bytes,
         main: Path | None = None,
         units: Sequence[OtherUnit] = (),
+        also: Mapping[Path, bytes] = NOTHING,
     ):
         self.path, self.command, self.folder, self.text = path, tuple(command), folder, text
-        self.main, self.units = main or path, tuple(units)
+        self.main, self.units, self.also = main or path, tuple(units), also
 
-    def with_text(self, text: bytes) -> HipSource:
-        """The same source with another content of the file."""
-        return HipSource(self.path, self.command, self.folder, text, self.main, self.units)
+    def with_text(self, text: bytes, also: Mapping[Path, bytes] | None = None) -> HipSource:
+        """The same source with another content of the file. also: other contents of other files, None for the same ones."""
+        others = self.also if also is None else also
+        return HipSource(self.path, self.command, self.folder, text, self.main, self.units, others)
+
+    @functools.cached_property
+    def state(self) -> bytes:
+        """What distinguishes it from others with the same path and command; see state.py."""
+        return joined(self.text, self.also)
+
+    def with_state(self, state: bytes) -> HipSource:
+        """The inverse of `state`."""
+        return self.with_text(*parted(state))
+
+    def edited(self, edits: Iterable[Edit], elsewhere: Iterable[tuple[Path, Edit]] = ()) -> HipSource:
+        """The source with these edits. elsewhere: edits of other files of the program, by real path. Errors: OSError."""
+        files: dict[Path, list[Edit]] = {}
+        for file, edit in elsewhere:
+            files.setdefault(file, []).append(edit)
+        changed = {file: apply_edits(self.content(file), own) for file, own in files.items()}
+        return self.with_text(apply_edits(self.text, edits), {**self.also, **changed})
+
+    def content(self, file: Path) -> bytes:
+        """The content of one of the program's files. file: a real path. Errors: OSError."""
+        if file == self.path.resolve():
+            return self.text
+        return self.also[file] if file in self.also else file.read_bytes()
 
     @property
     def relocatable_device_code(self) -> bool:
@@ -204,7 +252,15 @@ class HipSource:
         """The file, with its text, as seen in each other HIP unit of the program, including units that do not include it."""
         this = OtherUnit(self.main, self.command, self.folder, True)
         return tuple(
-            HipSource(self.path, one.command, one.folder, self.text, one.main, (this, *(u for u in self.units if u is not one)))
+            HipSource(
+                self.path,
+                one.command,
+                one.folder,
+                self.text,
+                one.main,
+                (this, *(u for u in self.units if u is not one)),
+                self.also,
+            )
             for one in self.units
             if not one.files
         )
@@ -230,9 +286,11 @@ class HipSource:
 
     @functools.cached_property
     def included(self) -> tuple[Path, ...]:
-        """Every file that either pass includes, by its real path. Errors: SourceError."""
-        named = dict.fromkeys((*self.device.included, *self.host.included))
-        return tuple(dict.fromkeys((self.folder / path).resolve() for path in named))
+        """Every file that either pass includes, by its real path, and by the name by which it is included if a link in it leads
+        elsewhere. Errors: SourceError.
+        """
+        named = [Path(os.path.abspath(self.folder / one)) for one in (*self.device.included, *self.host.included)]
+        return tuple(dict.fromkeys(name for path in named for name in (path.resolve(), path)))
 
     @functools.cached_property
     def kernels(self) -> tuple[SourceKernel, ...]:
@@ -269,7 +327,7 @@ class HipSource:
         if target_of(self.command) is None:
             flags.append(f"--offload-arch={DEFAULT_TARGET}")
         try:
-            return TranslationUnit(bindings, self.path, flags, self.text, self.main, behind)
+            return TranslationUnit(bindings, self.path, flags, self.text, self.main, behind, self.also)
         except (bindings.TranslationUnitLoadError, OSError) as error:
             raise SourceError(f"{self.path} cannot be read as HIP: {error}", "check the file and its flags") from error
 
@@ -284,15 +342,16 @@ def read(
 ) -> HipSource:
     """The HIP source at `path` as `command` compiles it in `folder` (default: the current one).
 
-    text: replaces the file's content (for a candidate that is not on disk). main, units: as in HipSource. Errors: SourceError
-    for a missing file.
+    text: replaces the file's content (for a candidate that is not on disk); it may be a state. main, units: as in HipSource.
+    Errors: SourceError for a missing file.
     """
     if text is None:
         try:
             text = content_of(path)
         except OSError as error:
             raise SourceError(f"{path}: {error.strerror}", "name an existing source file") from error
-    return HipSource(path, command, folder or Path.cwd(), text, main, units)
+    own, also = parted(text)
+    return HipSource(path, command, folder or Path.cwd(), own, main, units, also)
 
 
 def content_of(path: Path) -> bytes:

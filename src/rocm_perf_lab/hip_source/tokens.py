@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -28,16 +29,17 @@ class Token:
     directive: bool = False
 
 
-def tokens_of(unit: TranslationUnit, start: int = 0, end: int | None = None) -> list[Token]:
-    """The tokens in bytes [start, end) of the unit's own file. Each directive is followed by a token of kind END_OF_DIRECTIVE.
+def tokens_of(unit: TranslationUnit, start: int = 0, end: int | None = None, of: str | None = None) -> list[Token]:
+    """The tokens in bytes [start, end) of a file. Each directive is followed by a token of kind END_OF_DIRECTIVE.
 
-    `start` must not lie within a token or a directive.
+    of: Clang's name of the file, None for the unit's own. `start` must not lie within a token or a directive.
     """
-    end = len(unit.text) if end is None else end
+    text = unit.text if of is None else unit.content(Path(of))
+    end = len(text) if end is None else end
     tokens: list[Token] = []
     directive, starts_line, last = False, True, start
-    for token in _raw(unit, start, end):
-        if _leaves_line(unit.text[last : token.start]):
+    for token in _raw(unit, start, end, of):
+        if _leaves_line(text[last : token.start]):
             starts_line = True
             directive = _close(tokens, last) if directive else False
         last = token.end
@@ -60,9 +62,9 @@ def _close(tokens: list[Token], place: int) -> bool:
     return False
 
 
-def _raw(unit: TranslationUnit, start: int, end: int) -> list[Token]:
+def _raw(unit: TranslationUnit, start: int, end: int, of: str | None) -> list[Token]:
     found = []
-    for token in unit.raw_tokens(start, end):
+    for token in unit.raw_tokens(start, end, of):
         extent = token.extent
         first, last = extent.start.offset, extent.end.offset
         if start <= first and last <= end:  # libclang returns one token more than requested

@@ -1,4 +1,5 @@
-"""Extracts from a model's answer its one fenced C++ block, if there is exactly one, which is complete and harmless.
+"""Extracts from a model's answer its one fenced C++ block, if there is exactly one, which is complete and harmless; and the
+launch that it gives the kernel.
 
 A candidate must not be able to read files, and compiling can do that: by #include and #embed, in every spelling, and by the
 assembler's .incbin. Directives are therefore refused before any compiler or parser sees them.
@@ -7,6 +8,7 @@ assembler's .incbin. Directives are therefore refused before any compiler or par
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rocm_perf_lab.hip_source.directive_lines import directive_lines
@@ -15,6 +17,7 @@ LONGEST_CODE = 128 * 1024  # bytes; kernels have hundreds of lines
 
 _NEWLINE = re.compile(r"\r\n|\n|\r")
 _LANGUAGES = ("cpp", "c++", "cc", "cxx", "c", "hip", "cuda", "cu", "")
+_LAUNCH = "launch"
 _ALLOWED_DIRECTIVE = re.compile(r"\s*#\s*pragma\s+(unroll|nounroll)\b[\w\s()]*(//[^\\]*)?")
 _SPLICE = re.compile(r"\\[ \t\v\f]*(\r|\n|$)")
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
@@ -31,19 +34,38 @@ class Unusable:
 
 def code_of(answer: str) -> str | Unusable:
     """The C++ of an answer in Markdown; fenced blocks in other languages do not count."""
+    blocks = _blocks(answer, _LANGUAGES)
+    if len(blocks) != 1:
+        return Unusable(f"the answer has {len(blocks) or 'no'} fenced C++ blocks; exactly one is needed: ```cpp ... ```")
+    if blocks[0] is None:
+        return Unusable("the fenced C++ block does not end: the answer seems to be cut off; give a shorter one")
+    return Unusable(reason) if (reason := forbidden(blocks[0])) else blocks[0]
+
+
+def launch_of(answer: str) -> str | Unusable | None:
+    """The text of the fenced block with the language `launch`; None if the answer has none."""
+    blocks = _blocks(answer, (_LAUNCH,))
+    if len(blocks) > 1:
+        return Unusable(f"the answer has {len(blocks)} fenced blocks `launch`: one launch is for all")
+    if blocks and blocks[0] is None:
+        return Unusable("the fenced block `launch` does not end")
+    return blocks[0] if blocks else None
+
+
+def _blocks(answer: str, languages: Sequence[str]) -> list[str | None]:
+    """The fenced blocks in these languages; None for one that does not end."""
     from markdown_it import MarkdownIt
 
     lines = _NEWLINE.sub("\n", answer).split("\n")
     # Only fences are parsed: other rules take time quadratic in the length of a hostile text.
     fences = [token for token in MarkdownIt("zero").enable("fence").parse("\n".join(lines)) if token.type == "fence"]
-    blocks = [token for token in fences if (token.info.split() or [""])[0].lower() in _LANGUAGES]
-    if len(blocks) != 1:
-        return Unusable(f"the answer has {len(blocks) or 'no'} fenced C++ blocks; exactly one is needed: ```cpp ... ```")
-    (block,) = blocks
-    first, end = block.map or (0, 0)
-    if end - first < 2 or not lines[end - 1].strip().startswith(block.markup):
-        return Unusable("the fenced C++ block does not end: the answer seems to be cut off; give a shorter one")
-    return Unusable(reason) if (reason := forbidden(block.content)) else block.content
+    found: list[str | None] = []
+    for block in fences:
+        if (block.info.split() or [""])[0].lower() in languages:
+            first, end = block.map or (0, 0)
+            whole = end - first >= 2 and lines[end - 1].strip().startswith(block.markup)
+            found.append(block.content if whole else None)
+    return found
 
 
 def forbidden(code: str) -> str | None:

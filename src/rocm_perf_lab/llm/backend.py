@@ -32,7 +32,7 @@ class HipModelBackend(HipBackend):
         from rocm_perf_lab.prompt import AnswerRules, build_context, tried_in
 
         options = self._options
-        tried = tried_in(self._runs, target.demangled, digest(source.text))
+        tried = tried_in(self._runs, target.demangled, digest(source.state))
         rules = AnswerRules.asked_for(options)
         return build_context(survey.reports, source, target, tried, rules).text(self._full_source)
 

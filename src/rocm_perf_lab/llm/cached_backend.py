@@ -45,11 +45,11 @@ class CachedBackend:
         self._surveys: dict[bytes, ProfileSummary] = {}
 
     def survey(self, source: HipSource) -> ProfileSummary:
-        asked = OfSource(source=digest(source.text))
+        asked = OfSource(source=digest(source.state))
         return _survey(self._cache.recall(SurveyLine, asked, lambda: _remembered(self._surveyed(source))))
 
     def context(self, source: HipSource, target: Target, round_: int) -> str:
-        asked = OfRound(source=digest(source.text), kernel=target.demangled, round=round_)
+        asked = OfRound(source=digest(source.state), kernel=target.demangled, round=round_)
 
         def ask() -> str:
             return self._redactor.secrets(self._asked.context(source, self._surveyed(source), target))
@@ -63,7 +63,7 @@ class CachedBackend:
                 return words  # our own words on how the compiler ended
             return self._redactor.compiler_words(words, source.path.name)
 
-        return self._cache.recall(SyntaxLine, OfSource(source=digest(source.text)), ask)
+        return self._cache.recall(SyntaxLine, OfSource(source=digest(source.state)), ask)
 
     @contextlib.contextmanager
     def gate(self, source: HipSource, target: Target) -> Iterator[Gate]:
@@ -87,9 +87,9 @@ class CachedBackend:
         return self._redactor.text(text)
 
     def _surveyed(self, source: HipSource) -> ProfileSummary:
-        if source.text not in self._surveys:
-            self._surveys[source.text] = self._asked.survey(source)
-        return self._surveys[source.text]
+        if source.state not in self._surveys:
+            self._surveys[source.state] = self._asked.survey(source)
+        return self._surveys[source.state]
 
     @property
     def _asked(self) -> ModelBackend:
@@ -102,7 +102,7 @@ class CachedBackend:
 
 
 def _place(source: HipSource, target: Target) -> OfKernel:
-    return OfKernel(source=digest(source.text), kernel=target.demangled)
+    return OfKernel(source=digest(source.state), kernel=target.demangled)
 
 
 class _RedactedGate:

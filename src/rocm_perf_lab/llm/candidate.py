@@ -6,13 +6,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from pathlib import Path
 
-from rocm_perf_lab.hip_source import Edit, HipSource, apply_edits
-from rocm_perf_lab.llm.answer import Unusable, code_of
+from rocm_perf_lab.hip_source import Edit, HipSource
+from rocm_perf_lab.hip_source.program_launches import by_file
+from rocm_perf_lab.llm.answer import Unusable, code_of, launch_of
 from rocm_perf_lab.llm.ask import Asker, Reply
 from rocm_perf_lab.llm.cached_backend import CachedBackend
 from rocm_perf_lab.llm.feedback import feedback
 from rocm_perf_lab.llm.journal_lines import AttemptLine, Question
+from rocm_perf_lab.llm.launch import launch_edits
 from rocm_perf_lab.llm.providers import Message
 from rocm_perf_lab.llm.splice import splice
 from rocm_perf_lab.llm.system_prompt import SYSTEM
@@ -74,7 +77,7 @@ class CandidateChain:
         for number in range(1, MOST_REPAIRS + 2):
             asked = Question(
                 iteration=iteration,
-                source=digest(self._source.text),
+                source=digest(self._source.state),
                 kernel=self._target.demangled,
                 candidate=candidate,
                 answer=number,
@@ -96,20 +99,26 @@ class CandidateChain:
         code = code_of(reply.text)
         if isinstance(code, Unusable):
             return replace(attempt, step=ANSWER, reason=code.reason)
-        edit = splice(self._kernel, code)
-        changed = self._backend.read(apply_edits(self._source.text, [edit]))
+        launch = launch_of(reply.text)
+        launches = launch_edits(self._source, self._kernel, launch) if isinstance(launch, str) else launch or []
+        if isinstance(launches, Unusable):
+            return replace(attempt, step=ANSWER, reason=launches.reason)
+        mine, others = by_file(self._source, launches)
+        edits = (splice(self._kernel, code), *mine)
+        changed = self._backend.read(self._source.edited(edits, others).state)
         if words := self._backend.complaint(changed):
             reason = f"it does not compile: {_first_error(words)}"
             return replace(attempt, step=COMPILE, reason=reason, compiler=words)
-        return self._judged(edit, attempt)
+        return self._judged(edits, tuple(others), attempt)
 
-    def _judged(self, edit: Edit, attempt: Attempt) -> Attempt:
+    def _judged(self, edits: tuple[Edit, ...], elsewhere: tuple[tuple[Path, Edit], ...], attempt: Attempt) -> Attempt:
         proposal = Proposal(
             transformation="model",
             kernel=self._kernel.name,
             line=self._kernel.span.line,
             description=f"the model's rewrite of {self._kernel.name} (candidate {attempt.candidate}, answer {attempt.number})",
-            edits=(edit,),
+            edits=edits,
+            elsewhere=elsewhere,
             parameters={"candidate": attempt.candidate, "answer": attempt.number},
         )
         try:

@@ -25,4 +25,4 @@ def describe(outcome: ModelOutcome, say: Callable[[str], None]) -> None:
     say(f"Asked {outcome.model} {budget.requests} times: {tokens}, {cost}")
     if outcome.stop is not None:
         say(f"Stopped ({outcome.stop.reason}): {outcome.stop.detail}")
-    describe_changes(outcome.optimized, say)
+    describe_changes(outcome.optimized, say, stop=False)

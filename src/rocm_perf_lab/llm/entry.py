@@ -73,7 +73,8 @@ def llm_optimize(
     budget = budget_of(request.model, provider)
     run_folder.expect_place_for_results(build_target.source)
     folder = folder_of(request.folder, build_target.name).absolute()
-    run_folder.sweep_after_kills(folder)
+    if restored := run_folder.sweep_after_kills(folder):
+        note(f"an earlier run was killed while it replaced several files; restored: {', '.join(map(str, restored))}")
     directory = run_folder.unfinished(folder, COMMAND) if request.resume else run_folder.new_run(folder)
     with run_folder.held(directory):
         note(f"source: {build_target.source} (by {build_target.found_by}); journal: {directory}; model: {provider.place}")

@@ -8,8 +8,8 @@ from rocm_perf_lab.prompt.markdown import fenced
 
 _LONGEST_REASON = 1500  # characters
 _AGAIN = (
-    "Answer again with exactly one fenced C++ block: the complete kernel, and before it the __device__ functions that you add. "
-    "All rules still hold."
+    "Answer again with exactly one fenced C++ block: the complete kernel, and before it the __device__ functions that you add; "
+    "and the block `launch` again, if the launch changes. All rules still hold."
 )
 _EXACT = (
     "The results must stay the same bit for bit. A different order of operations, or a multiplication and an "

@@ -75,7 +75,7 @@ class ModelLoop:
             changed, error = self._round(number, current, survey, target)
             if changed is not None:
                 current = changed
-                self._run.write(original, current.text)
+                self._run.write(original, current.state)
             if isinstance(error, UnsentError):
                 return self._end(Stop(error.reason, error.detail))
             if error is not None:
@@ -92,7 +92,7 @@ class ModelLoop:
         self._note(f"stopped: {stop.detail}")
         self._journal.append(StopLine(reason=stop.reason, detail=stop.detail))
         self.outcome.stop = stop
-        self._run.end()
+        self._run.end(stop.detail)
         return self.outcome
 
     def _round(

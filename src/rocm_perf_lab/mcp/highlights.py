@@ -150,7 +150,8 @@ def _gate(document: Json) -> Json:
             found["read"] = f"/steps/{number}"
         steps.append(found)
     decided = [step for step in steps if step["outcome"] != "skipped" or document["accepted"]]
-    return {name: document[name] for name in document if name not in ("steps", "adopted")} | {"steps": decided}
+    left_out = ("steps", "adopted", "adopted_elsewhere")
+    return {name: document[name] for name in document if name not in left_out} | {"steps": decided}
 
 
 def _optimize(document: Json) -> Json:

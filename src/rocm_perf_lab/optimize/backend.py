@@ -74,6 +74,13 @@ class Backend(Protocol):
     def gate(self, source: HipSource, target: Target) -> AbstractContextManager[Gate]: ...
 
 
+class RememberingBackend(Backend, Protocol):
+    """For a loop that remembers rejections across runs."""
+
+    def fingerprint(self, source: HipSource, target: Target) -> str:
+        """Of everything that the gate's rejections of changes of this kernel rest on; see optimize.rejections."""
+
+
 @dataclass(frozen=True)
 class BackendOptions:
     """Settings of a backend and of its gate.

@@ -101,14 +101,14 @@ class SourceBuilder:
         """Names that are called, or look as if they were, in other files of the units that include it. Raises SourceError,
         UnavailableError.
         """
-        if source.text not in self._names:
+        if source.state not in self._names:
             found: set[str] = set()
             for unit in (source, *source.elsewhere):
                 for which in ("--offload-device-only", "--offload-host-only"):
                     with self._output(unit, [which, "-E"]) as output:
                         found |= _called_elsewhere(output.read_text(errors="replace"), unit)
-            self._names[source.text] = frozenset(found)
-        return self._names[source.text]
+            self._names[source.state] = frozenset(found)
+        return self._names[source.state]
 
     def preprocessed(self, source: HipSource) -> list[str]:
         """The preprocessed device pass of all units that contain the source, its own first. Raises SourceError,
@@ -121,7 +121,7 @@ class SourceBuilder:
         return found
 
     def _remember(self, part: str, source: HipSource, make: Callable[[HipSource], bytes]) -> bytes:
-        key = (part, source.path, source.main, tuple(source.command), source.folder, source.text)
+        key = (part, source.path, source.main, tuple(source.command), source.folder, source.state)
         if (made := self._remembered.get(key)) is None:
             made = self._remembered[key] = make(source)
             for old in list(self._remembered)[: -_REMEMBERED * (1 + len(source.elsewhere))]:
@@ -159,7 +159,7 @@ class SourceBuilder:
     def _includes(self, source: HipSource, options: Sequence[str]) -> Precompiled | None:
         """For a pass that generates code from a source file; see Preambles.of()."""
         compiled = {"--offload-device-only": "device", "--offload-host-only": "host"}.get(options[0])
-        if compiled is None or "-E" in options or source.path.resolve() != source.main.resolve():
+        if compiled is None or "-E" in options or source.also or source.path.resolve() != source.main.resolve():
             return None
         command = _compile_only(source, self._target)
         return self._preambles.of(source.main.resolve(), source.text, command, source.folder, [compiled])
@@ -264,7 +264,7 @@ class ProgramBuilder:
 
     def make(self, source: HipSource, output: Path) -> None:
         """Make the program from `source` as `output`, completely or not at all. Raises SourceError, UnavailableError."""
-        remade = self._build.remade(source.path)
+        remade = self._build.remade(source.path).union(*map(self._build.remade, source.also))
         self._keep(step for step in self._build.steps if step.output not in remade)
         with _placed(source, self._view) as placed:
             places = dict(self._kept)
@@ -315,8 +315,8 @@ class ProgramBuilder:
         return [*arch, *lines, *_unit(step.words, step.sources[0], step.folder)]
 
     def _includes(self, step: Step, source: HipSource) -> Precompiled | None:
-        """Of the changed source alone: the others are compiled once."""
-        if not step.is_hip or [path.resolve() for path in step.sources] != [source.path.resolve()]:
+        """Of the changed source alone: the others are compiled once. None if other files changed, which they may include."""
+        if source.also or not step.is_hip or [path.resolve() for path in step.sources] != [source.path.resolve()]:
             return None
         given = next(
             Path(word) for word in step.words if is_source(word) and (step.folder / word).resolve() == source.path.resolve()
@@ -345,34 +345,40 @@ def _placed(source: HipSource, view: View, includes: Precompiled | None = None) 
     was parsed. includes: those that are precompiled; only in the cage.
 
     Without a cage, a copy is compiled: a main file's copy finds its includes and keeps the original's __FILE__ and line
-    numbers; a header's copy is shown by the compiler's virtual file system.
+    numbers; copies of headers and of other files are shown by the compiler's virtual file system.
     """
     real, main = source.path.resolve(), source.main.resolve()
     with tempfile.TemporaryDirectory(prefix=SCRATCH) as scratch:
         made, copy = Path(scratch, "made"), Path(scratch, source.path.name)
         made.mkdir()
         copy.write_bytes(source.text if includes is None else includes.text)
-        seen = view.showing(readable=(real.parent, main.parent), writable=(made,))
+        copies = {real: copy}
+        for number, (file, text) in enumerate(source.also.items()):
+            copies[file] = Path(scratch, f"{number}-{file.name}")
+            copies[file].write_bytes(text)
+        seen = view.showing(readable=(*(file.parent for file in copies), main.parent), writable=(made,))
         if includes is not None:
             seen = seen.showing(readable=(includes.folder,), replaced=((real, copy),))
             yield _Placed(main, includes.options, made, seen)
         elif not view.trusted:
-            yield _Placed(main, (), made, seen.showing(replaced=((real, copy),)))
-        elif real == main and not source.elsewhere:
+            yield _Placed(main, (), made, seen.showing(replaced=tuple(copies.items())))
+        elif real == main and not source.elsewhere and not source.also:
             options = ("-I", str(real.parent), f"-ffile-prefix-map={scratch}={real.parent}")
             yield _Placed(copy, options, made, seen, {real: copy})
         else:
             shown = Path(scratch, "shown.yaml")
-            shown.write_text(_overlay(source, copy))
+            shown.write_text(_overlay(source, copies))
             yield _Placed(main, (f"-ivfsoverlay{shown}",), made, seen)
 
 
-def _overlay(source: HipSource, copy: Path) -> str:
-    """The file for Clang's -ivfsoverlay, which shows the copy under every name by which the source is included."""
-    units = (source, *source.elsewhere)
-    names = {str(source.path.resolve()), os.path.abspath(source.path)}
-    names |= {os.path.abspath(unit.folder / unit.device.own) for unit in units}
-    roots = [{"name": name, "type": "file", "external-contents": str(copy)} for name in sorted(names)]
+def _overlay(source: HipSource, copies: Mapping[Path, Path]) -> str:
+    """The file for Clang's -ivfsoverlay, which shows each copy under every name by which its original is compiled."""
+    names = {str(file): file for file in copies} | {os.path.abspath(source.path): source.path.resolve()}
+    for unit in (source, *(source.others if source.also else source.elsewhere)):
+        for name in (unit.main, *(unit.folder / one for one in unit.device.included)):
+            names[os.path.abspath(name)] = name.resolve()
+    shown = sorted((name, copies[file]) for name, file in names.items() if file in copies)
+    roots = [{"name": name, "type": "file", "external-contents": str(copy)} for name, copy in shown]
     return json.dumps({"version": 0, "case-sensitive": "true", "use-external-names": "false", "roots": roots})
 
 

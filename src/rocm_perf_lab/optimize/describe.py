@@ -5,13 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from rocm_perf_lab.optimize.counters_moved import moved
+from rocm_perf_lab.optimize.measure_script import FILE
 from rocm_perf_lab.optimize.result import Iteration, OptimizeResult
 
 Say = Callable[[str], None]
 
 
-def describe(outcome: OptimizeResult, say: Say) -> None:
-    """Print the skipped kernels, each accepted change with the counters that moved, and finally the runtimes."""
+def describe(outcome: OptimizeResult, say: Say, stop: bool = True) -> None:
+    """Print the skipped kernels, each accepted change with the counters that moved, and finally the runtimes.
+
+    stop: whether to say why the run ended.
+    """
     for one in outcome.left:
         say(f"Left alone: {one.kernel}: {one.reason}")
     _passed_over(outcome, say)
@@ -28,6 +32,8 @@ def describe(outcome: OptimizeResult, say: Say) -> None:
     say(f"Baseline runtime      {_ms(outcome.baseline_ms)}  in the program's kernels, {outcome.timing}{parameters}")
     for iteration in outcome.iterations:
         say(f"Iteration {iteration.number} runtime   {_ms(iteration.runtime_ms)}  {iteration.judged.proposal.description}")
+    if stop and outcome.stop:
+        say(f"Stopped               {outcome.stop}")
     if outcome.accepted:
         say(f"Improvement           {outcome.improvement:.1%}")
         say(
@@ -51,7 +57,7 @@ def _undecided(outcome: OptimizeResult, say: Say) -> None:
         say(f"  {1 - one.judged.ratio:.1%} of {one.kernel} saved by the model: {one.judged.proposal.description}")
         say(f"      {one.file}")
     say(f"  ({outcome.undecided[0].judged.undecided})")
-    say("  On a GPU, `rocm-perf gate` measures such a file; --accept modelled accepts what the model shows.")
+    say(f"  On a GPU, {outcome.run / FILE} measures them; --accept modelled accepts what the model shows.")
 
 
 def _dry_run(outcome: OptimizeResult, say: Say) -> None:

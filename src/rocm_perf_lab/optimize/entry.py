@@ -8,10 +8,11 @@ from pathlib import Path
 
 from rocm_perf_lab.optimize import run_folder
 from rocm_perf_lab.optimize.backend import BackendOptions
-from rocm_perf_lab.optimize.build_target import find_build_target
+from rocm_perf_lab.optimize.build_target import find_build_target, program_of
 from rocm_perf_lab.optimize.hip_backend import HipBackend
 from rocm_perf_lab.optimize.journal import Journal
 from rocm_perf_lab.optimize.loop import COMMAND, OptimizeLoopOptions, Session
+from rocm_perf_lab.optimize.measure_script import write_script
 from rocm_perf_lab.optimize.page import page, write_page
 from rocm_perf_lab.optimize.result import OptimizeResult
 from rocm_perf_lab.optimize.run_seed import with_seed
@@ -49,7 +50,8 @@ def optimize(request: OptimizeRequest, approve: Approve, note: Callable[[str], N
     if not request.loop.dry_run:
         run_folder.expect_place_for_results(build_target.source)
     folder = folder_of(request.folder, build_target.name).absolute()
-    run_folder.sweep_after_kills(folder)
+    if restored := run_folder.sweep_after_kills(folder):
+        note(f"an earlier run was killed while it replaced several files; restored: {', '.join(map(str, restored))}")
     run = run_folder.unfinished(folder, COMMAND) if request.resume else run_folder.new_run(folder)
     with run_folder.held(run):
         note(f"source: {build_target.source} (by {build_target.found_by}); journal: {run}")
@@ -61,6 +63,11 @@ def optimize(request: OptimizeRequest, approve: Approve, note: Callable[[str], N
         session = Session(build_target.source, build_target.found_by, run, journal, backend, request.loop, approve, note)
         try:
             result = session.optimize()
+            program, arguments = program_of(request.words, request.source)
+            words, asked = (str(program), *arguments), request.backend_options
+            script = write_script(run, build_target.source, words, request.build, asked, result.undecided)
+            if script is not None:
+                note(f"to measure on a GPU what the model cannot decide: {script}")
             note(f"page for browsers: {write_page(run, page(result.document()))}")
             return result
         except KeyboardInterrupt:

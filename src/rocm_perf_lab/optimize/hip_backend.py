@@ -14,11 +14,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rocm_perf_lab import cage
+from rocm_perf_lab import __version__, cage
 from rocm_perf_lab.cage import Ended, Limits, View
+from rocm_perf_lab.code_object import parse
 from rocm_perf_lab.collect import device as devices
 from rocm_perf_lab.errors import NoCaptureError, RocmPerfError, SourceError, UsageError
 from rocm_perf_lab.gate import seeds
+from rocm_perf_lab.gate.elsewhere import machine_code
 from rocm_perf_lab.gate.promises import NONE, Promises
 from rocm_perf_lab.gate.verdict import StepVerdict, Verdict
 from rocm_perf_lab.hip_source import HipSource, SourceKernel
@@ -29,6 +31,7 @@ from rocm_perf_lab.optimize.backend import BackendOptions, Gate, Log, ProfileSum
 from rocm_perf_lab.optimize.build_target import BuildTarget
 from rocm_perf_lab.optimize.captured_unit import unit_of
 from rocm_perf_lab.optimize.journal_lines import ApplicationBaselineLine, BuildLine, BuildRepeatsLine, CaptureLine, GateLine
+from rocm_perf_lab.optimize.rejections import fingerprint_of
 from rocm_perf_lab.optimize.sizes import other_arguments
 from rocm_perf_lab.optimize.source_file import digest
 from rocm_perf_lab.optimize.targets import Target, spread_dispatches, targets_of
@@ -78,6 +81,7 @@ class HipBackend:
         self._limits = Limits()
         self._say_how_caged()
         self._profiles = 0
+        self._timing: str | None = None  # the timing parameters of the last profile; None if times are measured
         self._confined: tuple[str, ...] = ()  # device options for profiles
         self._application: Application | None = None
         self._compared: bytes | None = None  # the source of the program that candidates' programs are compared with
@@ -157,6 +161,7 @@ class HipBackend:
             documents, _ = profile(request, subprocess.DEVNULL, self._note)
         targets, left = targets_of(documents, source, self._options.pattern, self._options.min_improvement)
         found = documents.profile
+        self._timing = found.timing_parameters
         if found.timing == "modelled":  # the next profile is of accepted code, and outside the cage
             self._confined = (devices.MEMORY_CHECK,)
         return ProfileSummary(
@@ -216,6 +221,17 @@ class HipBackend:
             unjudged += [f"{name} (made with {source.path.name} as well, and not built with the change)" for name in apart]
             yield _AllInstances(judges, unjudged)
 
+    def fingerprint(self, source: HipSource, target: Target) -> str:
+        """See Backend. The modelled time stands for the sizes and the data of the program."""
+        options = self._options
+        image = self._builder.device(source)
+        symbol = source.kernel(target.kernel).symbol
+        code = machine_code(image, symbol) if symbol in parse(image).kernels else image
+        gate = (options.equivalence, options.ulps, options.min_improvement, options.check, options.limits.document())
+        program = (self._build_target.arguments, self._also, target.demangled, target.dispatches)
+        times = (self._timing, target.time_ms if self._timing is not None else None)
+        return fingerprint_of(__version__, self._target, repr(gate), repr(program), repr(times), repr(code))
+
     def _gate_options(self, target: Target) -> GateOptions:
         from rocm_perf_lab.gate.equivalence_options import EquivalenceOptions
         from rocm_perf_lab.gate.judge import GateOptions
@@ -271,13 +287,13 @@ class HipBackend:
             self._application = Application(
                 program, self._build_target.arguments, self._folder / "application", limits, self._also
             )
-        elif source.text != self._compared:
-            self._application.take_as_baseline(program, SourceText(source.path, source.text))
+        elif source.state != self._compared:
+            self._application.take_as_baseline(program, SourceText({source.path: source.text, **source.also}))
         else:
             return self._application
-        self._compared = source.text
+        self._compared = source.state
         times, repeats = self._application.runtimes_ms, self._application.reproducible
-        self._log(ApplicationBaselineLine(source=digest(source.text), runtimes_ms=times, stdout_repeats=repeats))
+        self._log(ApplicationBaselineLine(source=digest(source.state), runtimes_ms=times, stdout_repeats=repeats))
         return self._application
 
     def _also_captured(self, program: Path, target: Target, folder: Path) -> dict[str, list[Capture]]:
@@ -346,16 +362,16 @@ class HipBackend:
         program = self._program(candidate)
         if complaint := program_differs(program, candidate, self._builder):
             return rejected(STEP, complaint)
-        return baseline.check(program, claim, SourceText(candidate.path, candidate.text))
+        return baseline.check(program, claim, SourceText({candidate.path: candidate.text, **candidate.also}))
 
     def _program(self, source: HipSource) -> Path:
         """The whole program for a source; built once per source."""
         with self._building:
-            if source.text not in self._programs:
+            if source.state not in self._programs:
                 path = self._folder / "programs" / str(len(self._programs)) / self._build_target.name
                 self._program_builder.make(source, path)
-                self._programs[source.text] = path
-            return self._programs[source.text]
+                self._programs[source.state] = path
+            return self._programs[source.state]
 
     def _built_twice(self, source: HipSource) -> Path:
         """The program; also checks whether compiling the same text twice gives the same code object."""

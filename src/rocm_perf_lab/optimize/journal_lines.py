@@ -191,11 +191,15 @@ class LeftAloneLine(Line):
 
 
 class PutLine(Line):
-    """The content of the user's source is replaced."""
+    """The content of one of the user's sources is replaced. before: if others are replaced after it, a file with the content
+    so far.
+    """
 
     event: Literal["put"] = "put"
     digest: str
     why: str
+    source: Text | None = None
+    before: Text | None = None
 
 
 class EndLine(Line):
@@ -204,4 +208,5 @@ class EndLine(Line):
     baseline_ms: float | None
     final_ms: float | None
     timing: Timing
+    stop: str = ""
     written: list[Text]

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from rocm_perf_lab.hip_source import HipSource
-from rocm_perf_lab.optimize.backend import Backend, ProfileSummary
+from rocm_perf_lab.optimize.backend import ProfileSummary, RememberingBackend
 from rocm_perf_lab.optimize.journal import Journal
 from rocm_perf_lab.optimize.locked_gate import LockedGate
 from rocm_perf_lab.optimize.prediction import Option, predicted
 from rocm_perf_lab.optimize.ranking import ranked
+from rocm_perf_lab.optimize.rejections import Memory, Rejections
 from rocm_perf_lab.optimize.result import Judged, OptimizeResult
 from rocm_perf_lab.optimize.run_state import Approve, RunState
 from rocm_perf_lab.optimize.search import Search
 from rocm_perf_lab.optimize.targets import Target
+from rocm_perf_lab.optimize.time_budget import TimeBudget
 from rocm_perf_lab.optimize.transforms import DEFAULT, TRANSFORMS, Proposal, Refusal
 
 COMMAND = "optimize"
@@ -28,7 +31,8 @@ class OptimizeLoopOptions:
 
     factors: used by transformations that take a factor. transforms: names in optimize.transforms.TRANSFORMS, in the order of
     trial. workers: number of proposals that are judged at a time. accept_modelled: also accept gains that are within the timing
-    model's error. min_improvement: the least gain that the gate accepts.
+    model's error. min_improvement: the least gain that the gate accepts. budget_seconds: nothing new is begun after so much
+    time, None for no limit. judge_again: whether to judge what earlier runs rejected.
     """
 
     factors: tuple[int, ...] = (2, 4, 8)
@@ -39,10 +43,14 @@ class OptimizeLoopOptions:
     workers: int = 1
     accept_modelled: bool = False
     min_improvement: float = 0.02
+    budget_seconds: float | None = None
+    judge_again: bool = False
 
 
 class Session:
-    """One run. source: the user's file. run: the run's directory. Errors: those of the backend, SourceError, OutputError."""
+    """One run. source: the user's file. run: the run's directory. clock: in seconds. Errors: those of the backend, SourceError,
+    OutputError.
+    """
 
     def __init__(
         self,
@@ -50,12 +58,15 @@ class Session:
         found_by: str,
         run: Path,
         journal: Journal,
-        backend: Backend,
+        backend: RememberingBackend,
         options: OptimizeLoopOptions,
         approve: Approve,
         note: Callable[[str], None],
+        clock: Callable[[], float] = time.monotonic,
     ):
         self._backend, self._options, self._note = backend, options, note
+        self._budget = TimeBudget(options.budget_seconds, clock)
+        self._rejections = Rejections(run.parent, run.name, options.judge_again)
         self._run = RunState(
             source, found_by, run, journal, backend, approve, options.in_place, COMMAND, options.accept_modelled
         )
@@ -67,9 +78,11 @@ class Session:
         original = self._run.original()
         current = self._backend.read(original)
         survey = self._run.survey(current)
+        stop = f"ended at --max-iters {self._options.max_iterations}"
         for number in range(1, self._options.max_iterations + 1):
             best = self._iteration(current, survey)
             if best is None:
+                stop = self._why_it_stops(survey)
                 break
             target, judged, candidate = best
             current = candidate
@@ -77,13 +90,25 @@ class Session:
             if number < self._options.max_iterations:
                 survey = self._run.survey(current)
         if self._outcome.accepted:
-            self._run.write(original, current.text)
-        return self._run.end()
+            self._run.write(original, current.state)
+        return self._run.end(stop)
+
+    def _why_it_stops(self, survey: ProfileSummary) -> str:
+        """After an iteration that accepted nothing."""
+        if self._options.dry_run:
+            return "a dry run judges nothing"
+        if self._budget.used:
+            return str(self._budget)
+        if not survey.targets:
+            return f"nothing left above {self._options.min_improvement * 100:g} %"
+        return "no proposal for a kernel that could gain is kept"
 
     def _iteration(self, source: HipSource, survey: ProfileSummary) -> tuple[Target, Judged, HipSource] | None:
         """The best accepted change of the first kernel that has one; kernels without one are skipped from then on."""
         wanted = [target for target in survey.targets if target.demangled not in self._exhausted]
         for target in wanted[:_MOST_KERNELS]:
+            if self._budget.used:
+                return None
             self._note(f"kernel {target.demangled}: {target.reason}")
             options, refusals = self._options_for(source, target)
             best, judged, obstacle = self._searched(source, target, options)
@@ -117,11 +142,27 @@ class Session:
             return None, [], f"a dry run: {len(options)} proposals were not judged" if options else ""
         alone = self._outcome.timing == "measured"
         with LockedGate(lambda: self._backend.gate(source, target), alone) as gate:
-            search = Search(self._run, source, target, gate, self._options, self._note)
+            memory = self._memory_of(source, target)
+            search = Search(self._run, source, target, gate, self._options, self._note, self._budget, memory)
             best = search.best(options)
         self._outcome.judged += [*search.judged, *search.passed_over]
-        hopeless = f"none of {len(options)} proposals can gain enough, by experiments" if options and not search.judged else ""
-        return best, search.judged, search.obstacle or hopeless
+        return (
+            best,
+            search.judged,
+            search.obstacle or ("" if search.judged or not options else self._why_unjudged(search, options)),
+        )
+
+    def _why_unjudged(self, search: Search, options: Sequence[Option]) -> str:
+        if self._budget.used:
+            return str(self._budget)
+        if search.known == len(options):
+            return f"earlier runs rejected all {len(options)} proposals, for the reasons under `passed_over`"
+        return f"none of {len(options)} proposals can gain enough, by experiments"
+
+    def _memory_of(self, source: HipSource, target: Target) -> Memory:
+        """What is known of proposals for this kernel, of earlier runs."""
+        kernel, fingerprint = source.kernel(target.kernel), self._backend.fingerprint(source, target)
+        return Memory(self._rejections, kernel, fingerprint)
 
     def _why_nothing(self, judged: Sequence[Judged], refusals: Sequence[Refusal]) -> str:
         if judged:

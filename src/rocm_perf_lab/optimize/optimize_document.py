@@ -103,6 +103,7 @@ class OptimizeDocument(JsonModel):
     )
     refusals: list[RefusalSection] = Field(description="changes that could not be proposed safely")
     left_alone: list[LeftAloneSection] = Field(description="kernels that were skipped")
+    stop: str = Field(description="why the run ended, in words")
     written: list[Text] = Field(description="files with the result")
     notes: list[str] = Field(description="other remarks")
 
@@ -123,6 +124,7 @@ class EarlierRun(JsonModel):
     )
     timing: Literal["measured", "modelled"] | None = Field(description="measured or modelled; null if the run did not end")
     ended: bool = Field(description="whether the run ended normally")
+    stop: str | None = Field(description="why it ended, in words; null if it did not end normally")
 
 
 class HistoryDocument(RootModel[list[EarlierRun]]):

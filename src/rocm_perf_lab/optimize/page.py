@@ -78,6 +78,7 @@ def _head(document: OptimizeDocument) -> Iterator[tuple[str, str]]:
     yield "Source", f"{Path(document.source).name} (found by {document.source_found_by})"
     judged = [one.verdict for one in document.proposals if one.verdict is not None]
     accepted = sum(one.accepted for one in judged)
+    yield "Ended", document.stop
     yield "Judged", f"{len(judged)} proposals: {accepted} accepted by the gate, {len(judged) - accepted} rejected"
     if document.written:
         yield "Written", ", ".join(Path(path).name for path in document.written)

@@ -125,7 +125,7 @@ class OptimizeResult:
     """The result of a run.
 
     source: the changed file. written: files with the result. timing: measured or modelled. judged: in a dry run, the candidates
-    that would have been judged.
+    that would have been judged. stop: why the run ended, in words.
     """
 
     source: Path
@@ -144,6 +144,7 @@ class OptimizeResult:
     left: list[SkippedTarget] = field(default_factory=list)
     written: list[Path] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    stop: str = ""
 
     @property
     def accepted(self) -> bool:
@@ -180,6 +181,7 @@ class OptimizeResult:
             left_alone=[LeftAloneSection(**asdict(one)) for one in self.left],
             written=[str(path) for path in self.written],
             notes=self.notes,
+            stop=self.stop,
         )
 
 

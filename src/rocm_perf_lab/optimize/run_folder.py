@@ -13,7 +13,7 @@ from rocm_perf_lab.errors import MissingInputError, OutputError
 from rocm_perf_lab.optimize.journal import FILE, Entries
 from rocm_perf_lab.optimize.journal_lines import AcceptedLine, BackupLine, BeginLine, EndLine, VerdictLine
 from rocm_perf_lab.optimize.optimize_document import EarlierRun, HistoryDocument
-from rocm_perf_lab.optimize.source_file import sweep
+from rocm_perf_lab.optimize.source_file import restore, sweep
 
 SUFFIX = ".rocm-perf-optimize"
 BY_HAND = "gate"  # what `rocm-perf gate --describe` keeps, next to the runs
@@ -77,18 +77,30 @@ def unfinished(folder: Path, command: str) -> Path:
     return runs[-1]
 
 
-def sweep_after_kills(folder: Path) -> None:
-    """Remove the temporary files that killed runs left next to sources and results; sources and results are never
-    incomplete.
+def sweep_after_kills(folder: Path) -> list[Path]:
+    """Remove the temporary files that killed runs left next to sources and results, none of which is ever incomplete; of
+    sources that change together, restore those that were replaced without the others: returns these.
     """
+    restored = []
     for run in runs_in(folder):
         journal = Entries(run)
-        backup = journal.last(BackupLine)
-        if backup is None or journal.last(EndLine) is not None:
+        backups = journal.of(BackupLine)
+        if not backups or journal.last(EndLine) is not None or _is_held(run):
             continue
-        source = Path(backup.source)
-        for path in (source, *results_of(source)):
-            sweep(path)
+        restored += restore(journal)
+        for source in (Path(backup.source) for backup in backups):
+            for path in (source, *results_of(source)):
+                sweep(path)
+    return restored
+
+
+def _is_held(run: Path) -> bool:
+    """Whether a process works on the run."""
+    try:
+        with held(run):
+            return False
+    except OutputError:
+        return True
 
 
 def results_of(source: Path) -> tuple[Path, Path]:
@@ -123,4 +135,5 @@ def _entry(run: Path) -> EarlierRun:
         final_ms=end.final_ms if end else None,
         timing=end.timing if end else None,
         ended=end is not None,
+        stop=end.stop if end else None,
     )

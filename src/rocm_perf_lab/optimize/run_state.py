@@ -12,8 +12,8 @@ from pathlib import Path
 
 from rocm_perf_lab.errors import SourceError, TraceError
 from rocm_perf_lab.gate.verdict import Verdict
-from rocm_perf_lab.hip_source import HipSource, apply_edits
-from rocm_perf_lab.hip_source.edits import unified_diff
+from rocm_perf_lab.hip_source import HipSource
+from rocm_perf_lab.hip_source.state import parted
 from rocm_perf_lab.optimize.backend import Backend, Gate, ProfileSummary
 from rocm_perf_lab.optimize.journal import Journal
 from rocm_perf_lab.optimize.journal_lines import (
@@ -34,9 +34,10 @@ from rocm_perf_lab.optimize.journal_lines import (
     VerdictLine,
 )
 from rocm_perf_lab.optimize.prediction import Prediction
+from rocm_perf_lab.optimize.program_diff import program_diff
 from rocm_perf_lab.optimize.result import Candidate, Iteration, Judged, OptimizeResult, PassedOver, Undecided
 from rocm_perf_lab.optimize.run_folder import results_of
-from rocm_perf_lab.optimize.source_file import SourceFile, digest, write_whole
+from rocm_perf_lab.optimize.source_file import SourceFile, digest, put_together, write_whole
 from rocm_perf_lab.optimize.targets import SkippedTarget, Target
 from rocm_perf_lab.optimize.transforms import Proposal
 
@@ -100,7 +101,7 @@ class RunState:
             outcome.device, outcome.baseline_ms, outcome.left = survey.device, survey.runtime_ms, list(survey.left)
         self._journal.append(
             ProfileLine(
-                source=digest(source.text),
+                source=digest(source.state),
                 runtime_ms=survey.runtime_ms,
                 timing=survey.timing,
                 timing_parameters=survey.timing_parameters,
@@ -121,9 +122,9 @@ class RunState:
             raise TraceError(f"times of {self._directory} are {before}, now they are {now}", "start again without --resume")
 
     def candidate(self, source: HipSource, proposal: Proposal, prediction: Prediction | None = None) -> Candidate:
-        text = apply_edits(source.text, proposal.edits)
-        diff = unified_diff(source.text, text, source.path.name)
-        return Candidate(proposal, digest(text), diff, text, prediction=prediction)
+        changed = source.edited(proposal.edits, proposal.elsewhere)
+        diff = program_diff(source.path, source.state, changed.state)
+        return Candidate(proposal, digest(changed.state), diff, changed.state, prediction=prediction)
 
     def judged(
         self,
@@ -139,7 +140,7 @@ class RunState:
         one = self.candidate(source, proposal, prediction)
         description, kernel = proposal.description, target.demangled
         self._journal.append(ProposalLine(candidate=one.digest, description=description, kernel=kernel, diff=one.diff))
-        key = (digest(source.text), one.digest)
+        key = (digest(source.state), one.digest)
         if key not in self._known:
             self._known[key] = gate().judge(one.text, proposal.promises)
             self._journal.append(VerdictLine(baseline=key[0], candidate=key[1], verdict=self._known[key].document()))
@@ -163,7 +164,7 @@ class RunState:
     def first_ratio(self, source: HipSource, proposal: Proposal, gate: Gate) -> float | None:
         """See Gate.first_ratio(); from the verdict if the journal has one."""
         one = self.candidate(source, proposal)
-        known = self._known.get((digest(source.text), one.digest))
+        known = self._known.get((digest(source.state), one.digest))
         return gate.first_ratio(one.text, proposal.promises) if known is None else known.first_ratio
 
     def may_keep(self, one: Judged) -> bool:
@@ -187,8 +188,12 @@ class RunState:
     def _keep_undecided(self, target: Target, judged: Judged, reason: str) -> None:
         if any(one.judged.digest == judged.digest for one in self.outcome.undecided):
             return
-        file = self._directory / f"undecided-{judged.digest[:12]}{self._file.path.suffix}"
-        write_whole(file, judged.text)
+        stem = f"undecided-{judged.digest[:12]}"
+        file = self._directory / f"{stem}{self._file.path.suffix}"
+        own, also = parted(judged.text)
+        write_whole(file, own)
+        for other, text in also.items():
+            write_whole(self._directory / f"{stem}-{other.name}", text)
         self._journal.append(UndecidedLine(kernel=target.demangled, candidate=judged.digest, reason=reason, file=str(file)))
         self.outcome.undecided.append(Undecided(target.demangled, judged, file))
 
@@ -196,6 +201,9 @@ class RunState:
         """Record an accepted change. number: index of the iteration, from 1. source: the changed source."""
         kept = self._directory / f"accepted-{number}{source.path.suffix}"
         write_whole(kept, source.text)
+        for file, text in source.also.items():
+            write_whole(self._directory / f"accepted-{number}-{file.name}", text)
+            self._file_of(file).save()
         before, after = judged.runtime_ms
         if (timing := judged.verdict.program_timing) is not None:
             self._check_parameters(*timing)
@@ -220,30 +228,42 @@ class RunState:
         self._journal.append(LeftAloneLine(kernel=target.demangled, reason=reason))
         self.outcome.left.append(SkippedTarget(target.demangled, reason))
 
-    def write(self, original: bytes, text: bytes) -> None:
-        """Write the result to its destination, with a patch from the original."""
+    def write(self, original: bytes, state: bytes) -> None:
+        """Write the result to its destination, with a patch from the original. Both are states, as in hip_source.state."""
         path, written = self._file.path, self.outcome.written
-        patch = unified_diff(original, text, path.name).encode()
+        patch = program_diff(path, original, state).encode()
+        own, also = parted(state)
+        texts = {path: own, **also}
         written.clear()  # files of an earlier state
         if self._in_place:
             written.append(self._directory / f"{path.stem}.patch")
             write_whole(written[-1], patch)
-            if path.read_bytes() != text:
-                self._file.put(text, "accepted by the gate")
-            written.append(path)
+            changed = {self._file_of(file): text for file, text in texts.items() if file.read_bytes() != text}
+            put_together(changed, "accepted by the gate")
+            written += texts
             return
-        for result, content in zip(results_of(path), (text, patch), strict=True):
-            write_whole(result, content)
-            written.append(result)
+        result, place = results_of(path)
+        for to, content in ((result, own), (place, patch), *((results_of(file)[0], text) for file, text in also.items())):
+            write_whole(to, content)
+            written.append(to)
 
-    def end(self) -> OptimizeResult:
+    def _file_of(self, path: Path) -> SourceFile:
+        """One of the program's files. path: its real path."""
+        if path == self._file.path:
+            return self._file
+        return SourceFile(path, self._directory / "others" / digest(bytes(path))[:12], self._journal)
+
+    def end(self, stop: str) -> OptimizeResult:
+        """stop: why the run ends, in words."""
         outcome = self.outcome
+        outcome.stop = stop
         self._journal.append(
             EndLine(
                 accepted=outcome.accepted,
                 baseline_ms=outcome.baseline_ms,
                 final_ms=outcome.final_ms,
                 timing=outcome.timing,
+                stop=stop,
                 written=[str(path) for path in outcome.written],
             )
         )

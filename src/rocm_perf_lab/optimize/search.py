@@ -8,15 +8,18 @@ result is that of judging all proposals, as far as the experiments can be relied
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from rocm_perf_lab.hip_source import HipSource
 from rocm_perf_lab.optimize.backend import CANNOT_JUDGE, Gate
 from rocm_perf_lab.optimize.prediction import Option
+from rocm_perf_lab.optimize.rejections import Memory
 from rocm_perf_lab.optimize.result import Candidate, Judged
 from rocm_perf_lab.optimize.run_state import RunState
 from rocm_perf_lab.optimize.targets import Target
+from rocm_perf_lab.optimize.time_budget import TimeBudget
 from rocm_perf_lab.process.side_by_side import mapped
 
 _UNKNOWN = 0.0  # no candidate is faster, so that those whose time is not known are judged first
@@ -36,27 +39,37 @@ class Search:
     """The search over the proposals for one kernel.
 
     judged: verdicts so far. passed_over: candidates that cannot be the fastest, and were not judged. obstacle: what keeps the
-    gate from judging; "" if nothing does.
+    gate from judging; "" if nothing does. known: number of proposals that earlier runs rejected.
     """
 
     def __init__(
-        self, run: RunState, source: HipSource, target: Target, gate: Gate, limits: Limits, note: Callable[[str], None]
+        self,
+        run: RunState,
+        source: HipSource,
+        target: Target,
+        gate: Gate,
+        limits: Limits,
+        note: Callable[[str], None],
+        budget: TimeBudget,
+        memory: Memory,
     ):
         self._run, self._source, self._target, self._gate = run, source, target, gate
         self._workers, self._least, self._note = limits.workers, limits.min_improvement, note
+        self._budget, self._memory = budget, memory
         self._waiting: list[tuple[float, Option]] = []
         self.judged: list[Judged] = []
         self.passed_over: list[Candidate] = []
         self.obstacle = ""
+        self.known = 0
 
     def best(self, options: Sequence[Option]) -> Judged | None:
         """The fastest proposal that the gate accepts and the user keeps."""
-        self._waiting = self._timed([one for one in options if not self._hopeless(one)])
+        self._waiting = self._timed([one for one in options if not (self._hopeless(one) or self._known(one))])
         best = None
         while best is None and not self.obstacle:
             self._judge_until_decided()
             best = self._run.best(self._target, self.judged)
-            if not self._waiting:
+            if not self._waiting or self._budget.used:
                 break
         self._pass_over()
         return best
@@ -66,6 +79,14 @@ class Search:
         if found is None or found.kernel >= self._least:
             return False
         self._leave(option, f"{found.in_words}, less than {self._least:.1%}", None)
+        return True
+
+    def _known(self, option: Option) -> bool:
+        found = self._memory.of(option.proposal)
+        if found is None:
+            return False
+        self.known += 1
+        self._leave(option, f"{found.in_words}; --judge-again judges it again", None)
         return True
 
     def _timed(self, options: Sequence[Option]) -> list[tuple[float, Option]]:
@@ -80,6 +101,8 @@ class Search:
         return [(bounds[i], options[i]) for i in order]
 
     def _bound(self, option: Option) -> float | str:
+        if self._budget.used:
+            return math.inf
         try:
             ratio = self._run.first_ratio(self._source, option.proposal, self._gate)
         except CANNOT_JUDGE as error:
@@ -92,7 +115,7 @@ class Search:
         What is judged beside a candidate that turns out to be the fastest waits on, with its verdict in the journal: so the
         result is the same for any number of workers.
         """
-        while self._waiting and not self.obstacle and not self._is_beaten(self._waiting[0][0]):
+        while self._waiting and not self.obstacle and not self._budget.used and not self._is_beaten(self._waiting[0][0]):
             taken = [option for _, option in self._waiting[: self._workers]]
             for one in mapped(self._workers, self._verdict_on, taken):
                 if isinstance(one, str):
@@ -102,6 +125,8 @@ class Search:
                     break
                 self._waiting.pop(0)
                 self.judged.append(one)
+                if one.verdict.rejection is not None and self._memory.of(one.proposal) is None:
+                    self._memory.keep(one.proposal, one.verdict.rejection)
                 self._note(f"  {one.proposal.description}: {one.in_words}")
 
     def _is_beaten(self, bound: float) -> bool:
@@ -116,6 +141,9 @@ class Search:
 
     def _pass_over(self) -> None:
         for ratio, option in self._waiting:
+            if self._budget.used and not self._is_beaten(ratio):
+                self._leave(option, str(self._budget), None if math.isinf(ratio) else 1 - ratio)
+                continue
             saved = f"{1 - ratio:.1%} saved" if ratio <= 1 else f"{ratio - 1:.1%} slower"
             self._leave(option, f"{saved} on the captured inputs; another change saves more", 1 - ratio)
 

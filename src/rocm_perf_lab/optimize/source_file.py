@@ -9,12 +9,13 @@ from __future__ import annotations
 import glob
 import hashlib
 import os
+from collections.abc import Mapping
 from pathlib import Path
 
 from rocm_perf_lab.atomic_write import stream_of
 from rocm_perf_lab.errors import OutputError, SourceError
 from rocm_perf_lab.hip_source.source import content_of
-from rocm_perf_lab.optimize.journal import Journal
+from rocm_perf_lab.optimize.journal import Entries, Journal
 from rocm_perf_lab.optimize.journal_lines import BackupLine, PutLine
 
 
@@ -36,16 +37,26 @@ class SourceFile:
     def save(self) -> bytes:
         """Save the original content, once per run, and return it. Errors: OutputError, SourceError."""
         text = self._content()
-        if self._journal.last(BackupLine) is None:
+        if not any(line.source == str(self.path) for line in self._journal.of(BackupLine)):
             write_whole(self.backup, text)
             self._journal.append(BackupLine(source=str(self.path), digest=digest(text)))
         return text
 
-    def put(self, text: bytes, why: str) -> None:
-        """Replace the content permanently. Errors: OutputError; SourceError if somebody else changed it in the meantime."""
+    def put(self, text: bytes, why: str, before: Path | None = None) -> None:
+        """Replace the content permanently. before: of several files that change together and of which this is not the last, a
+        file with the content so far. Errors: OutputError; SourceError if somebody else changed it in the meantime.
+        """
         self._expect_known()
-        self._journal.append(PutLine(digest=digest(text), why=why))
+        told = PutLine(digest=digest(text), why=why, source=str(self.path), before=None if before is None else str(before))
+        self._journal.append(told)
         write_whole(self.path, text)
+
+    def keep(self) -> Path:
+        """A copy of the content so far in the run directory. Errors: OutputError, SourceError."""
+        self._expect_known()
+        kept = self.backup.with_name(f"before-{self.backup.name}")
+        write_whole(kept, self._content())
+        return kept
 
     def _expect_known(self) -> None:
         """Check that the content is the original, or was written by this run."""
@@ -63,6 +74,41 @@ class SourceFile:
             return content_of(self.path)
         except OSError as error:
             raise SourceError(f"{self.path}: {error.strerror}", "name an existing source file") from error
+
+
+def put_together(texts: Mapping[SourceFile, bytes], why: str) -> None:
+    """Replace several files, or none: if one cannot be replaced, those before it are restored. A process that is killed in
+    between leaves that to restore().
+
+    Errors: those of SourceFile.put().
+    """
+    copies = {file: file.keep() for file in texts} if len(texts) > 1 else {}
+    done: list[SourceFile] = []
+    try:
+        for number, (file, text) in enumerate(texts.items(), 1):
+            done.append(file)
+            file.put(text, why, copies[file] if number < len(texts) else None)
+    except BaseException:
+        for file in done if copies else ():
+            if file.path.read_bytes() == texts[file]:
+                write_whole(file.path, copies[file].read_bytes())
+        raise
+
+
+def restore(journal: Entries) -> list[Path]:
+    """Restore the files that a killed process replaced without the others that change with them: returns these. A file that
+    somebody changed in the meantime stays. Errors: OutputError, OSError.
+    """
+    puts = journal.of(PutLine)
+    restored = []
+    while puts and puts[-1].before is not None and puts[-1].source is not None:
+        last = puts.pop()
+        path, before = Path(last.source or ""), Path(last.before or "")
+        if before.is_file() and path.is_file() and digest(path.read_bytes()) == last.digest:
+            write_whole(path, before.read_bytes())
+            before.unlink()  # once: who makes the same change later wants it
+            restored.append(path)
+    return restored
 
 
 def write_whole(path: Path, text: bytes) -> None:

@@ -10,6 +10,7 @@ from rocm_perf_lab.errors import TraceError
 from rocm_perf_lab.hip_source import HipSource, SourceKernel
 from rocm_perf_lab.optimize.targets import Target
 from rocm_perf_lab.prompt.code import SourceExcerpts, code_of
+from rocm_perf_lab.prompt.launch_terms import FIXED, LaunchTerms, launch_terms
 from rocm_perf_lab.prompt.path_scrubber import PathScrubber
 from rocm_perf_lab.prompt.rules import AnswerRules
 from rocm_perf_lab.prompt.tried import TriedChange
@@ -32,6 +33,7 @@ class Context:
     code: SourceExcerpts
     tried: tuple[TriedChange, ...]
     rules: AnswerRules
+    launch: LaunchTerms = FIXED
 
     def text(self, full_source: bool = False, compact: bool = False) -> str:
         """The prompt in Markdown, reproducible byte for byte. full_source: the whole file instead of what the kernel uses.
@@ -74,6 +76,7 @@ def build_context(
             if one.kernel == target.demangled
         ),
         rules,
+        launch_terms(source, kernel),
     )
 
 

@@ -57,7 +57,7 @@ def context_of(request: PromptRequest, note: Callable[[str], None]) -> Context:
     if others := [target.kernel for target in targets[1:]]:
         note(f"others in turn, with --kernel: {', '.join(dict.fromkeys(others))}")
     runs = request.runs or Path(build_target.name + run_folder.SUFFIX)
-    tried = tried_in(runs, targets[0].demangled, digest(source.text))
+    tried = tried_in(runs, targets[0].demangled, digest(source.state))
     return build_context(reports, source, targets[0], tried, AnswerRules.asked_for(request.backend_options))
 
 

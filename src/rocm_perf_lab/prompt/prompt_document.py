@@ -125,7 +125,7 @@ def prompt_document(context: Context, text: str, full_source: bool) -> PromptDoc
         tried=[TriedSection(**asdict(one)) for one in context.tried],
         code=[ExcerptSection(**asdict(excerpt)) for excerpt in context.code.shown(full_source)],
         declared_elsewhere=list(context.code.elsewhere),
-        rules=context.rules.lines(kernel),
+        rules=context.rules.lines(kernel, context.launch),
         text=text,
         bytes=len(utf8(text)),
         tokens_estimate=tokens.estimate(text),

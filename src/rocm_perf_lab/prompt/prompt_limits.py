@@ -32,8 +32,8 @@ def bottleneck(context: Context, compact: bool) -> list[str]:
         others = others if found.by == "counters" else []
         lines += [f"- Scores of the other classes: {', '.join(others)}."] if others else []
         lines += [f"- {name} could not be judged: {words.shorten(why)}." for name, why in found.undecided.items()]
-    possible = _possible(found)
-    lines += [f"- Worth trying: {advice}." for advice in possible[: 2 if compact else None]]
+    advised = possible(found, context.launch.changeable)
+    lines += [f"- Worth trying: {advice}." for advice in advised[: 2 if compact else None]]
     return lines
 
 
@@ -45,12 +45,12 @@ def _certainty(found: BottleneckSection) -> str:
     return f"- Certainty {found.certainty}, confidence {found.confidence:.2f}, {score}."
 
 
-def _possible(found: BottleneckSection) -> list[str]:
-    """The advice for which the launch need not change."""
+def possible(found: BottleneckSection, with_launch: bool) -> list[str]:
+    """The advice that can be followed. with_launch: whether the launch may change."""
     known = meanings()
     remedies = {in_words(one): known[one.cause].changes_launch for one in found.remedies if one.cause in known}
     launch = launch_advice() | {text for text, changes_launch in remedies.items() if changes_launch}
-    return [advice for advice in found.advice if advice not in launch and not advice.startswith(LARGER)]
+    return [one for one in found.advice if (with_launch or one not in launch) and not one.startswith(LARGER)]
 
 
 def roofline(context: Context) -> list[str]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from rocm_perf_lab.gate.regression import DEFAULTS, RegressionLimits
 from rocm_perf_lab.hip_source import SourceKernel
 from rocm_perf_lab.optimize.backend import BackendOptions
+from rocm_perf_lab.prompt.launch_terms import FIXED, LaunchTerms
 
 _RESULTS = {
     "full": "replays of up to three dispatches, on the captured and on other inputs, in several orders of waves",
@@ -30,7 +31,7 @@ class AnswerRules:
     def asked_for(cls, options: BackendOptions) -> AnswerRules:
         return cls(options.min_improvement, options.equivalence, options.ulps, bool(options.check), options.limits)
 
-    def lines(self, kernel: SourceKernel) -> list[str]:
+    def lines(self, kernel: SourceKernel, launch: LaunchTerms = FIXED) -> list[str]:
         """One rule per entry, in Markdown."""
         name = kernel.name.rsplit("::", 1)[-1]
         return [
@@ -38,9 +39,9 @@ class AnswerRules:
             "attributes, template "
             "head and body, and before it any `__device__` functions that you add. It replaces the current definition"
             + (f", inside `{kernel.name.rpartition('::')[0]}`." if "::" in kernel.name else "."),
-            "Name, template parameters, parameters and their types, and attributes stay as they are. So does the "
-            "launch: the host's code, the grid, the workgroup and the dynamic LDS are not yours to change. `__restrict__` may "
-            "be added to pointer parameters, and `__launch_bounds__(N)` with a plain number, if all launches keep to it.",
+            "Name, template parameters, parameters and their types, and attributes stay as they are. "
+            f"{launch.rule} `__restrict__` may be added to pointer parameters, and `__launch_bounds__(N)` with a plain number, "
+            "if all launches keep to it.",
             "No preprocessor directives but `#pragma unroll` before a loop; no new types outside the body, global or static "
             "variables, or host functions, no `__builtin_assume`. Functions that exist already are not to be defined again or "
             "changed, and new ones have names that the program does not use yet.",

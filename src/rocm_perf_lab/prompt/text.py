@@ -86,4 +86,4 @@ def _excerpt(excerpt: Excerpt, what: str) -> list[str]:
 
 
 def _rules(context: Context) -> list[str]:
-    return ["## Rules for the answer", "", *(f"- {line}" for line in context.rules.lines(context.kernel))]
+    return ["## Rules for the answer", "", *(f"- {line}" for line in context.rules.lines(context.kernel, context.launch))]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from rocm_perf_lab.gate.promises import NONE, Promises
 from rocm_perf_lab.hip_source import Edit, HipSource, SourceKernel
@@ -14,7 +15,8 @@ class Proposal:
     """A proposed change.
 
     transformation, parameters: the kind of change, such as {"factor": 4}. line: where the change is. edits: all changes to the
-    source. promises: what it relies on beyond the kernel's body, for the gate to check.
+    source. promises: what it relies on beyond the kernel's body, for the gate to check. elsewhere: changes to launches in other
+    files, by real path.
     """
 
     transformation: str
@@ -24,6 +26,7 @@ class Proposal:
     edits: tuple[Edit, ...]
     parameters: dict[str, int | str] = field(default_factory=dict)
     promises: Promises = NONE
+    elsewhere: tuple[tuple[Path, Edit], ...] = ()
 
 
 @dataclass(frozen=True)

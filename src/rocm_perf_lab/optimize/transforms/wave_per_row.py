@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rocm_perf_lab.hip_source import Edit, HipSource, Loop, SourceKernel, libclang
 from rocm_perf_lab.hip_source.cursors import body_of, place_of, walk
 from rocm_perf_lab.hip_source.edits import indentation, new_names
 from rocm_perf_lab.hip_source.kernels import function_of
-from rocm_perf_lab.hip_source.launch_shapes import NotUnderstood, shaped_launches
+from rocm_perf_lab.hip_source.launch_shapes import NotUnderstood
+from rocm_perf_lab.hip_source.program_launches import by_file, program_launches
 from rocm_perf_lab.optimize.transforms.proposal import Proposal, Refusal
 
 if TYPE_CHECKING:
@@ -36,7 +38,8 @@ class _Unfit(Exception):
 def propose(source: HipSource, kernel: SourceKernel, factors: tuple[int, ...]) -> Iterator[Proposal | Refusal]:
     """One proposal at most."""
     try:
-        edits = _edits(source, kernel)
+        edits, rows = _edits(source, kernel)
+        mine, others = by_file(source, list(_launches(source, kernel, rows)))
     except (_Unfit, NotUnderstood) as error:
         yield Refusal(NAME, kernel.name, kernel.span.line, str(error))
         return
@@ -45,12 +48,14 @@ def propose(source: HipSource, kernel: SourceKernel, factors: tuple[int, ...]) -
         kernel=kernel.name,
         line=kernel.span.line,
         description=f"give each row a wave instead of a thread, with {_ROWS} rows per workgroup",
-        edits=tuple(edits),
+        edits=(*edits, *mine),
         parameters={"rows_per_workgroup": _ROWS},
+        elsewhere=tuple(others),
     )
 
 
-def _edits(source: HipSource, kernel: SourceKernel) -> list[Edit]:
+def _edits(source: HipSource, kernel: SourceKernel) -> tuple[list[Edit], str]:
+    """The changes of the kernel, and the name of its number of rows."""
     unit = source.device
     body = body_of(function_of(unit, kernel))
     statements = list(body.get_children()) if body is not None else []
@@ -72,7 +77,7 @@ def _edits(source: HipSource, kernel: SourceKernel) -> list[Edit]:
         edits += _shared(unit, statement, loop, lane, step) if loop else _kept(unit, statement, lane)
     if loops or len(edits) == 1:
         raise _Unfit("it has no loop over its row's elements")
-    return [*edits, *_launches(source, kernel, rows)]
+    return edits, rows
 
 
 def _row_of(unit: TranslationUnit, statement: Cursor) -> str:
@@ -168,13 +173,13 @@ def _kept(unit: TranslationUnit, statement: Cursor, lane: str) -> Iterator[Edit]
     yield Edit(start, start, f"if ({lane} == 0) ")
 
 
-def _launches(source: HipSource, kernel: SourceKernel, rows: str) -> Iterator[Edit]:
+def _launches(source: HipSource, kernel: SourceKernel, rows: str) -> Iterator[tuple[Path, Edit]]:
     position = next((i for i, one in enumerate(kernel.parameters) if one.name == rows), None)
-    for site in shaped_launches(source, kernel):
+    for site in program_launches(source, kernel):
         passed = next((one.name for one in site.arguments.values() if one.position == position), None)
         if passed is None or passed in site.changing:
             raise _Unfit(f"the launch in line {site.line} does not pass the number of rows as a plain variable")
-        yield Edit(site.start, site.end, site.written(f"({passed} + {_ROWS - 1}) / {_ROWS}", f"{_LANES * _ROWS}"))
+        yield site.file, Edit(site.start, site.end, site.written(f"({passed} + {_ROWS - 1}) / {_ROWS}", f"{_LANES * _ROWS}"))
 
 
 def _statements(inside: Cursor) -> list[Cursor]:

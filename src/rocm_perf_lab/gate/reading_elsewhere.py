@@ -1,0 +1,53 @@
+"""Step 1 for the candidate's other files: they have launches of its kernel, and only the shapes of launches may differ."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from pathlib import Path
+
+from rocm_perf_lab.gate.change import LaunchText
+from rocm_perf_lab.hip_source import libclang
+from rocm_perf_lab.hip_source.directive_lines import directive_lines
+from rocm_perf_lab.hip_source.source import TranslationUnit
+from rocm_perf_lab.hip_source.tokens import first_difference, line_of, texts, tokens_of
+from rocm_perf_lab.hip_source.written_launches import apart
+
+_READS_FILES = re.compile(r"\b(include(_next)?|import|embed)\b|^%:|\?\?|\\$")
+# Only tokens are asked for, and these do not depend on headers.
+_TOKENS_ALONE = ("-x", "hip", "--offload-host-only", "-nogpuinc", "-nogpulib", "-nostdinc", "-nostdinc++")
+
+
+class NotAllowed(Exception):
+    """Why the candidate is refused, in one sentence."""
+
+
+def expect_no_new_directive(baseline: bytes, candidate: bytes) -> None:
+    """Refuse, before a compiler reads the candidate, directives that would have it read other files. Others are refused once
+    their place is known.
+    """
+    known = Counter(" ".join(line.split()) for _, line in directive_lines(baseline.decode("latin-1")))
+    for number, line in directive_lines(candidate.decode("latin-1")):
+        shown = " ".join(line.split())
+        if known[shown]:
+            known[shown] -= 1
+        elif _READS_FILES.search(shown):
+            what = "a preprocessor directive that has other files read, or may hide one"
+            raise NotAllowed(f"line {number} is `{shown[:80]}`, {what}")
+
+
+def launches_in(compiler: str, file: Path, before: bytes, after: bytes) -> list[LaunchText]:
+    """The launches of a file that have another text in their shapes. Raises NotAllowed if anything else differs."""
+    expect_no_new_directive(before, after)
+    bindings = libclang.cindex(compiler)
+    units = [TranslationUnit(bindings, file, _TOKENS_ALONE, text, file) for text in (before, after)]
+    (old, shapes), (new, other_shapes) = (apart(tokens_of(unit)) for unit in units)
+    if found := first_difference(old, new):
+        place = next((token for token in reversed(found) if token is not None), None)
+        line = f"line {place.line}" if place else "the end"
+        raise NotAllowed(f"{file.name} differs in {line}: in other files only the shapes of the kernel's launches may differ")
+    return [
+        LaunchText(one.start, one.end, line_of(before, one.start), tuple(texts(other.tokens)), file)
+        for one, other in zip(shapes, other_shapes, strict=True)
+        if first_difference(one.tokens, other.tokens) is not None
+    ]

@@ -1,0 +1,39 @@
+"""All launches of a kernel in a program, in whichever files they stand: a shape can be changed only if all of them are seen."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+from rocm_perf_lab.hip_source.edits import Edit
+from rocm_perf_lab.hip_source.launch_shapes import NotUnderstood, ShapedLaunch, shaped_launches
+from rocm_perf_lab.hip_source.launches import launches_in_program
+from rocm_perf_lab.hip_source.model import SourceKernel
+from rocm_perf_lab.hip_source.source import HipSource
+
+
+def program_launches(source: HipSource, kernel: SourceKernel) -> list[ShapedLaunch]:
+    """The launches in all units, by file and place. Raises NotUnderstood if some may be missed or are not understood;
+    SourceError.
+    """
+    found: dict[tuple[Path, int], ShapedLaunch] = {}
+    for unit, launches in launches_in_program(source, kernel):
+        if launches.other_uses:
+            where = "" if unit is source else f" of {unit.main.name}"
+            raise NotUnderstood(f"{kernel.name} is referenced without being launched in line {launches.other_uses[0]}{where}")
+        for one in shaped_launches(unit.host, kernel, source.path):
+            if found.setdefault((one.file, one.start), one) != one:  # a header's text may mean something else in each unit
+                raise NotUnderstood(f"the launch in line {one.line} of {one.file.name} has not the same shape in all units")
+    for file in source.foreign:
+        if re.search(rb"\b%s\b|\d%s" % ((re.escape(kernel.last_name.encode()),) * 2), file.read_bytes()):
+            raise NotUnderstood(f"{file.name}, which is not compiled as HIP, names {kernel.name}")
+    if not found:
+        raise NotUnderstood(f"the source does not launch {kernel.name}")
+    return [found[place] for place in sorted(found)]
+
+
+def by_file(source: HipSource, edits: Sequence[tuple[Path, Edit]]) -> tuple[list[Edit], list[tuple[Path, Edit]]]:
+    """The edits of the source's own file, and those of others."""
+    own = source.path.resolve()
+    return [edit for file, edit in edits if file == own], [(file, edit) for file, edit in edits if file != own]

@@ -1,0 +1,26 @@
+"""The state of a program's sources during a run: the text of the file with the kernel, and that of other files which a change
+of its launches concerns, as one sequence of bytes.
+
+Most changes concern one file, and their state is its text.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+_FILE = b"\0file "  # no source has this: Clang warns of null characters
+_END = b"\0"
+
+
+def joined(own: bytes, also: Mapping[Path, bytes]) -> bytes:
+    """own: the text of the file with the kernel. also: the texts of the other files, by real path."""
+    return own + b"".join(_FILE + os.fsencode(path) + _END + also[path] for path in sorted(also))
+
+
+def parted(state: bytes) -> tuple[bytes, dict[Path, bytes]]:
+    """The inverse of joined()."""
+    own, *others = state.split(_FILE)
+    pairs = (other.partition(_END) for other in others)
+    return own, {Path(os.fsdecode(path)): text for path, _, text in pairs}

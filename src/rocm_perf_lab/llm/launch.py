@@ -1,0 +1,67 @@
+"""The launch that a model's answer gives its kernel, as edits of all launches in the program.
+
+The answer names the kernel's parameters; each launch has variables of its own for them. The gate reads what is written here
+as it reads any candidate, and decides what it may mean.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from rocm_perf_lab.hip_source import Edit, HipSource, SourceKernel
+from rocm_perf_lab.hip_source.launch_shapes import NotUnderstood, ShapedLaunch
+from rocm_perf_lab.hip_source.program_launches import program_launches
+from rocm_perf_lab.hip_source.written_launches import operands_of
+from rocm_perf_lab.llm.answer import Unusable
+
+_TOKEN = re.compile(r"\s*([A-Za-z_]\w*|\d[\w']*|[-+*/%(),])")
+_WRITTEN = re.compile(r"\s*(?:[\w:]+\s*)?<<<(.*)>>>\s*;?\s*", re.DOTALL)
+_LONGEST = 1000
+_FORM = "write it as <<<grid, workgroup>>> or <<<grid, workgroup, bytes of LDS>>>"
+
+
+def launch_edits(source: HipSource, kernel: SourceKernel, launch: str) -> list[tuple[Path, Edit]] | Unusable:
+    """The edits that give all launches of the kernel this shape, by real path. launch: the text of the answer's block."""
+    words = _words(launch)
+    if isinstance(words, Unusable):
+        return words
+    operands = operands_of(words)
+    if not 2 <= len(operands) <= 3:
+        return Unusable(f"the launch has {len(operands)} operands: {_FORM}")
+    try:
+        sites = program_launches(source, kernel)
+        return [(site.file, _edit(site, kernel, words, operands)) for site in sites]
+    except NotUnderstood as error:
+        return Unusable(f"the launch cannot be changed: {error}")
+
+
+def _words(launch: str) -> list[str] | Unusable:
+    found = _WRITTEN.fullmatch(launch[:_LONGEST])
+    if found is None or len(launch) > _LONGEST:
+        return Unusable(f"the fenced block `launch` has no launch: {_FORM}")
+    words, place, text = [], 0, found[1].strip()
+    while place < len(text):
+        token = _TOKEN.match(text, place)
+        if token is None:
+            return Unusable(
+                f"the launch has `{text[place:].strip()[:20]}`: only + - * / %, parentheses, dim3, integers and names"
+            )
+        words.append(token[1])
+        place = token.end()
+    return words
+
+
+def _edit(site: ShapedLaunch, kernel: SourceKernel, words: list[str], operands: list[range]) -> Edit:
+    """Raises NotUnderstood if the launch does not pass a parameter that the shape needs as a plain variable."""
+    positions = {one.name: position for position, one in enumerate(kernel.parameters) if one.name}
+    passed = {argument.position: argument.name for argument in site.arguments.values()}
+    named = []
+    for word in words:
+        if word in positions and positions[word] not in passed:
+            raise NotUnderstood(
+                f"the launch in line {site.line} of {site.file.name} passes {word} not as a plain integer variable"
+            )
+        named.append(passed[positions[word]] if word in positions else word)
+    grid, block, *lds = (" ".join(named[i] for i in operand) for operand in operands)
+    return Edit(site.start, site.end, site.written(grid, block, *lds))

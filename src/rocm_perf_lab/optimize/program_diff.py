@@ -1,0 +1,25 @@
+"""The change of a program's sources as one patch."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from rocm_perf_lab.hip_source.edits import unified_diff
+from rocm_perf_lab.hip_source.state import parted
+
+
+def program_diff(source: Path, before: bytes, after: bytes) -> str:
+    """The change as a patch for `patch -p1` in the source's folder, or in the folder above all changed files if other files
+    change as well.
+
+    before, after: states, as in hip_source.state. source: the file with the kernel. Errors: OSError if another file cannot be
+    read.
+    """
+    (own, others), (new, new_others) = parted(before), parted(after)
+    texts = {source: (own, new)}
+    for file, text in new_others.items():
+        texts[file] = (others[file] if file in others else file.read_bytes(), text)
+    real = {file: file.resolve() if len(texts) > 1 else file for file in texts}
+    folder = os.path.commonpath([file.parent for file in real.values()])
+    return "".join(unified_diff(*texts[file], os.path.relpath(real[file], folder)) for file in texts)

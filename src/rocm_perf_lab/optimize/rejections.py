@@ -1,0 +1,132 @@
+"""What earlier runs on a program rejected, and why: the same change of the same kernel is not judged again.
+
+A rejection holds as long as nothing changes on which it rests: the tool's version, the device with its timing parameters, the
+gate's options, the program's arguments and the kernel's machine code. These make a fingerprint. Only the fingerprint is
+compared, so a damaged or foreign file costs at most a judgement.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from rocm_perf_lab.errors import OutputError
+from rocm_perf_lab.gate.verdict import StepVerdict
+from rocm_perf_lab.hip_source import Edit, SourceKernel
+from rocm_perf_lab.json_model import TOLERANT, JsonModel, Text
+from rocm_perf_lab.optimize.transforms import Proposal
+
+FILE = "rejected.jsonl"
+
+
+class Rejection(JsonModel):
+    """A line of the file. run: the name of the run's folder."""
+
+    model_config = TOLERANT
+
+    fingerprint: str
+    change: str
+    description: Text
+    step: str
+    reason: Text
+    run: str
+
+    @property
+    def in_words(self) -> str:
+        return f"rejected before, in {self.run}: {self.step}: {self.reason}"
+
+
+@dataclass(frozen=True)
+class Rejections:
+    """The memory of a program. folder: of its runs. run: the current one, whose own rejections are in its journal. ignored:
+    whether earlier rejections do not count; new ones are kept nevertheless.
+    """
+
+    folder: Path
+    run: str
+    ignored: bool = False
+
+    def of(self, fingerprint: str, kernel: SourceKernel, proposal: Proposal) -> Rejection | None:
+        """The last rejection of this change by an earlier run."""
+        if self.ignored:
+            return None
+        wanted = (fingerprint, change_of(kernel, proposal))
+        found = [one for one in self._lines() if (one.fingerprint, one.change) == wanted and one.run != self.run]
+        return found[-1] if found else None
+
+    def keep(self, fingerprint: str, kernel: SourceKernel, proposal: Proposal, rejection: StepVerdict) -> None:
+        """Errors: OutputError."""
+        told = Rejection(
+            fingerprint=fingerprint,
+            change=change_of(kernel, proposal),
+            description=proposal.description,
+            step=rejection.step,
+            reason=rejection.reason,
+            run=self.run,
+        )
+        line = json.dumps(told.as_json(), ensure_ascii=False).encode("utf-8", "surrogatepass") + b"\n"
+        path = self.folder / FILE
+        try:
+            descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666)
+            try:
+                os.write(descriptor, line)  # at once, so that the lines of two runs do not mix
+            finally:
+                os.close(descriptor)
+        except OSError as error:
+            raise OutputError(f"cannot write {path} ({error.strerror})", "free some space and use --resume") from error
+
+    def _lines(self) -> Sequence[Rejection]:
+        try:
+            lines = (self.folder / FILE).read_bytes().splitlines()
+        except OSError:
+            return ()
+        found = []
+        for line in lines:
+            try:
+                found.append(Rejection.model_validate_json(line))
+            except ValueError:
+                continue
+        return found
+
+
+@dataclass(frozen=True)
+class Memory:
+    """The rejections of one kernel as it is."""
+
+    rejections: Rejections
+    kernel: SourceKernel
+    fingerprint: str
+
+    def of(self, proposal: Proposal) -> Rejection | None:
+        return self.rejections.of(self.fingerprint, self.kernel, proposal)
+
+    def keep(self, proposal: Proposal, rejection: StepVerdict) -> None:
+        """Errors: OutputError."""
+        self.rejections.keep(self.fingerprint, self.kernel, proposal, rejection)
+
+
+def fingerprint_of(*parts: str | bytes) -> str:
+    """Of everything that a rejection rests on."""
+    hashed = hashlib.sha256()
+    for part in parts:
+        content = part.encode("utf-8", "surrogatepass") if isinstance(part, str) else part
+        hashed.update(len(content).to_bytes(8, "little") + content)
+    return hashed.hexdigest()
+
+
+def change_of(kernel: SourceKernel, proposal: Proposal) -> str:
+    """What distinguishes a change: its transformation and parameters, and its edits by their places in the kernel."""
+    start = kernel.span.start
+    edits = [[edit.start - start, edit.end - start, edit.text] for edit in proposal.edits if _inside(kernel, edit)]
+    outside = sorted(edit.text for edit in proposal.edits if not _inside(kernel, edit))
+    outside += sorted(edit.text for _, edit in proposal.elsewhere)
+    whole = [proposal.transformation, sorted(proposal.parameters.items()), sorted(edits), outside]
+    return fingerprint_of(json.dumps(whole))
+
+
+def _inside(kernel: SourceKernel, edit: Edit) -> bool:
+    return kernel.span.start <= edit.start and edit.end <= kernel.span.end

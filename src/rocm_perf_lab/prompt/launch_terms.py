@@ -1,0 +1,50 @@
+"""Whether a proposer may give a kernel another launch shape, and from what it can be made, in the words that proposers get."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from rocm_perf_lab.errors import SourceError
+from rocm_perf_lab.gate.launch_rule import configuration
+from rocm_perf_lab.hip_source import HipSource, SourceKernel
+from rocm_perf_lab.hip_source.launch_shapes import NotUnderstood, ShapedLaunch
+from rocm_perf_lab.hip_source.program_launches import program_launches
+
+_KEPT = "So does the launch: the host's code, the grid, the workgroup and the dynamic LDS are not yours to change"
+
+
+@dataclass(frozen=True)
+class LaunchTerms:
+    """rule: one sentence or several for the list of rules. changeable: whether another shape may be proposed."""
+
+    rule: str
+    changeable: bool
+
+
+FIXED = LaunchTerms(f"{_KEPT}.", False)
+
+
+def launch_terms(source: HipSource, kernel: SourceKernel) -> LaunchTerms:
+    try:
+        sites = program_launches(source, kernel)
+    except (NotUnderstood, SourceError) as error:
+        return LaunchTerms(f"{_KEPT} ({error if isinstance(error, NotUnderstood) else error.what}).", False)
+    if len({site.shape for site in sites}) > 1:
+        return LaunchTerms(f"{_KEPT} (its launches have different shapes).", False)
+    names = sorted(set.intersection(*(_usable(site, kernel) for site in sites)))
+    return LaunchTerms(
+        f"The launch is `<<<{configuration(sites[0].shape)}>>>` now. The grid, the workgroup and the dynamic LDS may change: "
+        "write the new launch in a second fenced block, with the language `launch`, as "
+        "`<<<grid, workgroup>>>` or `<<<grid, workgroup, bytes of LDS>>>`. Each is an integer or `dim3(x, y, z)`, by + - * / % "
+        f"and parentheses over integers and these parameters of the kernel: {', '.join(map('`{}`'.format, names)) or 'none'}. "
+        "All launches of the kernel get it, and every size has to come out right: "
+        "the number of workgroups grows with the problem as it does now. "
+        "Without such a block, the launch stays as it is. The rest of the host's code is not yours to change.",
+        True,
+    )
+
+
+def _usable(site: ShapedLaunch, kernel: SourceKernel) -> set[str]:
+    """The names of the parameters that the launch passes as plain integer variables."""
+    passed = {one.position for one in site.arguments.values() if one.name not in site.changing}
+    return {one.name for position, one in enumerate(kernel.parameters) if position in passed and one.name}

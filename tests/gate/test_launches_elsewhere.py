@@ -1,0 +1,129 @@
+"""Candidates whose launches stand in another file than their kernel: attacks by the launch, by its file and by others."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import shlex
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from gate_judge import judge_of
+from rocm_perf_lab.gate.equivalence_options import EquivalenceOptions
+from rocm_perf_lab.gate.judge import GateOptions
+from rocm_perf_lab.hip_source.state import joined
+from rocm_perf_lab.isolate import capture
+from rocm_perf_lab.optimize.build_target import find_build_target
+from rocm_perf_lab.optimize.transforms import wave_per_row
+from small_projects import AFTER, KERNEL, LAUNCH, PROJECTS
+
+pytestmark = pytest.mark.usefixtures("hipcc", "native_dir")
+PROJECT = PROJECTS["sources, launch apart"]()
+WHOLE = PROJECT.files["kernel.hip"]
+RUN, MAIN = PROJECT.files["run.hip"], PROJECT.files["main.hip"]
+GUARD = "  if (row >= rows) return;\n"
+
+
+@pytest.fixture(scope="module")
+def gate(tmp_path_factory):
+    """gate(kernel.hip, other files by name) -> Verdict. The project has one more kernel, with a launch beside the other."""
+    folder = PROJECT.written_to(tmp_path_factory.mktemp("elsewhere"))
+    (folder / "run.hip").write_text(beside(RUN))
+    subprocess.run(shlex.split(PROJECT.build), cwd=folder, check=True)
+    place = folder / "captured"
+    place.mkdir()
+    one = capture([str(folder / "program")], r"\bsums\b", 0, place, device="gfx942")
+    options = GateOptions(
+        measured=False, equivalence=EquivalenceOptions(device="gfx942", instruction_limit=1_000_000, seed=1, race_seeds=(2,))
+    )
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(pytest.MonkeyPatch.context()).chdir(folder)  # the build's paths begin there
+        baseline = find_build_target(("./program",), Path("kernel.hip"), PROJECT.build).read()
+        judge = stack.enter_context(judge_of(baseline, "sums", [one], options))
+
+        def judged(kernel: str, others: dict[str, str]):
+            texts = {(folder / name).resolve(): text.encode() for name, text in others.items()}
+            return judge.judge(joined(kernel.encode(), texts))
+
+        judged.baseline = baseline
+        yield judged
+
+
+def beside(run: str) -> str:
+    return run + "static __global__ void other(int* a) { *a = 1; }\nvoid more(int* a) { other<<<1, 64>>>(a); }\n"
+
+
+def launched(shape: str) -> dict[str, str]:
+    return {"run.hip": beside(RUN).replace("<<<(rows + 63) / 64, 64>>>", f"<<<{shape}>>>")}
+
+
+def by_waves(body: str = "") -> str:
+    """The kernel by one wave per row, as the transformation writes it; body: in front of its loop."""
+    lane = "  const int lane = threadIdx.x % 64, row = blockIdx.x * 4 + threadIdx.x / 64;\n"
+    rest = KERNEL[KERNEL.index(GUARD) :].replace("int i = 0; i < width; ++i", "int i = lane; i < width; i += 64")
+    rest = rest.replace("  out[row]", "  for (int k = 32; k > 0; k /= 2) sum += __shfl_xor(sum, k);\n  out[row]").replace(
+        GUARD, GUARD + body
+    )
+    return WHOLE.replace(KERNEL, KERNEL[: KERNEL.index("  const int row")] + lane + rest)
+
+
+def test_the_transformation_s_own_candidate_is_accepted(gate):
+    (proposal,) = wave_per_row.propose(gate.baseline, gate.baseline.kernel("sums"), ())
+    changed = gate.baseline.edited(proposal.edits, proposal.elsewhere)
+    verdict = gate(changed.text.decode(), {path.name: text.decode() for path, text in changed.also.items()})
+    assert verdict.accepted, verdict.rejection
+    document = verdict.document()
+    (other,) = document.adopted_elsewhere
+    assert Path(other.file).name == "run.hip" and AFTER in other.text and other.text.replace(AFTER, LAUNCH) == beside(RUN)
+    assert type(verdict).from_document(document).adopted == verdict.adopted
+    section = verdict.steps[0].evidence.launch
+    assert (section.lines, section.other_files) == ([], ["run.hip"])
+
+
+BY_WAVES, WAVES = by_waves(), launched("(rows + 3) / 4, 256")
+KEPT = "  __attribute__((shared)) static int kept[256];\n"
+KEPT += "  if (kept[threadIdx.x] == row) return;\n  kept[threadIdx.x] = row;\n"
+SHORTCUT = MAIN.replace("  run(", "  if (kRows != 160) run(")
+# name -> (kernel.hip, other files, step, words of the reason)
+CHEATS = {
+    "too few workgroups": (BY_WAVES, launched("rows / 4 - 1, 256"), "equivalence", "captured inputs"),
+    "too few workgroups for other sizes": (BY_WAVES, launched("rows / 4, 256"), "equivalence", "rows ="),
+    "a grid for the captured size": (BY_WAVES, launched("40, 256"), "source", "does not grow as the baseline's"),
+    "the old launch": (BY_WAVES, {}, "code object", "its arguments have another layout"),
+    "results of a previous launch": (by_waves("  if (out[row] != 0) return;\n"), WAVES, "equivalence", ""),
+    "LDS of a previous launch": (by_waves(KEPT), WAVES, "equivalence", ""),
+    "a variable that is kept": (by_waves("  static int kept;\n  if (kept++) return;\n"), WAVES, "source", "outlives a launch"),
+    "code beside the launch": (
+        BY_WAVES,
+        {"run.hip": WAVES["run.hip"].replace(");", '); printf("done");', 1)},
+        "source",
+        "run.hip differs in line",
+    ),
+    "another kernel's launch": (
+        BY_WAVES,
+        {"run.hip": beside(RUN).replace("<<<1, 64>>>", "<<<0, 64>>>")},
+        "source",
+        "the launch of something else than sums",
+    ),
+    "a shortcut in another file": (BY_WAVES, {**WAVES, "main.hip": SHORTCUT}, "source", "main.hip differs in line"),
+    "an include in the launch's file": (
+        BY_WAVES,
+        {"run.hip": '#include "/etc/hostname"\n' + beside(RUN)},
+        "source",
+        "has other files read",
+    ),
+    "a file that is not there": (BY_WAVES, {"none.hip": beside(RUN)}, "source", "cannot be read"),
+    "a call in the launch": (BY_WAVES, launched("printf() + rows, 256"), "source", "of run.hip has a shape with `printf`"),
+    "another stream": (BY_WAVES, launched("(rows + 3) / 4, 256, 0, (hipStream_t)1"), "source", "another stream"),
+}  # fmt: skip
+SLOWLY = ("too few workgroups", "the old launch", "LDS of a previous launch")
+
+
+@pytest.mark.parametrize("name", [pytest.param(one, marks=pytest.mark.slow) if one in SLOWLY else one for one in CHEATS])
+def test_each_attack_is_rejected_where_it_should_be(gate, name):
+    kernel, others, step, words = CHEATS[name]
+    rejection = gate(kernel, others).rejection
+    assert rejection is not None, "accepted"
+    assert rejection.step == step and re.search(re.escape(words), rejection.reason), rejection

@@ -1,0 +1,182 @@
+"""Projects of several files, optimised end to end: the kernel in one file, its launches in others, built in several ways."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from rocm_perf_lab.gate.launch_change import LaunchRefused, launch_change
+from rocm_perf_lab.optimize.build_target import find_build_target
+from rocm_perf_lab.optimize.transforms import Proposal, Refusal, wave_per_row
+from small_projects import AFTER, COMMAND, LAUNCH, PROJECTS, Project
+
+pytestmark = pytest.mark.usefixtures("hipcc")
+OPTIONS = [
+    "--device",
+    "gfx942",
+    "--auto-approve",
+    "--accept",
+    "modelled",
+    "--json",
+    "--seed",
+    3,
+    "--transforms",
+    "wave-per-row",
+]
+CHEAP = ("sources, launch apart",)
+
+
+def prepared(project: Project, folder: Path) -> Path:
+    project.written_to(folder)
+    for command in project.prepare:
+        subprocess.run(shlex.split(command), cwd=folder, check=True, stdout=subprocess.DEVNULL)
+    return folder
+
+
+def words_of(project: Project) -> list[str]:
+    return [*(["--build", project.build] if project.build else []), project.source, project.program]
+
+
+def contents(folder: Path) -> dict[Path, bytes]:
+    return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file() and "rocm-perf" not in str(path)}
+
+
+def proposal_for(project: Project) -> tuple[object, Proposal | Refusal]:
+    target = find_build_target((project.program,), Path(project.source), project.build)
+    source = target.read()
+    return source, next(wave_per_row.propose(source, source.kernel("sums"), ()))
+
+
+@pytest.mark.parametrize("name", PROJECTS)
+def test_all_launches_of_a_project_change_together(name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    project = PROJECTS[name]()
+    prepared(project, tmp_path)
+    source, proposal = proposal_for(project)
+    assert isinstance(proposal, Proposal), proposal
+    changed = source.edited(proposal.edits, proposal.elsewhere)
+    assert {path.name for path in changed.also} == set(project.launching)
+    for text in changed.also.values():
+        assert b", 256>>>" in text and LAUNCH.encode() not in text
+    assert (AFTER.encode() in changed.text) == (LAUNCH in project.files[project.source])
+
+
+@pytest.mark.parametrize("name", [one if one in CHEAP else pytest.param(one, marks=pytest.mark.slow) for one in PROJECTS])
+def test_a_project_is_optimised(name, tmp_path, rocm_perf_in, native_dir):
+    project = PROJECTS[name]()
+    folder = prepared(project, tmp_path / "project")
+    before = contents(folder)
+    found = json.loads(rocm_perf_in(folder, "optimize", *OPTIONS, "--max-iters", 1, *words_of(project)).stdout)
+    assert found["accepted"] and found["improvement"] > 0.3, found
+    assert {path: text for path, text in contents(folder).items() if path in before} == before
+    results = {Path(path).name: Path(path) for path in found["written"]}
+    for file in (project.source, *project.launching):
+        stem, _, suffix = file.rpartition(".")
+        assert f"{stem}.optimized.{suffix}" in results
+    patch = next(path for name, path in results.items() if name.endswith(".patch"))
+    rebuilt = prepared(project, tmp_path / "rebuilt")
+    subprocess.run(["patch", "-p1", "-i", patch], cwd=rebuilt, check=True, stdout=subprocess.DEVNULL)
+    commands = [project.build] if project.build and not project.prepare else project.prepare
+    for command in commands:
+        subprocess.run(shlex.split(command), cwd=rebuilt, check=True, stdout=subprocess.DEVNULL)
+    if not project.prepare:
+        subprocess.run(shlex.split(project.build), cwd=folder, check=True)
+    printed = [rocm_perf_in(one, "run", "--device", "gfx942", project.program).stdout for one in (folder, rebuilt)]
+    assert printed[0] == printed[1] != ""
+
+
+@pytest.mark.slow
+def test_in_place_all_files_are_replaced_and_remembered(tmp_path, rocm_perf_in, native_dir):
+    project = PROJECTS["sources, launch apart"]()
+    folder = prepared(project, tmp_path)
+    files = [folder / name for name in (project.source, *project.launching)]
+    before = {path.name: path.read_bytes() for path in files}
+    found = json.loads(rocm_perf_in(folder, "optimize", *OPTIONS, "--in-place", "--max-iters", 1, *words_of(project)).stdout)
+    assert found["accepted"] and set(map(Path, found["written"])) >= {path.resolve() for path in files}
+    assert AFTER.encode() in files[1].read_bytes() and all(path.read_bytes() != before[path.name] for path in files)
+    backups = [path for path in Path(found["run"]).rglob("backup/*.hip") if not path.name.startswith("before-")]
+    kept = {path.name: path.read_bytes() for path in backups}
+    assert kept == before
+    again = json.loads(rocm_perf_in(folder, "optimize", *OPTIONS, *words_of(project)).stdout)
+    assert not again["accepted"] and again["stop"].startswith(("nothing left above 2 %", "no proposal"))
+
+
+MACRO = "#define LAUNCH(f, n) f<<<(n + 63) / 64, 64>>>\n"
+RUN = PROJECTS["sources, launch apart"]().files["run.hip"]
+# name -> (files that differ from those of the project, the words of the refusal)
+REFUSED = {
+    "its address taken": (
+        {"run.hip": RUN + "void* of() { return (void*)sums; }\n"},
+        "sums is referenced without being launched in line",
+    ),
+    "another launch of another shape": (
+        {"run.hip": RUN + "void more(int* a, int n) { sums<<<n, 64>>>(a, a, n, n); }\n"},
+        "differ from each other already",
+    ),
+    "a function of the same name": (
+        {"run.hip": RUN + "static __global__ void sums(float* a) { *a = 1; }\nvoid more(float* a) { sums<<<1, 64>>>(a); }\n"},
+        "is of another function named sums, or may be",
+    ),
+    "a shape by a call": (
+        {"run.hip": RUN.replace("(rows + 63) / 64", "groups(rows)").replace("void run", "int groups(int);\nvoid run")},
+        "of run.hip has a shape that is no arithmetic",
+    ),
+    "a launch by a macro": (
+        {"run.hip": MACRO + RUN.replace("sums<<<(rows + 63) / 64, 64>>>", "LAUNCH(sums, rows)")},
+        "of run.hip is made by a macro",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_launches_that_are_not_all_understood_are_refused_in_one_sentence(name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    more, told = REFUSED[name]
+    project = PROJECTS["sources, launch apart"]()
+    Project({**project.files, **more}, project.source).written_to(tmp_path)
+    source, answer = proposal_for(project)
+    kernel = source.kernel("sums")
+    if isinstance(answer, Refusal):
+        assert told in answer.reason, answer
+    with pytest.raises(LaunchRefused) as error:
+        launch_change(source, kernel, ())
+    assert told in str(error.value) and "\n" not in str(error.value)
+
+
+def test_a_header_whose_launch_means_something_else_in_another_unit(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    project = PROJECTS["header, launch in it"]()
+    header = project.files["kernel.h"].replace("64, 64>>>", "64, SIZE>>>")
+    main = project.files["main.hip"]
+    files = {"kernel.h": "#pragma once\n#ifndef SIZE\n#define SIZE 64\n#endif\n" + header, "main.hip": main}
+    other = '#define SIZE 32\n#include "kernel.h"\nvoid more(int* a, int n) { run(a, a, n, n); }\n'
+    Project({**files, "other.hip": other}, "kernel.h").written_to(tmp_path)
+    target = find_build_target(("./program",), Path("kernel.h"), f"{COMMAND} main.hip other.hip -o program")
+    source = target.read()
+    (answer,) = wave_per_row.propose(source, source.kernel("sums"), ())
+    assert isinstance(answer, Refusal) and "has not the same shape in all units" in answer.reason
+
+
+def test_sources_that_change_together_are_restored_after_a_kill(tmp_path):
+    """After the next start all files are old, or all of them new."""
+    project = PROJECTS["sources, launch apart"]()
+    folder = prepared(project, tmp_path)
+    files = [folder / name for name in (project.source, *project.launching)]
+    before = [path.read_bytes() for path in files]
+    killed = Path(__file__).with_name("killed_in_place.py")
+    mixed = []
+    for number, expected in ((1, before), (2, before), (3, [b"// changed\n"] * 2)):
+        done = subprocess.run([sys.executable, killed, folder, str(number), *files], check=False)
+        assert done.returncode == -signal.SIGKILL
+        mixed.append(len({path.read_bytes() == text for path, text in zip(files, before, strict=True)}) > 1)
+        subprocess.run([sys.executable, killed, folder, "sweep"], check=True)
+        assert [path.read_bytes() for path in files] == expected, number
+    assert mixed == [False, True, False]
+    assert not [name for name in os.listdir(folder) if name.endswith(".new")]

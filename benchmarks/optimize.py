@@ -1,71 +1,84 @@
-"""How long `rocm-perf optimize` takes on the softmax testbed: in the cage and without it, or beside another checkout.
+"""What `rocm-perf optimize` gains on kernels of the testbed, of the tests and of HeCBench, and whether the results stay right.
 
-    python benchmarks/optimize.py [--rounds N] [--against CHECKOUT]
+    python benchmarks/optimize.py [CHECKOUT] [--only NAME...] [--budget TIME] [--equivalence LEVEL] [--folder DIR] [--again]
+                                  [--table]
 
-CHECKOUT: another state of this repository with its own native parts (`./dev run true` there builds them). Prints medians of
-wall and processor time and their ratios in pairs, run by turns. All do the same: one kernel, one transformation, one
-iteration, so many proposals judged; another number of them ends the benchmark.
+CHECKOUT is one of github.com/zjin-lcf/HeCBench; without it, its kernels are left out. The table says for each kernel: what
+share of its time and of the time in all kernels of the program was saved (modelled), processor time, proposals judged, why the
+run stopped, and an independent check: both programs are built by their own builds and run at three sizes; they print the same
+but for times, or, where sums may be reordered, pass their own checks. The last lines are geometric means of time before to time
+after. Results stay in DIR: a run that was cut goes on; --again begins anew, --table only prints what is there.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import math
 import os
-import resource
-import shutil
-import statistics
-import subprocess
 import sys
-import tempfile
-import time
 from pathlib import Path
+from typing import Any
 
-REPOSITORY = Path(__file__).resolve().parents[1]
-OPTIONS = ("--json", "--device", "gfx942", "--auto-approve", "--max-iters", "1", "--factors", "4", "--transforms", "unroll")
-PROPOSALS = 3
+sys.path.insert(0, str(Path(__file__).parent))
+
+from optimizing.entry import Entry, Trial, read_entries  # noqa: E402
+from others.process import end_with_sessions  # noqa: E402
+
+_CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "rocm-perf-lab" / "benchmarks" / "optimize"
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--against", type=Path)
+    parser.add_argument("checkout", nargs="?", type=Path)
+    parser.add_argument("--only", nargs="+", metavar="NAME")
+    parser.add_argument("--budget", default="5m")
+    parser.add_argument("--equivalence", default="full")
+    parser.add_argument("--folder", type=Path, default=_CACHE)
+    parser.add_argument("--again", action="store_true")
+    parser.add_argument("--table", action="store_true")
     given = parser.parse_args()
-    name = f"{given.against}" if given.against else "--trust-candidates"
-    pairs = [(seconds(given.against), seconds(None, caged=True)) for _ in range(given.rounds)]
-    print(f"| time | {name}, s | this, in the cage, s | ratio | range over pairs |\n|---|---|---|---|---|")
-    for number, kind in enumerate(("wall", "processor")):
-        taken = [(other[number], this[number]) for other, this in pairs]
-        first, second = (statistics.median(times) for times in zip(*taken, strict=True))
-        ratios = [this / other for other, this in taken]
-        spread = f"{min(ratios):.2f} to {max(ratios):.2f}"
-        print(f"| {kind} | {first:.1f} | {second:.1f} | {statistics.median(ratios):.2f} | {spread} |")
+    end_with_sessions()
+    given.folder.mkdir(parents=True, exist_ok=True)
+    chosen = [one for one in read_entries() if wanted(one, given)]
+    options = ["--budget", given.budget, "--equivalence", given.equivalence]
+    for entry in chosen if not given.table else ():
+        kept = given.folder / f"{entry.name}.json"
+        if given.again or not kept.is_file():
+            result = Trial(entry, given.folder / entry.name, given.checkout, options).result()
+            kept.write_text(json.dumps(result, indent=1))
+            print(f"{entry.name}: {result.get('error') or result['stop']}", file=sys.stderr, flush=True)
+    files = {one.name: given.folder / f"{one.name}.json" for one in chosen}
+    print(table({name: json.loads(file.read_text()) for name, file in files.items() if file.is_file()}))
 
 
-def seconds(checkout: Path | None, caged: bool = False) -> tuple[float, float]:
-    """(wall, processor) time. checkout: None for this one."""
-    root = (checkout or REPOSITORY).resolve()
-    environment = os.environ | {"PYTHONPATH": str(root / "src"), "ROCM_PERF_LAB_NATIVE_DIR": str(root / "build")}
-    trusted = [] if caged or checkout else ["--trust-candidates"]
-    with tempfile.TemporaryDirectory() as folder:
-        for file in ("softmax.hip", "check.h"):
-            shutil.copy(REPOSITORY / "testbed" / file, folder)
-        words = [*OPTIONS, *trusted, "softmax.hip", "./softmax --rows 256 --cols 64 --kernel naive"]
-        began, used = time.monotonic(), processor_seconds()
-        ran = subprocess.run(
-            [sys.executable, "-m", "rocm_perf_lab", "optimize", *words], cwd=folder, env=environment, capture_output=True
-        )
-        took = time.monotonic() - began, processor_seconds() - used
-    judged = len(json.loads(ran.stdout)["proposals"]) if ran.returncode == 0 else 0
-    if judged != PROPOSALS:
-        sys.exit(f"optimize of {root} judged {judged} of {PROPOSALS} proposals: {ran.stderr.decode(errors='replace')[-500:]}")
-    return took
+def wanted(entry: Entry, given: argparse.Namespace) -> bool:
+    there = entry.origin != "hecbench" or given.checkout is not None or given.table
+    return there and (not given.only or entry.name in given.only)
 
 
-def processor_seconds() -> float:
-    """Of all processes that have ended below this one."""
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
+def table(results: dict[str, dict[str, Any]]) -> str:
+    lines = [
+        "| kernel | kernel's time saved | program's | processor time, s | judged | accepted | stopped | outputs |",
+        "|---|---|---|---|---|---|---|---|",
+        *(row(name, one) for name, one in results.items()),
+    ]
+    done = [one for one in results.values() if "error" not in one]
+    for what, name in (("kernels", "kernel"), ("programs", "program")):
+        lines.append(f"\nGeometric mean over {len(done)} {what}: {mean([1 / one[name] for one in done]):.2f} times as fast")
+    return "\n".join(lines)
+
+
+def row(name: str, one: dict[str, Any]) -> str:
+    if "error" in one:
+        return f"| {name} | - | - | {one.get('seconds', 0):.0f} | - | - | {one['error']} | - |"
+    accepted = "; ".join(one["accepted"]) or "nothing"
+    saved = f"{1 - one['kernel']:.1%} | {1 - one['program']:.1%}"
+    return f"| {name} | {saved} | {one['seconds']:.0f} | {one['judged']} | {accepted} | {one['stop']} | {one['outputs']} |"
+
+
+def mean(ratios: list[float]) -> float:
+    return math.exp(sum(map(math.log, ratios)) / len(ratios)) if ratios else 1.0
 
 
 if __name__ == "__main__":

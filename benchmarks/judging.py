@@ -1,0 +1,72 @@
+"""How long `rocm-perf optimize` takes on the softmax testbed: in the cage and without it, or beside another checkout.
+
+    python benchmarks/judging.py [--rounds N] [--against CHECKOUT]
+
+CHECKOUT: another state of this repository with its own native parts (`./dev run true` there builds them). Prints medians of
+wall and processor time and their ratios in pairs, run by turns. All do the same: one kernel, one transformation, one
+iteration, so many proposals judged; another number of them ends the benchmark.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import resource
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+REPOSITORY = Path(__file__).resolve().parents[1]
+OPTIONS = ("--json", "--device", "gfx942", "--auto-approve", "--max-iters", "1", "--factors", "4", "--transforms", "unroll")
+PROPOSALS = 3
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--against", type=Path)
+    given = parser.parse_args()
+    name = f"{given.against}" if given.against else "--trust-candidates"
+    pairs = [(seconds(given.against), seconds(None, caged=True)) for _ in range(given.rounds)]
+    print(f"| time | {name}, s | this, in the cage, s | ratio | range over pairs |\n|---|---|---|---|---|")
+    for number, kind in enumerate(("wall", "processor")):
+        taken = [(other[number], this[number]) for other, this in pairs]
+        first, second = (statistics.median(times) for times in zip(*taken, strict=True))
+        ratios = [this / other for other, this in taken]
+        spread = f"{min(ratios):.2f} to {max(ratios):.2f}"
+        print(f"| {kind} | {first:.1f} | {second:.1f} | {statistics.median(ratios):.2f} | {spread} |")
+
+
+def seconds(checkout: Path | None, caged: bool = False) -> tuple[float, float]:
+    """(wall, processor) time. checkout: None for this one."""
+    root = (checkout or REPOSITORY).resolve()
+    environment = os.environ | {"PYTHONPATH": str(root / "src"), "ROCM_PERF_LAB_NATIVE_DIR": str(root / "build")}
+    trusted = [] if caged or checkout else ["--trust-candidates"]
+    with tempfile.TemporaryDirectory() as folder:
+        for file in ("softmax.hip", "check.h"):
+            shutil.copy(REPOSITORY / "testbed" / file, folder)
+        words = [*OPTIONS, *trusted, "softmax.hip", "./softmax --rows 256 --cols 64 --kernel naive"]
+        began, used = time.monotonic(), processor_seconds()
+        ran = subprocess.run(
+            [sys.executable, "-m", "rocm_perf_lab", "optimize", *words], cwd=folder, env=environment, capture_output=True
+        )
+        took = time.monotonic() - began, processor_seconds() - used
+    judged = len(json.loads(ran.stdout)["proposals"]) if ran.returncode == 0 else 0
+    if judged != PROPOSALS:
+        sys.exit(f"optimize of {root} judged {judged} of {PROPOSALS} proposals: {ran.stderr.decode(errors='replace')[-500:]}")
+    return took
+
+
+def processor_seconds() -> float:
+    """Of all processes that have ended below this one."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,164 @@
+"""One kernel of the table: prepared, optimized, and its results checked by the program's own output."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+import resource
+import shlex
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from others import building
+from others.checkout import COMPILER, Given, Program, read_table
+from others.process import Ran, run
+from others.verdict import self_check
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+TABLE = Path(__file__).with_name("kernels.csv")
+_PROGRAMS = REPOSITORY / "benchmarks" / "others" / "programs.csv"
+_SECONDS = 1800.0
+_NOTES = "optimize.log"
+# What differs from run to run although the results are the same. The rest of a line counts.
+_TIMES = re.compile(r"(?i)^.*(\btime\b|\btook\b|seconds|bandwidth|gb/s|gflop|\bms\b|\bus\b|throughput).*$", re.MULTILINE)
+_BITS = re.compile(r"checksum=\S+")
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A row of the table. sizes: arguments for which the results are checked; of no arguments, one."""
+
+    name: str
+    origin: str
+    program: str
+    kernel: str
+    arguments: str
+    sizes: tuple[str, ...]
+    options: tuple[str, ...]
+
+    @property
+    def tolerant(self) -> bool:
+        return "--ulps" in self.options
+
+
+def read_entries() -> list[Entry]:
+    with TABLE.open(encoding="utf-8", newline="") as file:
+        return [_entry(row) for row in csv.DictReader(file)]
+
+
+def _entry(row: dict[str, str]) -> Entry:
+    sizes = tuple(size.strip() for size in row["sizes"].split(";"))
+    names = (row[name] for name in ("name", "origin", "program", "kernel", "arguments"))
+    return Entry(*names, sizes, tuple(row["options"].split()))
+
+
+class Trial:
+    """folder: of this entry alone. checkout: of HeCBench, for its entries. options: more of `rocm-perf optimize`."""
+
+    def __init__(self, entry: Entry, folder: Path, checkout: Path | None, options: list[str]):
+        self._entry, self._folder, self._checkout, self._options = entry, folder, checkout, options
+
+    def result(self) -> dict[str, Any]:
+        """Errors end up in it as words."""
+        shutil.rmtree(self._folder, ignore_errors=True)
+        before, after = (self._prepared(self._folder / name) for name in ("before", "after"))
+        if isinstance(before, str) or isinstance(after, str):
+            return {"error": str(before)}
+        began = _processor_seconds()
+        ran = self._optimized(before)
+        seconds = _processor_seconds() - began
+        if ran.status != 0:
+            said = (self._folder / _NOTES).read_text("utf-8", errors="replace")
+            return {"error": _last_line(said) if ran.status is not None else "time-out", "seconds": seconds}
+        found = json.loads(ran.output)
+        return self._told(found) | {"seconds": seconds, "outputs": self._outputs(found, before, after)}
+
+    def _prepared(self, folder: Path) -> Path | str:
+        """The folder with the built program; what went wrong, as words."""
+        entry = self._entry
+        if entry.origin == "hecbench":
+            if self._checkout is None:
+                return "no checkout of HeCBench was named"
+            given = read_table(_PROGRAMS).get(entry.program, Given())
+            place = building.copy(Program(self._checkout, entry.program, given), folder)
+        else:
+            place = folder
+            place.mkdir(parents=True)
+            origin = REPOSITORY / ("testbed" if entry.origin == "testbed" else "tests/optimize/transforms")
+            for file in (origin / f"{entry.program}.hip", *origin.glob("*.h")):
+                shutil.copy(file, place)
+        ran = run(shlex.split(self._build()), place, folder / "build.log", _SECONDS)
+        return place if ran.status == 0 else f"it does not build: {_last_line(ran.output)}"
+
+    def _build(self) -> str:
+        entry = self._entry
+        if entry.origin == "hecbench":
+            return f"make CC='{COMPILER}'"
+        plain = " -nogpuinc -Wno-unused-command-line-argument" if entry.program == "gains" else ""
+        return f"{COMPILER} -O3{plain} {entry.program}.hip -o main"
+
+    def _optimized(self, place: Path) -> Ran:
+        entry = self._entry
+        check = ["--check", "grep -q PASS"] if entry.tolerant else []
+        kernel = ["--kernel", rf"\b{entry.kernel}\b"] if entry.kernel else []
+        chosen = [*entry.options, *check, *kernel, *self._options]
+        fixed = ["--device", "gfx942", "--auto-approve", "--accept", "modelled", "--json", "--seed", "1"]
+        words = ["rocm-perf", "optimize", *fixed, *chosen, "--build", self._build(), "./main", *shlex.split(entry.arguments)]
+        apart = ["sh", "-c", 'exec "$@" 2> "$0"', str(self._folder / _NOTES), *words]
+        return run(apart, place, self._folder / "optimize.json", _SECONDS)
+
+    @staticmethod
+    def _told(found: dict[str, Any]) -> dict[str, Any]:
+        ratio = 1.0
+        for one in found["iterations"]:
+            ratio *= one["kernel_time_ratio"]
+        judged = sum(one["verdict"] is not None for one in found["proposals"])
+        return {
+            "accepted": [one["description"] for one in found["iterations"]],
+            "kernel": ratio,
+            "program": found["final_ms"] / found["baseline_ms"] if found["baseline_ms"] else 1.0,
+            "judged": judged,
+            "passed_over": len(found["passed_over"]),
+            "stop": found["stop"],
+        }
+
+    def _outputs(self, found: dict[str, Any], before: Path, after: Path) -> str:
+        """Both programs run with each of the sizes: what each prints, but for times; with --ulps, what it says of itself."""
+        changed = [Path(path) for path in found["written"] if not path.endswith(".patch")]
+        if not changed:
+            return "unchanged"
+        for path in changed:
+            original = path.with_name(path.name.replace(".optimized.", "."))
+            shutil.copy(path, after / original.relative_to(before))
+        anew = ["-B"] if self._entry.origin == "hecbench" else []
+        built = run([*shlex.split(self._build()), *anew], after, self._folder / "rebuild.log", _SECONDS)
+        if built.status != 0:
+            return f"the result does not build: {_last_line(built.output)}"
+        for size in self._entry.sizes:
+            ran = [self._run(place, size) for place in (before, after)]
+            if ran[0].status != 0:
+                return f"the unchanged program fails with `{size}`: {_last_line(ran[0].output)}"
+            if _comparable(ran[0].output, self._entry.tolerant) != _comparable(ran[1].output, self._entry.tolerant):
+                return f"WRONG with `{size}`"
+        return f"same at {len(self._entry.sizes)}"
+
+    def _run(self, place: Path, size: str) -> Ran:
+        words = ["rocm-perf", "run", "--device", "gfx942", "./main", *shlex.split(size)]
+        return run(words, place, self._folder / "run.log", _SECONDS)
+
+
+def _comparable(output: str, tolerant: bool) -> str:
+    """tolerant: the program's own check, which knows what rounding may do."""
+    return self_check(output) if tolerant else _TIMES.sub("", output)
+
+
+def _last_line(output: str) -> str:
+    return (output.strip().splitlines() or ["no word"])[-1][:200]
+
+
+def _processor_seconds() -> float:
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime

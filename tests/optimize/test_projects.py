@@ -12,7 +12,11 @@ from pathlib import Path
 
 import pytest
 
+from rocm_perf_lab.cage import View
+from rocm_perf_lab.gate.change import KernelChange
 from rocm_perf_lab.gate.launch_change import LaunchRefused, launch_change
+from rocm_perf_lab.gate.reader import Reader
+from rocm_perf_lab.hip_source import read
 from rocm_perf_lab.optimize.build_target import find_build_target
 from rocm_perf_lab.optimize.transforms import Proposal, Refusal, wave_per_row
 from small_projects import AFTER, COMMAND, LAUNCH, PROJECTS, Project
@@ -108,6 +112,7 @@ def test_in_place_all_files_are_replaced_and_remembered(tmp_path, rocm_perf_in, 
     assert not again["accepted"] and again["stop"].startswith(("nothing left above 2 %", "no proposal"))
 
 
+OWN = "__global__ void own(int* a) { *a = 1; }\n"
 MACRO = "#define LAUNCH(f, n) f<<<(n + 63) / 64, 64>>>\n"
 RUN = PROJECTS["sources, launch apart"]().files["run.hip"]
 # name -> (files that differ from those of the project, the words of the refusal)
@@ -162,6 +167,22 @@ def test_a_header_whose_launch_means_something_else_in_another_unit(tmp_path, mo
     source = target.read()
     (answer,) = wave_per_row.propose(source, source.kernel("sums"), ())
     assert isinstance(answer, Refusal) and "has not the same shape in all units" in answer.reason
+
+
+def test_headers_behind_a_link_are_read_in_the_cage(tmp_path, monkeypatch):
+    """A folder beside the project that is a link, as of a checkout: the cage shows it by the name by which it is included."""
+    project = PROJECTS["header, launch in the source"]()
+    files = project.files
+    Project({"kernel.h": files["kernel.h"]}, "").written_to(tmp_path / "checkout" / "kernels")
+    place = Project({"main.hip": files["main.hip"]}, "").written_to(tmp_path / "project" / "app")
+    (tmp_path / "project" / "kernels").symlink_to(tmp_path / "checkout" / "kernels")
+    monkeypatch.chdir(place)
+    baseline = read(Path("main.hip"), (*shlex.split(COMMAND), "-I../kernels"), text=(files["main.hip"] + OWN).encode())
+    assert {(tmp_path / name / "kernels" / "kernel.h") for name in ("checkout", "project")} <= set(baseline.included)
+    candidate = baseline.text.replace(b"*a = 1;", b"*a = 1 + 1;")
+    with Reader(baseline, View().showing(readable=baseline.included)) as reader:
+        change = reader.change(candidate)
+    assert isinstance(change, KernelChange), change
 
 
 def test_sources_that_change_together_are_restored_after_a_kill(tmp_path):

@@ -72,7 +72,7 @@ def table(results: dict[str, dict[str, Any]]) -> str:
 def row(name: str, one: dict[str, Any]) -> str:
     if "error" in one:
         return f"| {name} | - | - | {one.get('seconds', 0):.0f} | - | - | {one['error']} | - |"
-    accepted = "; ".join(one["accepted"]) or "nothing"
+    accepted = "; ".join(f"`{what}`" for what in one["accepted"]) or "nothing"
     saved = f"{1 - one['kernel']:.1%} | {1 - one['program']:.1%}"
     return f"| {name} | {saved} | {one['seconds']:.0f} | {one['judged']} | {accepted} | {one['stop']} | {one['outputs']} |"
 

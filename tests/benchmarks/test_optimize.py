@@ -54,7 +54,7 @@ def test_the_table_has_gains_reasons_and_geometric_means():
     half, same = {**kept, "kernel": 0.25, "program": 0.5}, {**kept, "kernel": 1.0, "program": 1.0}
     results = {"x": half, "y": same, "z": {"error": "no"}}
     lines = optimize.table(results).splitlines()
-    assert lines[2] == "| x | 75.0% | 50.0% | 7 | 3 | a | ended | same at 3 |"
+    assert lines[2] == "| x | 75.0% | 50.0% | 7 | 3 | `a` | ended | same at 3 |"
     assert lines[4].startswith("| z | - |") and "| no |" in lines[4]
     assert "over 2 kernels: 2.00 times" in lines[-3] and "over 2 programs: 1.41 times" in lines[-1]
 

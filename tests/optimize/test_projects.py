@@ -178,7 +178,7 @@ def test_headers_behind_a_link_are_read_in_the_cage(tmp_path, monkeypatch):
     (tmp_path / "project" / "kernels").symlink_to(tmp_path / "checkout" / "kernels")
     monkeypatch.chdir(place)
     baseline = read(Path("main.hip"), (*shlex.split(COMMAND), "-I../kernels"), text=(files["main.hip"] + OWN).encode())
-    assert {(tmp_path / name / "kernels" / "kernel.h") for name in ("checkout", "project")} <= set(baseline.included)
+    assert (tmp_path / "checkout" / "kernels" / "kernel.h").resolve() in baseline.included
     candidate = baseline.text.replace(b"*a = 1;", b"*a = 1 + 1;")
     with Reader(baseline, View().showing(readable=baseline.included)) as reader:
         change = reader.change(candidate)

@@ -20,6 +20,7 @@ from rocm_perf_lab.errors import SourceError, UnavailableError
 from rocm_perf_lab.gate.change import KernelChange, LaunchText
 from rocm_perf_lab.gate.promises import Promises
 from rocm_perf_lab.hip_source import HipSource
+from rocm_perf_lab.hip_source.flags import parse_flags
 from rocm_perf_lab.hip_source.state import parted
 from rocm_perf_lab.process.child import expect_more
 from rocm_perf_lab.process.piped import piped
@@ -84,7 +85,8 @@ class Reader:
         self._process, self._ready = process, False
         source = self._baseline
         path, main = (os.path.abspath(one) for one in (source.path, source.main))  # it works in the build's folder
-        first = {"path": path, "main": main, "command": source.command, "folder": str(source.folder)}
+        flags = parse_flags(source.command, source.main, source.folder)  # with folders as they are outside: links may be hidden
+        first = {"path": path, "main": main, "command": [source.command[0], *flags], "folder": str(source.folder)}
         _tell(process, first | {"text": source.state.decode("latin-1")})
         return process
 

@@ -2,8 +2,9 @@
 
 Two bounds tell. Experiments with the profiled dispatch say what a proposal saves if everything that it can change took no
 time: if that is less than the gate accepts, it is not even built. And one run of a candidate on the captured inputs takes a
-small part of the time of a judgement: the verdict's time is that on the least favourable inputs, these among them. So the
-result is that of judging all proposals, as far as the experiments can be relied on.
+small part of the time of a judgement: the verdict's time is that on the least favourable inputs, these among them. What saves
+less there than the gate accepts, or less than an accepted one, is not judged. So the result is that of judging all proposals,
+as far as the experiments can be relied on.
 """
 
 from __future__ import annotations
@@ -69,7 +70,7 @@ class Search:
         while best is None and not self.obstacle:
             self._judge_until_decided()
             best = self._run.best(self._target, self.judged)
-            if not self._waiting or self._budget.used:
+            if not self._waiting or self._budget.used or self._is_too_slow(self._waiting[0][0]):
                 break
         self._pass_over()
         return best
@@ -130,8 +131,11 @@ class Search:
                 self._note(f"  {one.proposal.description}: {one.in_words}")
 
     def _is_beaten(self, bound: float) -> bool:
-        """Whether a candidate with this bound cannot be the fastest."""
-        return any(bound >= one.ratio for one in self.judged if self._run.may_keep(one))
+        """Whether a candidate with this bound cannot be the fastest, or not be accepted."""
+        return self._is_too_slow(bound) or any(bound >= one.ratio for one in self.judged if self._run.may_keep(one))
+
+    def _is_too_slow(self, bound: float) -> bool:
+        return not math.isinf(bound) and 1 - bound < self._least
 
     def _verdict_on(self, option: Option) -> Judged | str:
         try:
@@ -145,7 +149,8 @@ class Search:
                 self._leave(option, str(self._budget), None if math.isinf(ratio) else 1 - ratio)
                 continue
             saved = f"{1 - ratio:.1%} saved" if ratio <= 1 else f"{ratio - 1:.1%} slower"
-            self._leave(option, f"{saved} on the captured inputs; another change saves more", 1 - ratio)
+            why = f"less than {self._least:.1%}" if self._is_too_slow(ratio) else "another change saves more"
+            self._leave(option, f"{saved} on the captured inputs; {why}", 1 - ratio)
 
     def _leave(self, option: Option, why: str, measured: float | None) -> None:
         """measured: the share of the kernel's time that it saves on the captured inputs; None if that was not measured."""

@@ -1,11 +1,7 @@
-"""Triton from the package index on the software device: the guide's example, and what needs Triton itself.
-
-A Python with Triton and PyTorch, which no test installs, is named by RPL_TRITON_PYTHON.
-"""
+"""Triton from the package index on the software device: the documents' examples, and what needs Triton itself."""
 
 from __future__ import annotations
 
-import os
 import re
 from pathlib import Path
 
@@ -15,17 +11,18 @@ import pytest
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("native_dir")]
 
 HERE = Path(__file__).parent
-GUIDE = (HERE.parents[1] / "docs" / "guide" / "triton.md").read_text("utf-8")
+DOCUMENTS = HERE.parents[1]
 
 
-def test_the_example_of_the_guide_names_the_line_to_change(python: Path, rocm_perf, tmp_path: Path):
-    (example,) = re.findall(r"(?ms)^```python\n(.*?)^```", GUIDE)
+@pytest.mark.parametrize("document", ["README.md", "docs/guide/triton.md"])
+def test_the_example_of_a_document_names_the_line_to_change(document: str, python: Path, rocm_perf, tmp_path: Path):
+    (example,) = re.findall(r"(?ms)^```python\n(.*?)^```", (DOCUMENTS / document).read_text("utf-8"))
     (tmp_path / "softmax.py").write_text(example)
     ran = rocm_perf("profile", python, "softmax.py")
     assert ran.returncode == 0, ran.stderr
     assert re.search(r"Kernel  softmax, 100\.0 %", ran.stdout)
-    line = re.search(r"softmax\.py:(\d+): waves wait", ran.stdout)
-    assert "tl.load" in example.splitlines()[int(line[1]) - 1]
+    line = re.search(rf"Line    {re.escape(str(tmp_path))}/softmax\.py:(\d+): ", ran.stdout)
+    assert re.search(r"tl\.(load|sum|max|exp)", example.splitlines()[int(line[1]) - 1])
 
 
 def test_what_works_without_pytorch(python: Path, rocm_perf):
@@ -42,8 +39,7 @@ def test_configurations_of_a_function_are_told_apart(python: Path, rocm_perf, tm
     assert tuned == {"accumulate__BLOCK_64__num_warps_1", "accumulate__BLOCK_1024__num_warps_4"}
 
 
-def test_what_works_with_pytorch(rocm_perf):
-    named = os.environ.get("RPL_TRITON_PYTHON") or pytest.skip("RPL_TRITON_PYTHON names no Python with Triton and PyTorch")
-    ran = rocm_perf("run", named, HERE / "with_torch.py")
+def test_what_works_with_pytorch(torch_python: Path, rocm_perf):
+    ran = rocm_perf("run", torch_python, HERE / "with_torch.py")
     assert ran.returncode == 0, ran.stderr
     assert ran.stdout.splitlines() == ["devices", "copies", "modules", "gradients", "pointers", "events"]

@@ -27,14 +27,14 @@ def judged(rocm_perf, python: Path, folder: Path, script: str, replacements: lis
 
 
 @pytest.mark.parametrize("script, replacements, said", [pytest.param(*one[1:], id=one[0]) for one in WRONG])
-def test_wrong(rocm_perf, triton_python, tmp_path, script, replacements, said):
-    found = judged(rocm_perf, triton_python, tmp_path, script, replacements)
+def test_wrong(rocm_perf, python, tmp_path, script, replacements, said):
+    found = judged(rocm_perf, python, tmp_path, script, replacements)
     reasons = [step["reason"] for step in found["steps"] if step["outcome"] == "rejected"]
     assert len(reasons) == 1 and said in reasons[0], reasons
 
 
 @pytest.mark.parametrize("script, replacements", [pytest.param(*one[1:], id=one[0]) for one in HONEST])
-def test_honest(rocm_perf, triton_python, tmp_path, script, replacements):
-    found = judged(rocm_perf, triton_python, tmp_path, script, replacements)
+def test_honest(rocm_perf, python, tmp_path, script, replacements):
+    found = judged(rocm_perf, python, tmp_path, script, replacements)
     assert found["accepted"], [step["reason"] for step in found["steps"]]
     assert not any("dropped" in result for one in found["steps"][1]["evidence"]["captures"] for result in one["cases"].values())

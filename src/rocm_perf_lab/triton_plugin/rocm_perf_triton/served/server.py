@@ -11,6 +11,7 @@ from rocm_perf_triton.served.channel import Channel, Message
 from rocm_perf_triton.served.launch import Launch
 from rocm_perf_triton.served.memory import ArgumentMemory
 from rocm_perf_triton.served.recording import recorded_launch
+from rocm_perf_triton.versions import compiled_files
 
 _LONGEST_REASON = 500
 
@@ -55,10 +56,11 @@ class Server:
 
 
 def _compile(launch: Launch, _memory: ArgumentMemory, request: Message) -> Message:
+    import triton
+
     kernel = launch.run(request["values"], warmup=True)
-    files = {Path(name).suffix: path for name, path in kernel.metadata_group.items()}
     return {
-        "binary": str(files[".hsaco"]),
+        "binary": compiled_files(kernel, triton.__version__)[".hsaco"],
         "shared": kernel.metadata.shared,
         "threads": kernel.metadata.num_warps * kernel.metadata.warp_size,
         "matrix_instructions": kernel.asm["amdgcn"].count("v_mfma_"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
@@ -12,6 +13,16 @@ pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("native_dir")]
 
 HERE = Path(__file__).parent
 DOCUMENTS = HERE.parents[1]
+TILES = f"""
+import sys
+sys.path.insert(0, {str(HERE.parents[1] / "testbed")!r})
+import numpy as np
+import matmul
+a, c = np.ones((256, 256), np.float16), np.empty((256, 256), np.float16)
+for stages in (1, 2, 3):
+    options = dict(BLOCK_M=64, BLOCK_N=64, BLOCK_K=32, num_warps=4, num_stages=stages)
+    matmul.matmul.fn[(4, 4)](a, a, c, 256, 256, 256, **options)
+"""
 
 
 @pytest.mark.parametrize("document", ["README.md", "docs/guide/triton.md"])
@@ -43,3 +54,17 @@ def test_what_works_with_pytorch(torch_python: Path, rocm_perf):
     ran = rocm_perf("run", torch_python, HERE / "with_torch.py")
     assert ran.returncode == 0, ran.stderr
     assert ran.stdout.splitlines() == ["devices", "copies", "modules", "gradients", "pointers", "events"]
+
+
+def test_the_report_speaks_of_options_and_stages(python: Path, rocm_perf, tmp_path: Path):
+    (tmp_path / "tiles.py").write_text(TILES)
+    ran = rocm_perf("profile", "--json", python, "tiles.py")
+    assert ran.returncode == 0, ran.stderr
+    found = {one["triton"][0]["options"]["num_stages"]: one for one in json.loads(ran.stdout)["analysis"]["kernels"]}
+    assert [found[wanted]["triton"][0]["stages"] for wanted in (1, 2, 3)] == [1, 2, 3]
+    for one in found.values():
+        (of_triton,) = one["triton"]
+        assert of_triton["constants"].items() >= {"BLOCK_M": "64", "BLOCK_N": "64", "BLOCK_K": "32"}.items()
+        assert all("mfma" in name for name in of_triton["matrix_instructions"]) and 128 in map(int, of_triton["loads"])
+    page = (tmp_path / "tiles.py.rocm-perf" / "report.html").read_text("utf-8")
+    assert "its loops reach all 3 stages" in page

@@ -7,7 +7,7 @@ from functools import wraps
 from types import ModuleType
 from typing import Any
 
-from rocm_perf_triton import benchmark, configuration_names, linker, source_files
+from rocm_perf_triton import benchmark, compiled_kernels, configuration_names, linker, source_files
 from rocm_perf_triton.after_import import after_import
 from rocm_perf_triton.host_arrays import HostArray, as_argument
 from rocm_perf_triton.launcher import launching
@@ -40,6 +40,7 @@ def _change_triton(testing: Any) -> None:
     _change_hip_backend()
     configuration_names.install(Autotuner, JITFunction)
     source_files.install(ASTSource)
+    compiled_kernels.install(CompiledKernel, version)
     testing.do_bench = testing.do_bench_cudagraph = benchmark.do_bench
     KernelInterface.__getitem__ = _with_grid(KernelInterface.__getitem__)
     CompiledKernel.__getitem__ = _with_grid(CompiledKernel.__getitem__)

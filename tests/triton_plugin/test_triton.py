@@ -68,3 +68,18 @@ def test_the_report_speaks_of_options_and_stages(python: Path, rocm_perf, tmp_pa
         assert all("mfma" in name for name in of_triton["matrix_instructions"]) and 128 in map(int, of_triton["loads"])
     page = (tmp_path / "tiles.py.rocm-perf" / "report.html").read_text("utf-8")
     assert "its loops reach all 3 stages" in page
+
+
+def test_a_prompt_has_the_function_and_the_evidence(python: Path, rocm_perf, tmp_path: Path):
+    (example,) = re.findall(r"(?ms)^```python\n(.*?)^```", (DOCUMENTS / "README.md").read_text("utf-8"))
+    (tmp_path / "softmax.py").write_text(example)
+    kernel = ("--triton", "softmax.py::softmax", "--python", python)
+    assert (ran := rocm_perf("profile", python, "softmax.py")).returncode == 0, ran.stderr
+    prompt, again = (rocm_perf("prompt", *kernel, *more) for more in ((), ("--profile", "softmax.py.rocm-perf")))
+    assert prompt.returncode == 0, prompt.stderr
+    assert prompt.stdout == again.stdout and str(tmp_path) not in prompt.stdout
+    (block,) = re.findall(r"(?ms)^```python\n(.*?)^```", prompt.stdout)
+    assert block in example and block.startswith("@triton.jit\ndef softmax(")
+    assert re.search(r"softmax\.py:\d+.*tl\.load\(x", prompt.stdout) and "with BLOCK=1024" in prompt.stdout
+    other = rocm_perf("prompt", "--triton", "softmax.py::other", "--python", python, "--profile", "softmax.py.rocm-perf")
+    assert other.returncode == 34 and "name one of softmax" in other.stderr

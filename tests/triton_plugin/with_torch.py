@@ -80,4 +80,8 @@ doubled(x)
 end.record()
 torch.cuda.synchronize()
 assert start.elapsed_time(end) > 0 == start.elapsed_time(start)
+with torch.cuda._DeviceGuard(0), torch.cuda.device(0):
+    from torch._C import _cuda_getCurrentRawStream
+
+    assert _cuda_getCurrentRawStream(0) == torch.cuda.current_stream().cuda_stream
 print("events")

@@ -37,4 +37,6 @@ def test_wrong(rocm_perf, python, tmp_path, script, replacements, said):
 def test_honest(rocm_perf, python, tmp_path, script, replacements):
     found = judged(rocm_perf, python, tmp_path, script, replacements)
     assert found["accepted"], [step["reason"] for step in found["steps"]]
-    assert not any("dropped" in result for one in found["steps"][1]["evidence"]["captures"] for result in one["cases"].values())
+    cases = {case: result for one in found["steps"][1]["evidence"]["captures"] for case, result in one["cases"].items()}
+    assert not any("dropped" in result for result in cases.values())
+    assert {result for case, result in cases.items() if "interpreter" in case} == {"equal"}

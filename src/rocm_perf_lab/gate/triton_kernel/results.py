@@ -31,7 +31,12 @@ def expect_same(
     """Compare what launches number numbers[0] (in folder `before`) and numbers[1] (in `after`) left. Raises ResultsDiffer."""
     for index, memory in enumerate(memories):
         x, y = (folder / f"{number}-{index}" for folder, number in zip((before, after), numbers, strict=True))
-        _compare(x.read_bytes(), y.read_bytes(), memory, types, ulps)
+        expect_same_memory(x, y, memory, types, ulps)
+
+
+def expect_same_memory(before: Path, after: Path, memory: RecordedMemory, types: dict[str, str], ulps: int) -> None:
+    """Compare two files with contents of the memory. Raises ResultsDiffer."""
+    _compare(before.read_bytes(), after.read_bytes(), memory, types, ulps)
 
 
 def _compare(x: bytes, y: bytes, memory: RecordedMemory, types: dict[str, str], ulps: int) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 from rocm_perf_triton.served import timing
 from rocm_perf_triton.served.channel import Channel, Message
+from rocm_perf_triton.served.interpreted import interpreted
 from rocm_perf_triton.served.launch import Launch
 from rocm_perf_triton.served.memory import ArgumentMemory
 from rocm_perf_triton.served.recording import recorded_launch
@@ -89,7 +90,7 @@ def _record(launch: Launch, memory: ArgumentMemory, request: Message) -> Message
     return recorded_launch(launch, memory, request["numbers"], Path(request["folder"]))
 
 
-_ANSWERS = {"compile": _compile, "evaluate": _evaluate, "record": _record}
+_ANSWERS = {"compile": _compile, "evaluate": _evaluate, "record": _record, "interpret": interpreted}
 
 
 def _reason(error: Exception) -> str:

@@ -62,10 +62,15 @@ def refusal_of(version: str) -> str | None:
 
 def installed_version(program: Path) -> str | None:
     """The version of Triton in the environment of the Python `program`; None for other programs, or if it has none."""
-    if not _PYTHON.fullmatch(program.name):
+    if not is_python(program):
         return None
     installed = program.parent.parent.glob("lib/python3*/site-packages/triton-*.dist-info")
     return next((path.name.split("-")[1].removesuffix(".dist") for path in installed), None)
+
+
+def is_python(program: Path) -> bool:
+    """Whether the program is an interpreter of Python, by its name."""
+    return bool(_PYTHON.fullmatch(program.name))
 
 
 def _numbers(version: str) -> tuple[int, int]:

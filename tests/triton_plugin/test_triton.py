@@ -53,7 +53,7 @@ def test_configurations_of_a_function_are_told_apart(python: Path, rocm_perf, tm
 def test_what_works_with_pytorch(torch_python: Path, rocm_perf):
     ran = rocm_perf("run", torch_python, HERE / "with_torch.py")
     assert ran.returncode == 0, ran.stderr
-    assert ran.stdout.splitlines() == ["devices", "copies", "modules", "gradients", "pointers", "events"]
+    assert ran.stdout.splitlines() == ["devices", "copies", "modules", "gradients", "pointers", "events", "matrix products"]
 
 
 def test_the_report_speaks_of_options_and_stages(python: Path, rocm_perf, tmp_path: Path):
@@ -67,7 +67,7 @@ def test_the_report_speaks_of_options_and_stages(python: Path, rocm_perf, tmp_pa
         assert of_triton["constants"].items() >= {"BLOCK_M": "64", "BLOCK_N": "64", "BLOCK_K": "32"}.items()
         assert all("mfma" in name for name in of_triton["matrix_instructions"]) and 128 in map(int, of_triton["loads"])
     page = (tmp_path / "tiles.py.rocm-perf" / "report.html").read_text("utf-8")
-    assert "its loops reach all 3 stages" in page
+    assert "its loops reach all 3 stages" in page and "buffer_load {contiguity = 8" in page
 
 
 def test_a_prompt_has_the_function_and_the_evidence(python: Path, rocm_perf, tmp_path: Path):

@@ -85,3 +85,11 @@ with torch.cuda._DeviceGuard(0), torch.cuda.device(0):
 
     assert _cuda_getCurrentRawStream(0) == torch.cuda.current_stream().cuda_stream
 print("events")
+
+from triton._C.libtriton import amd  # noqa: E402 - what scripts take hipBLASLt from
+
+if hasattr(amd, "hipblas"):
+    a, b, c = torch.rand(8, 16, device="cuda"), torch.rand(4, 16, device="cuda"), torch.empty(8, 4, device="cuda")
+    amd.hipblas.HipblasLt(torch.empty(32, device="cuda")).matmul(a, b, c)
+    assert torch.allclose(c, a @ b.T) and c.is_cuda
+print("matrix products")

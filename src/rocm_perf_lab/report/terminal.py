@@ -27,7 +27,7 @@ from rocm_perf_lab.report.terminal_graph import render_idle, render_next_in_line
 from rocm_perf_lab.report.terminal_next import render_next
 from rocm_perf_lab.report.terminal_roofs import render_all_roofs, render_roof
 from rocm_perf_lab.report.thread_trace import describe
-from rocm_perf_lab.report.triton import in_triton_terms
+from rocm_perf_lab.report.triton import sentences
 from rocm_perf_lab.text import words
 from rocm_perf_lab.text.names import Name, Names
 
@@ -176,8 +176,7 @@ def _what_holds_it_back(kernel: KernelAnalysis, roof: RooflineSection | None, na
     if roof is not None:
         render_roof(roof, console)
     _occupancy(kernel, console)
-    for specialisation in kernel.triton:
-        first, *further = in_triton_terms(specialisation)
+    for first, *further in sentences(kernel):
         _say(console, first)
         for line in further:
             _say(console, f"- {line}")

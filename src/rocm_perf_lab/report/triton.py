@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from rocm_perf_lab.analysis.occupancy import DispatchOccupancy
 from rocm_perf_lab.analysis.triton.compiled import compiled
 from rocm_perf_lab.analysis.triton.described import DescribedKernel
 from rocm_perf_lab.analysis.triton.options import raising_occupancy
+from rocm_perf_lab.analysis.triton.ttgir_lines import operations_by_line
+from rocm_perf_lab.report.schema import KernelAnalysis
 from rocm_perf_lab.report.triton_schema import SharedLayoutSection, TritonSection
 
 _WIDEST = 128
 _USUAL = {"waves_per_eu": 0, "matrix_instr_nonkdim": 0, "kpack": 1}  # not worth a word
+_MOVES_DATA = ("amdg.", "ttg.", "tt.load", "tt.store", "tt.dot", "tt.atomic", "tt.descriptor")
+_MOST_OPERATIONS = 4
+_OPERANDS = re.compile(r"(?<= )%[^:{]*(?=[:{])")
 _LOOP_FREE = "it has no loop"
 
 
@@ -30,14 +36,35 @@ def triton_section(kernel: DescribedKernel, occupancy: DispatchOccupancy) -> Tri
         stages=found.stages,
         buffers=found.buffers,
         spilled=found.spilled,
+        operations=operations_by_line(kernel.ttgir, kernel.file),
         layouts=[SharedLayoutSection(kind=one.kind, parameters=one.parameters, spreads=one.spreads) for one in found.layouts],
         raise_occupancy=list(raising_occupancy(kernel, occupancy)),
         reasons={} if found.stages is not None else {"stages": _LOOP_FREE},
     )
 
 
-def in_triton_terms(found: TritonSection) -> list[str]:
-    """Sentences: first what was compiled, then what is worth knowing of it."""
+def sentences(kernel: KernelAnalysis) -> list[list[str]]:
+    """Of each specialisation: what was compiled, what is worth knowing of it, and TTGIR of the line that matters."""
+    return [[*_in_triton_terms(one), *_of_line(one, _line_that_matters(kernel))] for one in kernel.triton]
+
+
+def _line_that_matters(kernel: KernelAnalysis) -> str | None:
+    """For whose accesses waves wait longest, or that takes most cycles; as called from the function."""
+    trace = kernel.thread_trace
+    if trace is None:
+        return None
+    found = trace.waited_for or next(iter(trace.hot_lines), None)
+    return found.source.rpartition(" -> ")[2] if found is not None else None
+
+
+def _of_line(found: TritonSection, source: str | None) -> list[str]:
+    operations = next((some for line, some in found.operations.items() if source == f"{found.file}:{line}"), [])
+    moving = (_OPERANDS.sub("", one) for one in operations if one.startswith(_MOVES_DATA))
+    shown = list(dict.fromkeys(moving))[:_MOST_OPERATIONS]
+    return [f"in TTGIR, {source} is {'; '.join(shown)}."] if shown else []
+
+
+def _in_triton_terms(found: TritonSection) -> list[str]:
     values = [*found.constants.items(), *((name, value) for name, value in found.options.items() if value != _USUAL.get(name))]
     given = ", ".join(f"{name}={value}" for name, value in values)
     return [f"Triton {found.version}: {found.function} of {found.file}:{found.line} with {given}.", *_remarks(found)]

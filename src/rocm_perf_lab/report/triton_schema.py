@@ -26,5 +26,6 @@ class TritonSection(Section):
     stages: int | None = Field(description="stages of a loop that overlap; 1: none do")
     buffers: int = Field(description="buffers in the LDS that a pipelined loop has for one tile; 0: none")
     spilled: int = Field(description="VGPRs that are spilled to memory")
+    operations: dict[int, list[str]] = Field(description="line of the file -> its operations in TTGIR, without constants")
     layouts: list[SharedLayoutSection] = Field(description="layouts of tiles in the LDS")
     raise_occupancy: list[str] = Field(description="options and block sizes that would let more waves reside, in words")

@@ -13,7 +13,8 @@ from rocm_perf_lab.analysis.triton.options import raising_occupancy
 from rocm_perf_lab.arch.cdna_occupancy import RULES
 from rocm_perf_lab.arch.occupancy import KernelResources, occupancy
 from rocm_perf_lab.arch.occupancy_lift import lifts
-from rocm_perf_lab.report.triton import in_triton_terms, triton_section
+from rocm_perf_lab.report.triton import _in_triton_terms as in_triton_terms
+from rocm_perf_lab.report.triton import triton_section
 
 PIPELINED = """\
 #mma = #ttg.amd_mfma<{version = 3, warpsPerCTA = [2, 4], instrShape = [32, 32, 8], isTransposed = true}>

@@ -39,4 +39,5 @@ def test_honest(rocm_perf, python, tmp_path, script, replacements):
     assert found["accepted"], [step["reason"] for step in found["steps"]]
     cases = {case: result for one in found["steps"][1]["evidence"]["captures"] for case, result in one["cases"].items()}
     assert not any("dropped" in result for result in cases.values())
-    assert {result for case, result in cases.items() if "interpreter" in case} == {"equal"}
+    asked = [result for case, result in cases.items() if "interpreter" in case]
+    assert asked and all(result == "equal" or result.startswith("not interpreted") for result in asked)

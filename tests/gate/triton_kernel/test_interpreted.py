@@ -33,16 +33,17 @@ NAME = hashlib.sha256(b"").hexdigest()
 
 @pytest.fixture
 def interpreted(tmp_path: Path):
-    """interpreted(what the code left, what the interpreter did) of one array."""
+    """interpreted(what the code left, what the interpreter did, what was there before) of one array."""
 
-    def judge(left: np.ndarray, results: dict[str, np.ndarray] | str):
+    def judge(left: np.ndarray, results: dict[str, np.ndarray] | str, before: np.ndarray | None = None):
         memory = RecordedMemory(names=["out", "view"], size=left.nbytes, shift=0, contents=NAME)
         launch = RecordedLaunch(
             name="f", code=NAME, grid=[1, 1, 1], threads=64, shared=0, scratch_bytes=[], arguments=[], memories=[memory]
         )
         (tmp_path / "3-0").write_bytes(left.tobytes())
         script = Script(tmp_path, results)
-        found = how_interpreted(script, launch, {"n": 7}, tmp_path, 3, {"out": str(left.dtype)})
+        (tmp_path / NAME).write_bytes(before.tobytes() if before is not None else bytes(left.nbytes))
+        found = how_interpreted(script, launch, tmp_path, {"n": 7}, tmp_path, 3, {"out": str(left.dtype)})
         assert script.asked == ({"n": 7}, {"out": NAME, "view": NAME})
         return found
 
@@ -56,6 +57,14 @@ def test_floating_point_numbers_may_differ_by_the_arithmetic_of_numpy(interprete
     assert interpreted(left, {"view": (left * (1 + near)).astype(kind)}) is None
     apart = interpreted(left, {"out": (left * (1 + far)).astype(kind)})
     assert isinstance(apart, ResultsDiffer) and "out[0]" in apart.reason
+
+
+def test_what_was_there_before_allows_no_difference(interpreted):
+    """An array that is not written as a whole holds anything elsewhere."""
+    before = np.full(32, 1e30, np.float32)
+    left, other = before.copy(), before.copy()
+    left[:4], other[:4] = 0.25, 0.75
+    assert isinstance(interpreted(left, {"out": other}, before), ResultsDiffer)
 
 
 def test_integers_may_not(interpreted):

@@ -21,12 +21,13 @@ _ULPS = {1: 1, 2: 4, 4: 2048, 8: 1 << 30}
 
 
 def how_interpreted(
-    script: LaunchingScript, launch: RecordedLaunch, numbers: Mapping[str, int], left: Path, number: int, types: dict[str, str]
-) -> ResultsDiffer | str | None:
+    script: LaunchingScript, launch: RecordedLaunch, files: Path, numbers: Mapping[str, int], left: Path, number: int,
+    types: dict[str, str],
+) -> ResultsDiffer | str | None:  # fmt: skip
     """Compare what launch `number` left in the folder `left` with the interpreter's results: None if they are the same, within
     what the interpreter's arithmetic differs by; a reason if it has none.
 
-    launch: with the contents that its memories had.
+    launch: with the contents that its memories had, in `files`.
     """
     try:
         outputs = script.interpret(numbers, {name: memory.contents for memory in launch.memories for name in memory.names})
@@ -37,7 +38,7 @@ def how_interpreted(
             if own is None or own.stat().st_size != memory.size:
                 return f"{', '.join(memory.names) or 'a memory'} is not what the script launches the kernel with"
             ulps = _ulps(types.get(memory.names[0], ""))
-            expect_same_memory(left / f"{number}-{index}", own, memory, types, ulps)
+            expect_same_memory(left / f"{number}-{index}", own, memory, files, types, ulps)
     except ResultsDiffer as apart:
         return apart
     except (Died, TookTooLong, SourceError) as error:

@@ -82,8 +82,8 @@ class LaunchJudgement:
             cases |= dict.fromkeys(names, f"dropped: the baseline itself fails: {expected.failure}")
             return
         found = self._repetition.run(candidates)
-        self._compare(names, expected, found, ours, types, cases)
-        self._look_for_races(names, filled, candidates, expected, ours, types, cases)
+        self._compare(names, expected, found, filled, types, cases)
+        self._look_for_races(names, filled, candidates, expected, types, cases)
         if interpreting is not None:
             number = list(inputs_for(size)).index(RANDOM)
             self._ask_interpreter(size, number, filled[number], (expected, found), types, cases, interpreting)
@@ -100,7 +100,7 @@ class LaunchJudgement:
     ) -> None:  # fmt: skip
         """A difference between the candidate's code and its source counts only if the baseline has none."""
         ours, theirs = (
-            how_interpreted(script, launch, size.numbers, one.folder, number, types)
+            how_interpreted(script, launch, self._files, size.numbers, one.folder, number, types)
             for script, one in zip(scripts, left, strict=True)
         )
         name = f"{size.name}, interpreter"
@@ -114,7 +114,7 @@ class LaunchJudgement:
             cases[name] = f"not interpreted: {ours.reason if isinstance(ours, ResultsDiffer) else ours}, in the baseline"
 
     def _compare(
-        self, names: list[str], expected: Repeated, found: Repeated, ours: RecordedLaunch, types: dict[str, str],
+        self, names: list[str], expected: Repeated, found: Repeated, launches: list[RecordedLaunch], types: dict[str, str],
         cases: dict[str, str],
     ) -> None:  # fmt: skip
         for number, name in enumerate(names):
@@ -122,7 +122,8 @@ class LaunchJudgement:
                 cases[name] = "failed"
                 raise Rejected(EQUIVALENCE, f"{name}: {found.failure}", case=name)
             try:
-                expect_same(expected.folder, found.folder, ours.memories, types, self._request.ulps, (number, number))
+                memories, ulps = launches[number].memories, self._request.ulps
+                expect_same(expected.folder, found.folder, memories, self._files, types, ulps, (number, number))
             except ResultsDiffer as apart:
                 cases[name] = "differs"
                 raise Rejected(EQUIVALENCE, f"{name}: {apart.reason}", apart.section, name) from apart
@@ -130,7 +131,7 @@ class LaunchJudgement:
 
     def _look_for_races(
         self, names: list[str], ours: list[RecordedLaunch], theirs: list[RecordedLaunch], expected: Repeated,
-        reference: RecordedLaunch, types: dict[str, str], cases: dict[str, str],
+        types: dict[str, str], cases: dict[str, str],
     ) -> None:  # fmt: skip
         """Runs of the candidate in other orders, with other contents of registers and LDS, on the first and the last inputs."""
         chosen = sorted({0, len(names) - 1})
@@ -150,7 +151,7 @@ class LaunchJudgement:
             for place, at in enumerate(chosen):
                 try:
                     ulps = self._request.ulps
-                    expect_same(expected.folder, found.folder, reference.memories, types, ulps, (at, place))
+                    expect_same(expected.folder, found.folder, ours[at].memories, self._files, types, ulps, (at, place))
                 except ResultsDiffer as apart:
                     cases[names[at]] = "differs"
                     reason = f"{names[at]}, in another order of waves: {apart.reason}"

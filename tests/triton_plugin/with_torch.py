@@ -84,6 +84,7 @@ with torch.cuda._DeviceGuard(0), torch.cuda.device(0):
     from torch._C import _cuda_getCurrentRawStream
 
     assert _cuda_getCurrentRawStream(0) == torch.cuda.current_stream().cuda_stream
+assert torch._C._dynamo.guards._empty_strided_cuda((2, 3), (1, 2), torch.float32).is_cuda
 print("events")
 
 from triton._C.libtriton import amd  # noqa: E402 - what scripts take hipBLASLt from

@@ -226,6 +226,8 @@ def _change_cuda_module(torch: Any) -> None:
     for name, value in replaced.items():
         setattr(torch.cuda, name, value)
     torch._C._cuda_getCurrentRawStream = lambda device: stream.cuda_stream
+    guards = torch._C._dynamo.guards
+    guards._empty_strided_cuda = lambda size, stride, dtype: mark(torch.empty_strided(size, stride, dtype=dtype), torch)
 
 
 def _generator(torch: Any) -> Any:

@@ -202,6 +202,13 @@ def python(request: pytest.FixtureRequest, triton_pythons: Callable[[str], Path]
 
 
 @pytest.fixture
+def newest_python(triton_pythons: Callable[[str], Path]) -> Path:
+    """The last of these."""
+    named = _named_pythons()
+    return named[-1] if named else triton_pythons(TRITONS[-1])
+
+
+@pytest.fixture
 def torch_python() -> Path:
     """A Python with Triton and PyTorch, which no test installs: the first that RPL_TRITON_PYTHON names."""
     named = _named_pythons() or pytest.skip("RPL_TRITON_PYTHON names no Python with Triton and PyTorch")

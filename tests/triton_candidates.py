@@ -181,6 +181,13 @@ WRONG = [
     ("slower than before", SOFTMAX, [("BLOCK=64", "BLOCK=32")], "slower"),
 ]  # fmt: skip
 
+# Only the interpreter tells, which old versions of Triton lack for new ones of NumPy.
+NOT_AS_WRITTEN = ("the code is not that of the source", SOFTMAX,
+     [(_SOFTMAX_BODY, _ONE_BLOCK.replace("value / tl.sum(value, 0)", "value / tl.max(value, 0)")), ("BLOCK=64", "BLOCK=512"),
+      ("\n\nfor columns", "\n\nsoftmax._unsafe_update_src(softmax.src.replace('value / tl.max(value, 0)', 'value / tl.sum(value, 0)'))"
+                          "\nfor columns")],
+     "its code does not compute what its source says")  # fmt: skip
+
 HONEST = [
     ("larger tiles", MATMUL, [*_LARGER]),
     ("tiles that are not square", MATMUL,

@@ -79,3 +79,10 @@ def test_the_history_of_a_program_with_spaces(rocm_perf, tmp_path):
 def test_an_option_after_the_program_is_noted(rocm_perf):
     done = rocm_perf("optimize", "-y", "./none", "1", "--json")
     assert "--json comes after the program" in done.stderr and done.returncode == 66
+
+
+@pytest.mark.parametrize("words, source", [(("/usr/bin/python3", "k.py"), None), (("./app",), Path("k.py"))])
+def test_python_is_told_what_there_is_for_it(words: tuple[str, ...], source: Path | None):
+    with pytest.raises(UsageError, match="is Python") as error:
+        find_build_target(words, source, None)
+    assert "prompt --triton" in error.value.hint

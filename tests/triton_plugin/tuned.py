@@ -13,11 +13,15 @@ CONFIGS = [
 ]
 
 
-@triton.autotune(configs=CONFIGS, key=["n"])
+@triton.autotune(configs=CONFIGS, key=["n"], restore_value=["out"])
 @triton.jit
 def accumulate(out, x, n, BLOCK: tl.constexpr, LOSES_TAIL: tl.constexpr):
     at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     inside = at < n - 1 if LOSES_TAIL else at < n
+    if LOSES_TAIL:  # and takes longer, so that Triton's own autotuning never chooses it
+        zero = tl.zeros((BLOCK,), tl.float32)
+        for _ in range(8):
+            zero = tl.atomic_add(out + at, zero, mask=inside) * 0
     tl.store(out + at, tl.load(out + at, mask=inside) + tl.load(x + at, mask=inside), mask=inside)
 
 

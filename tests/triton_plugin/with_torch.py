@@ -80,4 +80,17 @@ doubled(x)
 end.record()
 torch.cuda.synchronize()
 assert start.elapsed_time(end) > 0 == start.elapsed_time(start)
+with torch.cuda._DeviceGuard(0), torch.cuda.device(0):
+    from torch._C import _cuda_getCurrentRawStream
+
+    assert _cuda_getCurrentRawStream(0) == torch.cuda.current_stream().cuda_stream
+assert torch._C._dynamo.guards._empty_strided_cuda((2, 3), (1, 2), torch.float32).is_cuda
 print("events")
+
+from triton._C.libtriton import amd  # noqa: E402 - what scripts take hipBLASLt from
+
+if hasattr(amd, "hipblas"):
+    a, b, c = torch.rand(8, 16, device="cuda"), torch.rand(4, 16, device="cuda"), torch.empty(8, 4, device="cuda")
+    amd.hipblas.HipblasLt(torch.empty(32, device="cuda")).matmul(a, b, c)
+    assert torch.allclose(c, a @ b.T) and c.is_cuda
+print("matrix products")

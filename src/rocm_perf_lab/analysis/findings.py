@@ -17,6 +17,7 @@ from rocm_perf_lab.analysis.roofline import Roofline
 from rocm_perf_lab.analysis.selection import Selection
 from rocm_perf_lab.analysis.stability import Stability
 from rocm_perf_lab.analysis.thread_trace.kernels import TracedKernels
+from rocm_perf_lab.analysis.triton.described import DescribedKernels
 from rocm_perf_lab.analysis.what_if import DominanceShift, Scenario
 from rocm_perf_lab.rocpd.tables import Trace
 
@@ -44,3 +45,4 @@ class Findings:
     total: Roofline | None = None
     ceilings: Ceilings | None = None
     code: list[AnnotatedCode | str] = field(default_factory=list)
+    triton: DescribedKernels = DescribedKernels({})

@@ -17,10 +17,12 @@ from rocm_perf_lab.cli.debug import debug_option
 from rocm_perf_lab.cli.kernel_option import kernel_option
 from rocm_perf_lab.cli.program_arguments import ProgramCommand, program_argument
 from rocm_perf_lab.cli.progress import note
+from rocm_perf_lab.errors import UsageError
 from rocm_perf_lab.utf8 import utf8
 
 if TYPE_CHECKING:
     from rocm_perf_lab.optimize.backend import BackendOptions
+    from rocm_perf_lab.prompt.context import Context
 
 _FOLDER = click.Path(path_type=Path, file_okay=False)
 
@@ -30,6 +32,9 @@ _FOLDER = click.Path(path_type=Path, file_okay=False)
 @build_option
 @kernel_option("Kernel to describe", default="  [default: the dominant one, else the one with most to gain]")
 @click.option("--profile", type=_FOLDER, metavar="DIR", help="Run directory to read, instead of building and profiling.")
+@click.option("--triton", "triton_kernel", metavar="SCRIPT::KERNEL",
+              help="Triton function to describe, as the script (run with the words of PROGRAM) launches it.")  # fmt: skip
+@click.option("--python", default="python3", show_default=True, metavar="PYTHON", help="--triton: the Python that has Triton.")
 @click.option("--runs", type=_FOLDER, metavar="DIR",
               help="Folder with the journals of earlier proposals.  [default: ./<program>.rocm-perf-optimize]")  # fmt: skip
 @click.option("--full-source", is_flag=True, help="Include the whole source file instead of the kernel and what it uses.")
@@ -44,6 +49,8 @@ def command(
     source: Path | None,
     build: str | None,
     profile: Path | None,
+    triton_kernel: str | None,
+    python: str,
     runs: Path | None,
     full_source: bool,
     compact: bool,
@@ -55,9 +62,12 @@ def command(
     No model is called. The source can be named first: SOURCE "PROGRAM ARGS". The text has the kernel's source, what limits
     it, what was tried before, and the rules of the gate. The same profile gives the same text.
     """
-    from rocm_perf_lab.prompt.entry import PromptRequest, context_of
+    if triton_kernel is not None:
+        context = _of_function(triton_kernel, program, python, profile, backend_options, (source, build, runs))
+    else:
+        from rocm_perf_lab.prompt.entry import PromptRequest, context_of
 
-    context = context_of(PromptRequest(program, source, build, profile, runs, backend_options), note)
+        context = context_of(PromptRequest(program, source, build, profile, runs, backend_options), note)
     if as_json:
         from rocm_perf_lab.json_model import json_text
 
@@ -68,3 +78,22 @@ def command(
     from rocm_perf_lab.prompt import tokens
 
     note(f"{len(utf8(text)):,} bytes, about {tokens.estimate(text):,} tokens ({tokens.METHOD})")
+
+
+def _of_function(
+    kernel: str,
+    arguments: tuple[str, ...],
+    python: str,
+    profile: Path | None,
+    options: BackendOptions,
+    others: tuple[object, ...],
+) -> Context:
+    from rocm_perf_lab.prompt.triton.entry import TritonPromptRequest, context_of_function
+    from rocm_perf_lab.prompt.triton.rules import TritonAnswerRules
+    from rocm_perf_lab.triton_launches import ScriptKernel
+
+    if any(others) or options.pattern or options.check or options.also:
+        raise UsageError("--source, --build, --runs, --kernel, --check and --also are not for --triton", "omit them")
+    rules = TritonAnswerRules(options.min_improvement, options.ulps)
+    request = TritonPromptRequest(ScriptKernel.of(kernel, arguments, python), profile, options.device, rules)
+    return context_of_function(request, note)

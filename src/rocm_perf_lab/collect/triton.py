@@ -12,8 +12,10 @@ from rocm_perf_lab import rocm
 PLUGIN = Path(__file__).parents[1] / "triton_plugin"
 TARGET = "gfx942"  # as rocm_perf_triton/driver.py says
 OLDEST, NEWEST_TRIED = "3.4", "3.9"  # as rocm_perf_triton/versions.py says
+FOLDER = "triton"  # as analysis/triton/described.py says
 
 _LIBRARY_VARIABLE = "ROCM_PERF_HIP_LIBRARY"
+_KERNELS_VARIABLE = "ROCM_PERF_TRITON_KERNELS"
 _PATH_VARIABLE = "PYTHONPATH"
 _PYTHON = re.compile(r"python[0-9.]*t?")
 
@@ -24,6 +26,11 @@ def variables(base: Mapping[str, str]) -> dict[str, str]:
     if hip is None:
         return {}
     return {_PATH_VARIABLE: importable(base)[_PATH_VARIABLE], _LIBRARY_VARIABLE: str(hip)}
+
+
+def described_in(folder: Path) -> dict[str, str]:
+    """What has Triton's driver describe the kernels of a program in `folder`, for a report on its trace there."""
+    return {_KERNELS_VARIABLE: str(folder / FOLDER)}
 
 
 def importable(base: Mapping[str, str]) -> dict[str, str]:
@@ -55,10 +62,15 @@ def refusal_of(version: str) -> str | None:
 
 def installed_version(program: Path) -> str | None:
     """The version of Triton in the environment of the Python `program`; None for other programs, or if it has none."""
-    if not _PYTHON.fullmatch(program.name):
+    if not is_python(program):
         return None
     installed = program.parent.parent.glob("lib/python3*/site-packages/triton-*.dist-info")
     return next((path.name.split("-")[1].removesuffix(".dist") for path in installed), None)
+
+
+def is_python(program: Path) -> bool:
+    """Whether the program is an interpreter of Python, by its name."""
+    return bool(_PYTHON.fullmatch(program.name))
 
 
 def _numbers(version: str) -> tuple[int, int]:

@@ -130,7 +130,7 @@ class CapturedLaunch(JsonModel):
         default=None, description="the shape in which the candidate is launched; null if it is the captured one"
     )
     cases: dict[str, Text] = Field(
-        description="case -> equal, no race, differs, race, failed, stores elsewhere, or dropped and why"
+        description="case -> equal, no race, differs, race, failed, stores elsewhere, or dropped or not interpreted and why"
     )
 
 

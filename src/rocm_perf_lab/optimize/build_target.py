@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from rocm_perf_lab.collect.triton import is_python
 from rocm_perf_lab.errors import MissingInputError, NoSourceError, SourceError, UsageError
 from rocm_perf_lab.hip_source import HipSource, read
 from rocm_perf_lab.hip_source.flags import is_header, is_source
@@ -22,6 +23,7 @@ from rocm_perf_lab.optimize.source_settings import SourceSettings, UnitSettings
 from rocm_perf_lab.optimize.steps import BuildCommand, Step, steps_of
 
 SOURCE, BINARY = "SOURCE", "BINARY"  # placeholders for source and program in --build
+_PYTHON = ".py"
 _DEFAULT = f"hipcc -O3 {SOURCE} -o {BINARY}"
 
 
@@ -122,6 +124,12 @@ def find_build_target(
     if not words:
         raise UsageError("no program given", "name one after the options, for example `./app --its-arguments`")
     program, arguments = program_of(words, source)
+    if source.suffix == _PYTHON if source is not None else build is None and is_python(program):
+        raise UsageError(
+            f"{source or program} is Python, and this changes kernels in HIP sources",
+            "for Triton functions there are `prompt --triton`, `autotune --triton` and `gate --triton`; "
+            "for kernels of a library that Python loads, name their --source and --build",
+        )
     try:
         return _only_target(words, program, arguments, source, build)
     except SeveralSourcesError as error:

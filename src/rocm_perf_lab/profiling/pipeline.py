@@ -23,6 +23,7 @@ from rocm_perf_lab.analysis.symbols import Symbol, symbols_of
 from rocm_perf_lab.analysis.thread_trace.kernels import NOT_MADE, TracedKernels, traced_kernels
 from rocm_perf_lab.analysis.thread_trace.time_stack import TimeStack
 from rocm_perf_lab.analysis.total import total_roofline
+from rocm_perf_lab.analysis.triton.described import described_kernels
 from rocm_perf_lab.analysis.what_if import Speedup, what_if
 from rocm_perf_lab.errors import TraceError
 from rocm_perf_lab.report.assemble import assemble
@@ -116,6 +117,7 @@ def analyse(
             annotated_code(one.symbol.kernel, traced.found.get(one.symbol.kernel.symbol), code, MOST_INSTRUCTIONS)
             for one in kernels
         ],
+        triton=described_kernels(trace.path),
     )
     return assemble(findings, further)
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from rocm_perf_lab import run_directory
 from rocm_perf_lab.collect import device as devices
-from rocm_perf_lab.collect import device_code
+from rocm_perf_lab.collect import device_code, triton
 from rocm_perf_lab.collect.collector import Collector, choose_collector
 from rocm_perf_lab.collect.command import Command, resolve
 from rocm_perf_lab.collect.execute import Stream
@@ -109,7 +109,7 @@ def _collect(
 ) -> tuple[BaseRun, Traces]:
     from rocm_perf_lab.analysis.base_run import read_base_run
 
-    environment = dict(os.environ)
+    environment = os.environ | triton.described_in(folder)
     databases = [folder / "base_results.db"]
     databases += [folder / f"repeat_{number}_results.db" for number in range(1, runs)]
     seconds = []

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
 
 from rocm_perf_lab.errors import TraceError
 from rocm_perf_lab.hip_source import HipSource, SourceKernel
@@ -14,6 +15,8 @@ from rocm_perf_lab.prompt.launch_terms import FIXED, LaunchTerms, launch_terms
 from rocm_perf_lab.prompt.path_scrubber import PathScrubber
 from rocm_perf_lab.prompt.rules import AnswerRules
 from rocm_perf_lab.prompt.tried import TriedChange
+from rocm_perf_lab.prompt.triton.function import TritonFunction
+from rocm_perf_lab.prompt.triton.rules import TritonAnswerRules
 from rocm_perf_lab.report.documents import Reports
 from rocm_perf_lab.report.schema import KernelAnalysis, RooflineSection
 
@@ -26,14 +29,27 @@ class Context:
     """The basis of text and document. reports, analysis, roof: without this machine's paths."""
 
     target: Target
-    kernel: SourceKernel
+    kernel: SourceKernel | TritonFunction
     reports: Reports
     analysis: KernelAnalysis
     roof: RooflineSection | None
     code: SourceExcerpts
     tried: tuple[TriedChange, ...]
-    rules: AnswerRules
+    rules: AnswerRules | TritonAnswerRules
     launch: LaunchTerms = FIXED
+
+    @property
+    def language(self) -> str:
+        """As fenced blocks name it."""
+        return "python" if isinstance(self.kernel, TritonFunction) else "cpp"
+
+    @property
+    def rule_lines(self) -> list[str]:
+        """One rule for an answer per entry, in Markdown."""
+        rules, kernel = self.rules, self.kernel
+        if isinstance(rules, TritonAnswerRules):
+            return rules.lines(cast(TritonFunction, kernel))
+        return rules.lines(cast(SourceKernel, kernel), self.launch)
 
     def text(self, full_source: bool = False, compact: bool = False) -> str:
         """The prompt in Markdown, reproducible byte for byte. full_source: the whole file instead of what the kernel uses.
@@ -58,7 +74,17 @@ def build_context(
     Errors: SourceError if the source does not compile or lacks the kernel, TraceError if the reports lack it.
     """
     kernel = source.kernel(target.kernel)
-    places = PathScrubber(source.path.resolve().parent)
+    root = source.path.resolve().parent
+    code, launch = code_of(source, kernel, PathScrubber(root)), launch_terms(source, kernel)
+    return cleaned_context(reports, target, kernel, code, root, rules, tried, launch)
+
+
+def cleaned_context(
+    reports: Reports, target: Target, kernel: SourceKernel | TritonFunction, code: SourceExcerpts, root: Path,
+    rules: AnswerRules | TritonAnswerRules, tried: Sequence[TriedChange] = (), launch: LaunchTerms = FIXED,
+) -> Context:  # fmt: skip
+    """The context without this machine's paths. root: the source's folder. Raises TraceError if the reports lack the kernel."""
+    places = PathScrubber(root)
     analysis = next((one for one in reports.analysis.kernels if one.kernel == target.demangled), None)
     if analysis is None:
         raise TraceError(f"the profile has no kernel {target.demangled}", "profile the program again")
@@ -69,14 +95,14 @@ def build_context(
         Reports(**{name: _cleaned(document, places) for name, document in reports.by_name().items()}),
         _cleaned(analysis, places),
         None if roof is None else _cleaned(roof, places),
-        code_of(source, kernel, places),
+        code,
         tuple(
             replace(one, description=places.clean(one.description), reason=places.clean(one.reason))
             for one in tried
             if one.kernel == target.demangled
         ),
         rules,
-        launch_terms(source, kernel),
+        launch,
     )
 
 

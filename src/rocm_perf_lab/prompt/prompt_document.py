@@ -105,7 +105,7 @@ def prompt_document(context: Context, text: str, full_source: bool) -> PromptDoc
             demangled=context.target.demangled,
             template=kernel.template,
             attributes=list(kernel.attributes),
-            parameters=[f"{one.type} {one.name}" for one in kernel.parameters],
+            parameters=[f"{one.type} {one.name}".strip() for one in kernel.parameters],
             instances=[one.demangled for one in (context.target, *context.target.siblings)],
         ),
         path=PathSection(
@@ -125,7 +125,7 @@ def prompt_document(context: Context, text: str, full_source: bool) -> PromptDoc
         tried=[TriedSection(**asdict(one)) for one in context.tried],
         code=[ExcerptSection(**asdict(excerpt)) for excerpt in context.code.shown(full_source)],
         declared_elsewhere=list(context.code.elsewhere),
-        rules=context.rules.lines(kernel, context.launch),
+        rules=context.rule_lines,
         text=text,
         bytes=len(utf8(text)),
         tokens_estimate=tokens.estimate(text),

@@ -8,6 +8,7 @@ from rocm_perf_lab.analysis.indicators import LARGER, launch_advice
 from rocm_perf_lab.analysis.thread_trace.time_stack import meanings
 from rocm_perf_lab.report.remedies import in_words
 from rocm_perf_lab.report.schema import BottleneckSection, LevelSection, RooflineSection
+from rocm_perf_lab.report.triton import sentences
 from rocm_perf_lab.text import words
 
 if TYPE_CHECKING:
@@ -121,6 +122,7 @@ def resources(context: Context) -> list[str]:
         f"- {words.registers(uses.vgpr_per_thread, uses.accum_vgpr_per_thread, uses.sgpr_per_wave)}, "
         f"{words.size(uses.lds_bytes)} LDS per workgroup, {words.size(uses.scratch_bytes)} scratch per thread.",
     ]
+    lines += [f"- {line}" for specialisation in sentences(context.analysis) for line in specialisation]
     if found.theoretical is None:
         return [*lines, f"- Occupancy is not known: {found.reasons['theoretical']}."]
     lines.append(

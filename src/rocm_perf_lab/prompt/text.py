@@ -36,7 +36,7 @@ def _task(context: Context) -> list[str]:
         f"{gpu.memory_bandwidth_gbps:,.0f} GB/s of memory bandwidth" if gpu.memory_bandwidth_gbps else "",
     ]
     lines = [
-        f"# Make the HIP kernel {name} faster",
+        f"# Make the {'Triton' if context.language == 'python' else 'HIP'} kernel {name} faster",
         "",
         f"It is in {span(context.code.kernel.file)} and runs on {gpu.product} ({gpu.target}: "
         f"{', '.join(filter(None, figures)) or 'figures unknown'}). A gate decides on what you propose; the rules are below.",
@@ -72,18 +72,18 @@ def _code(context: Context, full_source: bool) -> list[str]:
     what = {"file": "the whole file", "kernel": f"the kernel {span(context.kernel.name)}", "used": "used by it"}
     lines = ["## Source"]
     for excerpt in context.code.shown(full_source):
-        lines += ["", *_excerpt(excerpt, what[excerpt.role])]
+        lines += ["", *_excerpt(excerpt, what[excerpt.role], context.language)]
     if context.code.elsewhere:
         names = ", ".join(map(span, context.code.elsewhere))
         lines += ["", f"Declared outside the source's folder and not shown: {names}."]
     return lines
 
 
-def _excerpt(excerpt: Excerpt, what: str) -> list[str]:
+def _excerpt(excerpt: Excerpt, what: str, language: str) -> list[str]:
     cut = f" (the last {excerpt.left_out} lines are left out)" if excerpt.left_out else ""
     place = f"{span(excerpt.file)}, lines {excerpt.first_line} to {excerpt.last_line}: {what}{cut}"
-    return [place, "", fenced(excerpt.text, "cpp")]
+    return [place, "", fenced(excerpt.text, language)]
 
 
 def _rules(context: Context) -> list[str]:
-    return ["## Rules for the answer", "", *(f"- {line}" for line in context.rules.lines(context.kernel, context.launch))]
+    return ["## Rules for the answer", "", *(f"- {line}" for line in context.rule_lines)]

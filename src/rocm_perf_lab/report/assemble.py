@@ -24,6 +24,7 @@ from rocm_perf_lab.report.documents import Documents
 from rocm_perf_lab.report.passes import FurtherRuns
 from rocm_perf_lab.report.source import source_document
 from rocm_perf_lab.report.thread_trace import thread_trace_section
+from rocm_perf_lab.report.triton import triton_section
 from rocm_perf_lab.rocpd.tables import Trace
 
 ONE_RUN = "one run: a spread needs at least two"
@@ -206,6 +207,7 @@ def _kernel(kernel: KernelFindings, findings: Findings) -> schema.KernelAnalysis
         counters={name: kernel.counters[name] for name in sorted(kernel.counters)},
         sampling=_sampling(kernel.sampling),
         thread_trace=thread_trace_section(traced) if traced else None,
+        triton=[triton_section(one, kernel.occupancy) for one in findings.triton.of(kernel.symbol.kernel.symbol)],
         notes=[*kernel.notes, *findings.traced.notes],
         **fields,
     )

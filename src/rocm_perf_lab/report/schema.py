@@ -12,6 +12,7 @@ from pydantic import Field, model_validator
 
 from rocm_perf_lab.report.section import Section
 from rocm_perf_lab.report.thread_trace_schema import ThreadTraceSection
+from rocm_perf_lab.report.triton_schema import TritonSection
 
 SCHEMA_VERSION: Final = "1.0"
 
@@ -557,6 +558,9 @@ class KernelAnalysis(Section):
     )
     thread_trace: ThreadTraceSection | None = Field(
         description="what the waves of one dispatch did on one CU; null for kernels that were not traced"
+    )
+    triton: list[TritonSection] = Field(
+        default_factory=list, description="what only Triton knows, one object per specialisation; empty for other kernels"
     )
     notes: list[str] = Field(description="known biases, and assumptions that were made")
 

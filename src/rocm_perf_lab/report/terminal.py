@@ -28,6 +28,7 @@ from rocm_perf_lab.report.terminal_graph import render_idle, render_next_in_line
 from rocm_perf_lab.report.terminal_next import render_next
 from rocm_perf_lab.report.terminal_roofs import render_all_roofs, render_roof
 from rocm_perf_lab.report.thread_trace import describe
+from rocm_perf_lab.report.triton import sentences
 from rocm_perf_lab.text import words
 from rocm_perf_lab.text.names import Name, Names
 
@@ -177,6 +178,10 @@ def _what_holds_it_back(kernel: KernelAnalysis, roof: RooflineSection | None, na
     if roof is not None:
         render_roof(roof, console)
     _occupancy(kernel, console)
+    for first, *further in sentences(kernel):
+        _say(console, first)
+        for line in further:
+            _say(console, f"- {line}")
     if kernel.thread_trace is not None:
         describe(kernel.thread_trace, lambda text: _say(console, text))
 

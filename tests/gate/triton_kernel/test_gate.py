@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from triton_candidates import HONEST, WRONG, changed, kernel_of
+from triton_candidates import HONEST, NOT_AS_WRITTEN, WRONG, changed, kernel_of
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("native_dir")]
 
@@ -27,14 +27,22 @@ def judged(rocm_perf, python: Path, folder: Path, script: str, replacements: lis
 
 
 @pytest.mark.parametrize("script, replacements, said", [pytest.param(*one[1:], id=one[0]) for one in WRONG])
-def test_wrong(rocm_perf, triton_python, tmp_path, script, replacements, said):
-    found = judged(rocm_perf, triton_python, tmp_path, script, replacements)
+def test_wrong(rocm_perf, python, tmp_path, script, replacements, said):
+    found = judged(rocm_perf, python, tmp_path, script, replacements)
     reasons = [step["reason"] for step in found["steps"] if step["outcome"] == "rejected"]
     assert len(reasons) == 1 and said in reasons[0], reasons
 
 
+def test_code_that_is_not_as_written(rocm_perf, newest_python, tmp_path):
+    _, script, replacements, said = NOT_AS_WRITTEN
+    test_wrong(rocm_perf, newest_python, tmp_path, script, replacements, said)
+
+
 @pytest.mark.parametrize("script, replacements", [pytest.param(*one[1:], id=one[0]) for one in HONEST])
-def test_honest(rocm_perf, triton_python, tmp_path, script, replacements):
-    found = judged(rocm_perf, triton_python, tmp_path, script, replacements)
+def test_honest(rocm_perf, python, tmp_path, script, replacements):
+    found = judged(rocm_perf, python, tmp_path, script, replacements)
     assert found["accepted"], [step["reason"] for step in found["steps"]]
-    assert not any("dropped" in result for one in found["steps"][1]["evidence"]["captures"] for result in one["cases"].values())
+    cases = {case: result for one in found["steps"][1]["evidence"]["captures"] for case, result in one["cases"].items()}
+    assert not any("dropped" in result for result in cases.values())
+    asked = [result for case, result in cases.items() if "interpreter" in case]
+    assert asked and all(result == "equal" or result.startswith("not interpreted") for result in asked)

@@ -11,36 +11,37 @@ import numpy as np
 from rocm_perf_lab.gate.triton_kernel.inputs import INPUTS, Make, made, random, stored
 from rocm_perf_lab.gate.triton_kernel.recorded_launch import RecordedLaunch
 
-CAPTURED = "captured inputs"
+CAPTURED, RANDOM = "captured inputs", "random"
 _STRIDE = "stride"
 
 
 @dataclass(frozen=True)
 class Size:
-    """numbers: in the place of the launch's; none for the launch as it is."""
+    """numbers: in the place of the launch's; none for the launch as it is. interpreted: by Triton's interpreter, too."""
 
     name: str
     numbers: Mapping[str, int]
+    interpreted: bool = False
 
 
 def sizes(numbers: Mapping[str, int], generator: np.random.Generator) -> Iterator[Size]:
     """As launched; and smaller, so that what arrays hold is enough. Strides stay as they are, if they are called that."""
-    yield Size("as launched", {})
     varied = {name: value for name, value in numbers.items() if _STRIDE not in name.lower()}
+    yield Size("as launched", {}, interpreted=not varied)
     if not varied:
         return
     for name, value in varied.items():
         yield Size(f"{name}={value - 1}", {name: value - 1})
-    for _ in range(2):
+    for draw in range(2):
         drawn = {name: int(generator.integers(max(1, value // 3), value)) | 1 for name, value in varied.items()}
         drawn = {name: min(value, varied[name]) for name, value in drawn.items()}
-        yield Size(", ".join(f"{name}={value}" for name, value in drawn.items()), drawn)
+        yield Size(", ".join(f"{name}={value}" for name, value in drawn.items()), drawn, interpreted=draw == 0)
     yield Size("every number 1", dict.fromkeys(varied, 1))
 
 
 def inputs_for(size: Size) -> Mapping[str, Make | None]:
     """By name; None for the contents that the script gave."""
-    return {CAPTURED: None, **INPUTS} if not size.numbers else {"random": random}
+    return {CAPTURED: None, **INPUTS} if not size.numbers else {RANDOM: random}
 
 
 def with_contents(

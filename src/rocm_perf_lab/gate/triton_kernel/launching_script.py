@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -13,10 +14,11 @@ from rocm_perf_lab import cage
 from rocm_perf_lab.cage import Limits, View
 from rocm_perf_lab.collect.device import Device
 from rocm_perf_lab.errors import SourceError
-from rocm_perf_lab.gate.triton_kernel.recorded_launch import RecordedLaunch, read_launch
+from rocm_perf_lab.gate.triton_kernel.recorded_launch import RecordedLaunch, copied, read_launch
 from rocm_perf_lab.triton_launches import ScriptKernel, ServedScript, environment_of
 
 _SECONDS = 600.0  # for the whole script, in the cage
+_INTERPRETER_SECONDS = 30
 _OTHER_HOMES = ("TRITON_CACHE_DIR", "TRITON_HOME")
 
 
@@ -71,6 +73,20 @@ class LaunchingScript:
             raise SourceError(str(answer["error"]), "")
         answer.pop("event", None)
         return read_launch(answer, self._folder, self._files, with_contents=not self._is_candidate)
+
+    def interpret(self, numbers: Mapping[str, int], contents: Mapping[str, str]) -> dict[str, Path] | str:
+        """Argument -> file of what the launch leaves in its memory in Triton's interpreter; or why there is none, in words.
+
+        contents: argument -> name of a file with what its memory holds before.
+        """
+        for name in contents.values():
+            shutil.copyfile(self._files / name, self._folder / name)
+        request = {"numbers": dict(numbers), "contents": dict(contents), "folder": str(self._folder)}
+        answer = self._script.ask(self._timeout, do="interpret", seconds=_INTERPRETER_SECONDS, **request)
+        outputs = answer.get("outputs")
+        if not isinstance(outputs, dict):
+            return str(answer.get("obstacle") or answer.get("error"))
+        return {str(name): copied(self._folder, str(file), self._files) for name, file in outputs.items()}
 
     def go_on(self) -> None:
         self._script.tell(do="continue", values=None)

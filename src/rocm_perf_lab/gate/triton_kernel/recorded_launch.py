@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,7 +14,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from rocm_perf_lab.errors import SourceError
 
 _MOST_BYTES = 8 << 30
-FileName = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+_FILE_NAME = r"^[0-9a-f]{64}$"
+FileName = Annotated[str, Field(pattern=_FILE_NAME)]
 _STRICT = ConfigDict(extra="forbid", strict=True)
 
 
@@ -84,6 +86,14 @@ def read_launch(answer: dict[str, Any], source: Path, files: Path, *, with_conte
     for name in names:
         _copy(source / name, files / name)
     return launch
+
+
+def copied(source: Path, name: str, destination: Path) -> Path:
+    """A copy in `destination` of the file `name` in `source`, which a candidate wrote. Raises SourceError."""
+    if not re.fullmatch(_FILE_NAME, name):
+        raise SourceError("it names a file that is none of its results", "")
+    _copy(source / name, destination / name)
+    return destination / name
 
 
 def _copy(source: Path, destination: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -11,8 +12,12 @@ from rocm_perf_lab.gate.numbers import float_type, in_words, ulps_between
 from rocm_perf_lab.gate.triton_kernel.recorded_launch import RecordedMemory
 from rocm_perf_lab.gate.verdict_document import DifferenceSection
 
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
 # Where results are near zero because large terms cancel, units in their last place mean nothing. What an accumulation in the
-# type's accumulator may be off is this share of the largest number of the array, for each unit that is allowed.
+# type's accumulator may be off is this share of the largest number that the launch wrote to the array, for each unit that is
+# allowed. What it did not write does not count: it may be anything.
 _OF_LARGEST = {8: 2.0**-51}
 _OF_LARGEST_IN_FLOAT32 = 2.0**-22
 
@@ -26,15 +31,24 @@ class ResultsDiffer(Exception):
 
 
 def expect_same(
-    before: Path, after: Path, memories: Sequence[RecordedMemory], types: dict[str, str], ulps: int, numbers: tuple[int, int]
-) -> None:
-    """Compare what launches number numbers[0] (in folder `before`) and numbers[1] (in `after`) left. Raises ResultsDiffer."""
+    before: Path, after: Path, memories: Sequence[RecordedMemory], files: Path, types: dict[str, str], ulps: int,
+    numbers: tuple[int, int],
+) -> None:  # fmt: skip
+    """Compare what launches number numbers[0] (in folder `before`) and numbers[1] (in `after`) left. Raises ResultsDiffer.
+
+    memories: as they were before the launches, with contents in `files`.
+    """
     for index, memory in enumerate(memories):
         x, y = (folder / f"{number}-{index}" for folder, number in zip((before, after), numbers, strict=True))
-        _compare(x.read_bytes(), y.read_bytes(), memory, types, ulps)
+        expect_same_memory(x, y, memory, files, types, ulps)
 
 
-def _compare(x: bytes, y: bytes, memory: RecordedMemory, types: dict[str, str], ulps: int) -> None:
+def expect_same_memory(x: Path, y: Path, memory: RecordedMemory, files: Path, types: dict[str, str], ulps: int) -> None:
+    """Compare two files with what launches left in the memory. Raises ResultsDiffer."""
+    _compare(x.read_bytes(), y.read_bytes(), (files / memory.contents).read_bytes(), memory, types, ulps)
+
+
+def _compare(x: bytes, y: bytes, initial: bytes, memory: RecordedMemory, types: dict[str, str], ulps: int) -> None:
     if x == y:
         return
     name = memory.names[0]
@@ -49,7 +63,8 @@ def _compare(x: bytes, y: bytes, memory: RecordedMemory, types: dict[str, str], 
         both_nan = np.isnan(a) & np.isnan(b)
         wide = a.astype(np.float64), b.astype(np.float64)
         finite = np.isfinite(wide[0]) & np.isfinite(wide[1])
-        scale = float(np.abs(wide[0][finite]).max()) if finite.any() else 0.0
+        counts = finite & _written(x, initial, dtype)
+        scale = float(np.abs(wide[0][counts]).max()) if counts.any() else 0.0
         floor = ulps * _OF_LARGEST.get(dtype.itemsize, _OF_LARGEST_IN_FLOAT32) * scale
         with np.errstate(invalid="ignore"):
             near = finite & ((apart <= ulps) | (np.abs(wide[0] - wide[1]) <= floor))
@@ -68,3 +83,11 @@ def _compare(x: bytes, y: bytes, memory: RecordedMemory, types: dict[str, str], 
         differing=int(places.size), of=int(a.size), largest_ulps=largest,
     )  # fmt: skip
     raise ResultsDiffer(reason, section)
+
+
+def _written(left: bytes, initial: bytes, dtype: np.dtype[Any]) -> NDArray[np.bool_]:
+    """Which elements are not as they were, bit by bit."""
+    words = np.dtype(f"u{dtype.itemsize}")
+    count = len(left) // dtype.itemsize
+    written: NDArray[np.bool_] = np.frombuffer(left, words, count) != np.frombuffer(initial, words, count)
+    return written

@@ -25,7 +25,8 @@ function details(index) {
   });
   parts.push(element("p", `${one.bottleneck.name} (certainty ${one.bottleneck.certainty}): ${one.bottleneck.why}`));
   parts.push(...stackView(one.stack), ...list("Evidence", one.bottleneck.evidence), ...list("What explains it", one.bottleneck.factors),
-    ...list("What to try", one.bottleneck.advice), ...list("Occupancy", one.occupancy), ...list("Headroom", one.headroom.lines));
+    ...list("What to try", one.bottleneck.advice), ...list("Occupancy", one.occupancy), ...list("Triton", one.triton),
+    ...list("Headroom", one.headroom.lines));
   parts.push(...table("Memory levels and pipes", ["level", "amount", "attained", "peak", "of peak"], one.levels));
   if (one.counters.length) {
     const folded = element("details");

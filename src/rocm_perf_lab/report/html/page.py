@@ -18,6 +18,7 @@ from rocm_perf_lab.report.source_schema import SourceDocument
 from rocm_perf_lab.report.terminal import modelled_label
 from rocm_perf_lab.report.terminal_answer import answer, kernel_of_interest
 from rocm_perf_lab.report.timeline_schema import TimelineDocument
+from rocm_perf_lab.report.triton import sentences
 from rocm_perf_lab.text import words
 from rocm_perf_lab.text.names import Names
 
@@ -100,6 +101,7 @@ def _kernel(kernel: KernelAnalysis, documents: Reports) -> dict[str, Any]:
         "stack": _stack(kernel),
         "headroom": {"priority": headroom.priority, "lines": _headroom(kernel)},
         "occupancy": list(_occupancy(kernel)),
+        "triton": [line for one in sentences(kernel) for line in one],
         "levels": [] if roof is None else list(_levels(roof)),
         "counters": [[None, *row] for row in _counters(kernel)],
         "notes": [*kernel.notes, *kernel.occupancy.notes],

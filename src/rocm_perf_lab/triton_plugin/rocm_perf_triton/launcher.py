@@ -12,6 +12,8 @@ from rocm_perf_triton.device_memory import MEMORY, Mirror
 from rocm_perf_triton.kernel_arguments import Pointer, Word
 from rocm_perf_triton.versions import descriptor_words
 
+_MOST_THREADS = 1024  # of a workgroup
+
 _depth = 0  # of launches that contain others, as benchmarks do
 
 
@@ -51,6 +53,7 @@ class Launcher:
         self.names = tuple(map(str, source.signature))
         self.types = tuple(source.signature.values())
         self.threads = metadata.num_warps * metadata.warp_size
+        _expect_at_most(_MOST_THREADS, self.threads)
         self.shared = metadata.shared
         self.cooperative = bool(metadata.launch_cooperative_grid)
         # Of each workgroup, in the order of the kernel's last arguments.
@@ -105,6 +108,17 @@ class Launcher:
                     hip.call("hipModuleLaunchKernel", function, *shape, None)
         for mirror in mirrors:
             mirror.copy_back()
+
+
+def _expect_at_most(most: int, threads: int) -> None:
+    """Raises Triton's OutOfResources, which autotuning takes as the end of a configuration.
+
+    Triton 3.4 raises it itself for the first launch only, and has HIP refuse later ones.
+    """
+    if threads > most:
+        from triton.runtime.errors import OutOfResources
+
+        raise OutOfResources(threads, most, "threads")
 
 
 def _descriptor_words(descriptor: Any) -> list[Any]:

@@ -7,7 +7,7 @@ from functools import wraps
 from types import ModuleType
 from typing import Any
 
-from rocm_perf_triton import benchmark, configuration_names, linker
+from rocm_perf_triton import benchmark, compiled_kernels, configuration_names, hipblaslt, linker, source_files
 from rocm_perf_triton.after_import import after_import
 from rocm_perf_triton.host_arrays import HostArray, as_argument
 from rocm_perf_triton.launcher import launching
@@ -25,7 +25,7 @@ def install() -> None:
 def _change_triton(testing: Any) -> None:
     import triton
     from triton.backends import backends
-    from triton.compiler import CompiledKernel
+    from triton.compiler import ASTSource, CompiledKernel
     from triton.runtime.autotuner import Autotuner
     from triton.runtime.jit import JITFunction, KernelInterface
 
@@ -39,6 +39,8 @@ def _change_triton(testing: Any) -> None:
             backend.driver.is_active = staticmethod(lambda: False)
     _change_hip_backend()
     configuration_names.install(Autotuner, JITFunction)
+    source_files.install(ASTSource)
+    compiled_kernels.install(CompiledKernel, version)
     testing.do_bench = testing.do_bench_cudagraph = benchmark.do_bench
     KernelInterface.__getitem__ = _with_grid(KernelInterface.__getitem__)
     CompiledKernel.__getitem__ = _with_grid(CompiledKernel.__getitem__)
@@ -47,6 +49,7 @@ def _change_triton(testing: Any) -> None:
 
 def _change_hip_backend() -> None:
     """Triton 3.4, 3.6 and 3.7 import PyTorch to learn the size of any array. Triton 3.4 wants a linker from outside."""
+    from triton._C.libtriton import amd
     from triton.backends.amd.compiler import HIPBackend
 
     of_tensors = HIPBackend.is_within_2gb
@@ -58,6 +61,7 @@ def _change_hip_backend() -> None:
 
     HIPBackend.is_within_2gb = staticmethod(is_within_2gb)
     linker.name_one()
+    hipblaslt.install(amd)
 
 
 def _with_grid(getitem: Any) -> Any:

@@ -219,9 +219,15 @@ def _change_cuda_module(torch: Any) -> None:
         "memory_allocated": lambda device=None: 0,
         "reset_peak_memory_stats": lambda device=None: None,
         "is_bf16_supported": lambda including_emulation=True: True,
+        # Private, but generated code and libraries of kernels call them.
+        "_exchange_device": lambda device: 0,
+        "_maybe_exchange_device": lambda device: 0,
     }
     for name, value in replaced.items():
         setattr(torch.cuda, name, value)
+    torch._C._cuda_getCurrentRawStream = lambda device: stream.cuda_stream
+    guards = torch._C._dynamo.guards
+    guards._empty_strided_cuda = lambda size, stride, dtype: mark(torch.empty_strided(size, stride, dtype=dtype), torch)
 
 
 def _generator(torch: Any) -> Any:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from typing import Any
 
 OLDEST, NEWEST_TRIED = (3, 4), (3, 9)
+_LONGEST_FILE_NAME = 150  # in Triton's cache, without the suffix
 
 Words = list[Any]
 
@@ -42,6 +44,17 @@ def descriptor_words(version: str) -> Callable[[Any], Words]:
     if parsed(version) >= (3, 5):
         return lambda it: _words(it, it.padding == "nan")
     return _words
+
+
+def compiled_files(kernel: Any, version: str) -> dict[str, str]:
+    """Suffix -> path of what Triton's cache holds of a compiled kernel: ".hsaco", ".ttgir" and so on."""
+    if parsed(version) >= (3, 5):
+        group = kernel.metadata_group
+    else:
+        from triton.runtime.cache import get_cache_manager
+
+        group = get_cache_manager(kernel.hash).get_group(f"{kernel.src.name[:_LONGEST_FILE_NAME]}.json")
+    return {os.path.splitext(name)[1]: str(path) for name, path in group.items()}
 
 
 def _words(descriptor: Any, *flags: bool) -> Words:

@@ -38,21 +38,23 @@ class Launch:
         launching raise.
         """
         configuration = self._configuration(values)
-        if values is None:
-            values = configuration.all_kwargs() if configuration is not None else {}
-        named = {**self.arguments, **(numbers or {}), **values}
+        named = self.values_of_launch(values, numbers)
         if not warmup and configuration is not None and configuration.pre_hook is not None:
             configuration.pre_hook(named)
         return (self.function.fn if self._is_tuned else self.function).run(grid=self.grid, warmup=warmup, **named)
 
-    def programs(self, values: Values | None) -> list[int]:
+    def values_of_launch(self, values: Values | None, numbers: Values | None = None) -> Values:
+        """All that the function is given by name, options included."""
+        configuration = self._configuration(values)
+        if values is None:
+            values = configuration.all_kwargs() if configuration is not None else {}
+        return {**self.arguments, **(numbers or {}), **values}
+
+    def programs(self, values: Values | None, numbers: Values | None = None) -> list[int]:
         """The grid with these values."""
         if not callable(self.grid):
             return list(self.grid)
-        configuration = self._configuration(values)
-        if values is None and configuration is not None:
-            values = configuration.all_kwargs()
-        return list(self.grid({**_defaults(self.jit), **self.arguments, **(values or {})}))
+        return list(self.grid({**_defaults(self.jit), **self.values_of_launch(values, numbers)}))
 
     def described(self) -> dict[str, Any]:
         """For the other process. configurations: None if the function has none. key: None if it does not name any."""

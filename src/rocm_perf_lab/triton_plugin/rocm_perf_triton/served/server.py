@@ -8,9 +8,11 @@ from typing import Any
 
 from rocm_perf_triton.served import timing
 from rocm_perf_triton.served.channel import Channel, Message
+from rocm_perf_triton.served.interpreted import interpreted
 from rocm_perf_triton.served.launch import Launch
 from rocm_perf_triton.served.memory import ArgumentMemory
 from rocm_perf_triton.served.recording import recorded_launch
+from rocm_perf_triton.versions import compiled_files
 
 _LONGEST_REASON = 500
 
@@ -55,10 +57,11 @@ class Server:
 
 
 def _compile(launch: Launch, _memory: ArgumentMemory, request: Message) -> Message:
+    import triton
+
     kernel = launch.run(request["values"], warmup=True)
-    files = {Path(name).suffix: path for name, path in kernel.metadata_group.items()}
     return {
-        "binary": str(files[".hsaco"]),
+        "binary": compiled_files(kernel, triton.__version__)[".hsaco"],
         "shared": kernel.metadata.shared,
         "threads": kernel.metadata.num_warps * kernel.metadata.warp_size,
         "matrix_instructions": kernel.asm["amdgcn"].count("v_mfma_"),
@@ -87,7 +90,7 @@ def _record(launch: Launch, memory: ArgumentMemory, request: Message) -> Message
     return recorded_launch(launch, memory, request["numbers"], Path(request["folder"]))
 
 
-_ANSWERS = {"compile": _compile, "evaluate": _evaluate, "record": _record}
+_ANSWERS = {"compile": _compile, "evaluate": _evaluate, "record": _record, "interpret": interpreted}
 
 
 def _reason(error: Exception) -> str:

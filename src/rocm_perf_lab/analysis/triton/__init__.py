@@ -1,0 +1,1 @@
+"""What a report says of kernels in Triton's terms."""

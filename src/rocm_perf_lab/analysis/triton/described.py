@@ -1,0 +1,55 @@
+"""Kernels as Triton described them while the program ran, see rocm_perf_triton/compiled_kernels.py."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+FOLDER = "triton"  # beside the database of the run
+
+
+class DescribedKernel(BaseModel):
+    """One specialisation of a function. symbol: its kernel's name, which others can share. constants, options: by name."""
+
+    model_config = ConfigDict(frozen=True)
+
+    symbol: str
+    function: str
+    file: str
+    line: int
+    version: str
+    constants: Mapping[str, str]
+    options: Mapping[str, int | None]
+    ttgir: str
+    amdgcn: str
+
+
+@dataclass(frozen=True)
+class DescribedKernels:
+    """by_symbol: each specialisation once."""
+
+    by_symbol: Mapping[str, list[DescribedKernel]]
+
+    def of(self, symbol: str) -> list[DescribedKernel]:
+        return self.by_symbol.get(symbol.removesuffix(".kd"), [])
+
+
+def described_kernels(database: Path) -> DescribedKernels:
+    """What the run that left this database was told; nothing for programs without Triton, and of files that cannot be read."""
+    found: dict[str, list[DescribedKernel]] = defaultdict(list)
+    for path in sorted((database.parent / FOLDER).glob("*.json")):
+        try:
+            kernel = DescribedKernel.model_validate_json(path.read_bytes())
+        except (OSError, ValidationError):
+            continue
+        if kernel not in found[kernel.symbol]:
+            found[kernel.symbol].append(kernel)
+    return DescribedKernels({symbol: sorted(some, key=_order) for symbol, some in found.items()})
+
+
+def _order(kernel: DescribedKernel) -> tuple[str, ...]:
+    return (*map(str, kernel.constants.values()), *map(str, kernel.options.values()), kernel.ttgir)

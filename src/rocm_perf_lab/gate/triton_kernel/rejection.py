@@ -1,0 +1,27 @@
+"""Why a candidate is rejected, and what was learnt of it until then."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from rocm_perf_lab.gate.verdict_document import APPLICATION, EQUIVALENCE, MEASUREMENT, CapturedLaunch, DifferenceSection
+
+LAUNCH = "launch"
+STEPS = (LAUNCH, EQUIVALENCE, MEASUREMENT, APPLICATION)
+
+
+class Rejected(Exception):
+    """step: one of STEPS. case: the size and the inputs, where the step has them."""
+
+    def __init__(self, step: str, reason: str, difference: DifferenceSection | None = None, case: str | None = None):
+        super().__init__(reason)
+        self.step, self.reason, self.difference, self.case = step, reason, difference, case
+
+
+@dataclass
+class Found:
+    """ms: (baseline, candidate) of each launch as it was captured. parameters: identifies those of the timing model."""
+
+    launches: list[CapturedLaunch] = field(default_factory=list)
+    ms: list[tuple[float, float]] = field(default_factory=list)
+    parameters: str | None = None

@@ -1,0 +1,80 @@
+"""A Triton function in its file: its text with decorators, and the functions of the file that it calls."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+from pathlib import Path
+
+from rocm_perf_lab.errors import SourceError
+from rocm_perf_lab.prompt.code import Excerpt, SourceExcerpts
+
+
+@dataclass(frozen=True)
+class FunctionParameter:
+    """type: its annotation, empty without one."""
+
+    name: str
+    type: str
+
+
+@dataclass(frozen=True)
+class TritonFunction:
+    """attributes: its decorators. template: as of a HIP kernel, which Python's functions do not have."""
+
+    name: str
+    parameters: tuple[FunctionParameter, ...]
+    attributes: tuple[str, ...]
+    code: SourceExcerpts
+    template: None = None
+
+
+def function_at(path: Path, name: str, line: int) -> TritonFunction:
+    """The function `name` that has this line, which may be that of a decorator. Raises SourceError if the file has none."""
+    try:
+        text = path.read_text("utf-8")
+        tree = ast.parse(text, str(path))
+    except (OSError, ValueError, SyntaxError) as error:
+        raise SourceError(f"{path} cannot be read as Python: {error}", "name the script that launches the kernel") from error
+    functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
+    own = next((one for one in functions if one.name == name and _first(one) <= line <= (one.end_lineno or line)), None)
+    if own is None:
+        raise SourceError(f"{path} has no function {name} in line {line}", "profile the script again: it has changed")
+    lines = text.splitlines()
+    used = [one for one in _called(own, tree) if one is not own]
+    excerpts = SourceExcerpts(
+        _excerpt(path, lines, own, "kernel"),
+        tuple(_excerpt(path, lines, one, "used") for one in used),
+        Excerpt(path.name, 1, len(lines), "file", "\n".join(lines)),
+        (),
+    )
+    return TritonFunction(name, _parameters(own), tuple(f"@{ast.unparse(one)}" for one in own.decorator_list), excerpts)
+
+
+def _first(function: ast.FunctionDef) -> int:
+    return min([function.lineno, *(decorator.lineno for decorator in function.decorator_list)])
+
+
+def _called(function: ast.FunctionDef, tree: ast.Module) -> list[ast.FunctionDef]:
+    """Functions of the module that it calls, directly or through others, in the order of the file."""
+    known = {one.name: one for one in tree.body if isinstance(one, ast.FunctionDef)}
+    found: set[str] = set()
+    waiting = [function]
+    while waiting:
+        names = {node.id for node in ast.walk(waiting.pop()) if isinstance(node, ast.Name)} & known.keys() - found
+        found |= names
+        waiting += [known[name] for name in names]
+    return [one for name, one in known.items() if name in found]
+
+
+def _excerpt(path: Path, lines: list[str], function: ast.FunctionDef, role: str) -> Excerpt:
+    first, last = _first(function), function.end_lineno or function.lineno
+    return Excerpt(path.name, first, last, role, "\n".join(lines[first - 1 : last]))
+
+
+def _parameters(function: ast.FunctionDef) -> tuple[FunctionParameter, ...]:
+    arguments = function.args
+    return tuple(
+        FunctionParameter(one.arg, ast.unparse(one.annotation) if one.annotation is not None else "")
+        for one in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)
+    )

@@ -1,0 +1,66 @@
+"""Tells rocm-perf of each compiled kernel, in a file of the folder that a variable names: what only Triton knows of it."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from functools import wraps
+from pathlib import Path
+from typing import Any
+
+FOLDER_VARIABLE = "ROCM_PERF_TRITON_KERNELS"
+_OPTIONS = ("num_warps", "num_stages", "waves_per_eu", "matrix_instr_nonkdim", "kpack")
+
+
+def install(compiled_kernel: Any, version: str) -> None:
+    """compiled_kernel: Triton's class, whose objects are also made from what its cache holds."""
+    if (folder := os.environ.get(FOLDER_VARIABLE)) is not None:
+        compiled_kernel.__init__ = _telling(compiled_kernel.__init__, Path(folder), version)
+
+
+def _telling(initialize: Any, folder: Path, version: str) -> Any:
+    @wraps(initialize)
+    def init(self: Any, *arguments: Any, **named: Any) -> None:
+        initialize(self, *arguments, **named)
+        if hasattr(self.src, "fn"):  # what is compiled from an intermediate form has no function
+            _write(described(self, version), folder)
+
+    return init
+
+
+def described(kernel: Any, version: str) -> dict[str, Any]:
+    """As rocm_perf_lab/analysis/triton/described.py reads it."""
+    function = kernel.src.fn.fn
+    return {
+        "symbol": kernel.metadata.name,
+        "function": function.__name__,
+        "file": function.__code__.co_filename,
+        "line": function.__code__.co_firstlineno,
+        "version": version,
+        "constants": _constants(kernel.src),
+        "options": {name: getattr(kernel.metadata, name, None) for name in _OPTIONS},
+        "ttgir": kernel.asm["ttgir"],
+        "amdgcn": kernel.asm["amdgcn"],
+    }
+
+
+def _constants(source: Any) -> dict[str, str]:
+    """Parameter -> value in words. Those that are equal to 1 or None because a launch gave them so are not parameters."""
+    names, constexprs = source.fn.arg_names, {one.name for one in source.fn.params if one.is_constexpr}
+    found = {_name(key, names): value for key, value in source.constants.items()}
+    return {name: str(getattr(value, "value", value)) for name, value in found.items() if name in constexprs}
+
+
+def _name(key: Any, names: list[str]) -> str:
+    """Constants are known by a parameter's name, or by a path that begins with its number."""
+    return names[key[0]] if isinstance(key, tuple) else str(key)
+
+
+def _write(description: dict[str, Any], folder: Path) -> None:
+    """Whole or not at all: other processes of the program write here, too."""
+    folder.mkdir(parents=True, exist_ok=True)
+    descriptor, name = tempfile.mkstemp(dir=folder, prefix=".")
+    with os.fdopen(descriptor, "w", encoding="utf-8") as stream:
+        json.dump(description, stream)
+    os.rename(name, os.path.join(folder, f"{os.path.basename(name)[1:]}.json"))

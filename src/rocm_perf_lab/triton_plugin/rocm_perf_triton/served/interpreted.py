@@ -1,0 +1,77 @@
+"""A launch in Triton's interpreter, which computes with NumPy what the source says: a second opinion on compiled code.
+
+It changes Triton's functions while it runs, so it has a process of its own, which ends without telling HIP.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+from pathlib import Path
+from typing import Any
+
+from rocm_perf_triton.served.launch import Launch, Values
+from rocm_perf_triton.served.memory import ArgumentMemory, stored
+
+Message = dict[str, Any]
+_MOST_PROGRAMS = 256
+
+
+def interpreted(launch: Launch, memory: ArgumentMemory, request: Message) -> Message:
+    """request: numbers, in the place of arguments of the script; contents, argument -> file of its memory; folder; seconds.
+
+    The answer has argument -> file of what the launch left in its memory, or says why there is none.
+    """
+    grid = launch.programs(None, request["numbers"])
+    programs = 1
+    for count in grid:
+        programs *= count
+    if programs > _MOST_PROGRAMS:
+        return {"obstacle": f"{programs} programs are too many"}
+    answers, to_parent = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.close(answers)
+        with os.fdopen(to_parent, "w") as stream:
+            json.dump(_in_child(launch, memory, request, tuple(grid)), stream)
+        os._exit(0)
+    os.close(to_parent)
+    with os.fdopen(answers) as stream:
+        said = stream.read()
+    _, status = os.waitpid(child, 0)
+    if not said:
+        killer = signal.Signals(status & 0x7F).name if status & 0x7F else "an error"
+        return {"obstacle": f"the interpreter was ended by {killer}"}
+    answer: Message = json.loads(said)
+    return answer
+
+
+def _in_child(launch: Launch, memory: ArgumentMemory, request: Message, grid: tuple[int, ...]) -> Message:
+    signal.signal(signal.SIGALRM, signal.SIG_DFL)
+    signal.alarm(int(request["seconds"]))
+    folder = Path(request["folder"])
+    try:
+        contents = {name: file for name, file in request["contents"].items() if name in memory.pieces}
+        for name, file in contents.items():
+            memory.pieces[name].load((folder / file).read_bytes())
+        _run(launch, launch.values_of_launch(None, request["numbers"]), grid)
+        return {"outputs": {name: stored(memory.pieces[name].contents(), folder) for name in contents}}
+    except Exception as error:
+        reason = " ".join(str(error.__cause__ or error).split())
+        return {"obstacle": f"the interpreter cannot run it: {type(error).__name__}: {reason[:200]}"}
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+
+
+def _run(launch: Launch, named: Values, grid: tuple[int, ...]) -> None:
+    from triton.runtime.interpreter import GridExecutor, InterpretedFunction
+    from triton.runtime.jit import JITFunction
+
+    # Arrays lie in host memory already. Functions that the kernel calls were made to be compiled.
+    GridExecutor._init_args_hst = lambda self, arguments, keywords: (arguments, keywords)
+    GridExecutor._restore_args_dev = lambda *_: None
+    JITFunction.__call__ = lambda self, *arguments, **keywords: InterpretedFunction(self.fn)(*arguments, **keywords)
+    InterpretedFunction(launch.jit.fn).run(grid=grid, warmup=False, **named)

@@ -1,0 +1,26 @@
+"""Compiled kernels of equal functions in different files are kept apart: the line table in their code names the file.
+
+Triton's cache knows a function by its text alone, so that a copied script would be reported with the lines of the script that
+was compiled first.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from functools import wraps
+from typing import Any
+
+
+def install(source: Any) -> None:
+    """source: Triton's class of a function with the types and constants that it is compiled for."""
+    source.hash = _with_file(source.hash)
+
+
+def _with_file(hash_of: Any) -> Any:
+    @wraps(hash_of)
+    def hashed(self: Any) -> str:
+        file = os.path.abspath(self.fn.fn.__code__.co_filename)
+        return hashlib.sha256(f"{hash_of(self)}-{file}".encode()).hexdigest()
+
+    return hashed

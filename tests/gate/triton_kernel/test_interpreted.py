@@ -1,0 +1,79 @@
+"""What an interpreter's results say of the code's."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from rocm_perf_lab.gate.triton_kernel.interpreted import how_interpreted
+from rocm_perf_lab.gate.triton_kernel.recorded_launch import RecordedLaunch, RecordedMemory
+from rocm_perf_lab.gate.triton_kernel.results import ResultsDiffer
+
+
+class Script:
+    """Answers as a script's process does: with files of its results, or an obstacle."""
+
+    def __init__(self, folder: Path, results: dict[str, np.ndarray] | str):
+        self.folder, self.results, self.asked = folder, results, None
+
+    def interpret(self, numbers, contents):
+        self.asked = dict(numbers), dict(contents)
+        if isinstance(self.results, str):
+            return self.results
+        for name, array in self.results.items():
+            (self.folder / name).write_bytes(array.tobytes())
+        return {name: self.folder / name for name in self.results}
+
+
+NAME = hashlib.sha256(b"").hexdigest()
+
+
+@pytest.fixture
+def interpreted(tmp_path: Path):
+    """interpreted(what the code left, what the interpreter did, what was there before) of one array."""
+
+    def judge(left: np.ndarray, results: dict[str, np.ndarray] | str, before: np.ndarray | None = None):
+        memory = RecordedMemory(names=["out", "view"], size=left.nbytes, shift=0, contents=NAME)
+        launch = RecordedLaunch(
+            name="f", code=NAME, grid=[1, 1, 1], threads=64, shared=0, scratch_bytes=[], arguments=[], memories=[memory]
+        )
+        (tmp_path / "3-0").write_bytes(left.tobytes())
+        script = Script(tmp_path, results)
+        (tmp_path / NAME).write_bytes(before.tobytes() if before is not None else bytes(left.nbytes))
+        found = how_interpreted(script, launch, tmp_path, {"n": 7}, tmp_path, 3, {"out": str(left.dtype)})
+        assert script.asked == ({"n": 7}, {"out": NAME, "view": NAME})
+        return found
+
+    return judge
+
+
+@pytest.mark.parametrize("kind, near, far", [("float32", 1e-5, 1e-2), ("float16", 1e-3, 1e-1)])
+def test_floating_point_numbers_may_differ_by_the_arithmetic_of_numpy(interpreted, kind: str, near: float, far: float):
+    left = np.linspace(1, 2, 32).astype(kind)
+    assert interpreted(left, {"out": left}) is None
+    assert interpreted(left, {"view": (left * (1 + near)).astype(kind)}) is None
+    apart = interpreted(left, {"out": (left * (1 + far)).astype(kind)})
+    assert isinstance(apart, ResultsDiffer) and "out[0]" in apart.reason
+
+
+def test_what_was_there_before_allows_no_difference(interpreted):
+    """An array that is not written as a whole holds anything elsewhere."""
+    before = np.full(32, 1e30, np.float32)
+    left, other = before.copy(), before.copy()
+    left[:4], other[:4] = 0.25, 0.75
+    assert isinstance(interpreted(left, {"out": other}, before), ResultsDiffer)
+
+
+def test_integers_may_not(interpreted):
+    left = np.arange(32, dtype=np.int32)
+    assert isinstance(interpreted(left, {"out": left + (left == 9)}), ResultsDiffer)
+
+
+def test_without_results_there_is_a_reason(interpreted):
+    left = np.ones(4, np.float32)
+    assert interpreted(left, "300 programs are too many") == "300 programs are too many"
+    assert "is not what the script launches the kernel with" in interpreted(left, {})
+    assert "is not what the script launches the kernel with" in interpreted(left, {"out": left[:2]})

@@ -246,7 +246,9 @@ def test_what_experiments_call_hopeless_is_not_even_timed(folder):
 
 def test_proposals_that_are_judged_at_the_same_time_come_to_the_same(folder):
     one, three = (
-        session(folder, run_folder.new_run(folder / "runs"), FakeBackend(), in_place=False, workers=workers).optimize()
+        session(
+            folder, run_folder.new_run(folder / f"runs-{workers}"), FakeBackend(), in_place=False, workers=workers
+        ).optimize()
         for workers in (1, 3)
     )
     assert told(one) == told(three) and one.iterations

@@ -157,7 +157,8 @@ class Session:
             return str(self._budget)
         if search.known == len(options):
             return f"earlier runs rejected all {len(options)} proposals, for the reasons under `passed_over`"
-        return f"none of {len(options)} proposals can gain enough, by experiments"
+        how = "by experiments and by their time on the captured inputs" if search.timed else "by experiments"
+        return f"none of {len(options)} proposals can gain the required {self._options.min_improvement:.1%}, {how}"
 
     def _memory_of(self, source: HipSource, target: Target) -> Memory:
         """What is known of proposals for this kernel, of earlier runs."""

@@ -40,7 +40,7 @@ class Search:
     """The search over the proposals for one kernel.
 
     judged: verdicts so far. passed_over: candidates that cannot be the fastest, and were not judged. obstacle: what keeps the
-    gate from judging; "" if nothing does. known: number of proposals that earlier runs rejected.
+    gate from judging; "" if nothing does. known: number of proposals that earlier runs rejected. timed: what was timed alone.
     """
 
     def __init__(
@@ -62,6 +62,7 @@ class Search:
         self.passed_over: list[Candidate] = []
         self.obstacle = ""
         self.known = 0
+        self.timed = 0
 
     def best(self, options: Sequence[Option]) -> Judged | None:
         """The fastest proposal that the gate accepts and the user keeps."""
@@ -149,6 +150,7 @@ class Search:
                 self._leave(option, str(self._budget), None if math.isinf(ratio) else 1 - ratio)
                 continue
             saved = f"{1 - ratio:.1%} saved" if ratio <= 1 else f"{ratio - 1:.1%} slower"
+            self.timed += 1
             why = f"less than {self._least:.1%}" if self._is_too_slow(ratio) else "another change saves more"
             self._leave(option, f"{saved} on the captured inputs; {why}", 1 - ratio)
 

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 TESTBED = Path(__file__).resolve().parents[1] / "testbed"
-OPTIONS = ("--json", "--device", "gfx942", "--accept", "modelled", "--auto-approve")
+OPTIONS = ("--json", "--device", "gfx942", "--accept", "modelled", "--auto-approve", "--seed", "1")
 EVERYTHING = "--judge-everything"
 PROGRAMS = {
     "softmax": ("softmax.hip", "./softmax --rows 256 --cols 64 --kernel naive"),

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import needs
 from rocm_perf_lab import cage
 from rocm_perf_lab.cage import Limits, View
 from rocm_perf_lab.cage import mechanism as mechanisms
@@ -98,7 +99,7 @@ def test_what_others_remove_from_an_open_folder_meanwhile_is_left_out(kind, monk
     """The entries of /tmp are shown one by one: some are gone when they are looked at, others when the cage is made."""
     mechanism = next((one for one in mechanisms.candidates_of(kind) if mechanisms.works(one)), None)
     if mechanism is None:
-        pytest.skip(f"no cage by {kind} here")
+        needs.lacking(f"no cage by {kind} here")
     listed = mounts_module._shown
     gone = Path("/tmp/gone-before")
     monkeypatch.setattr(mounts_module, "_shown", lambda paths: [*listed(paths), (gone, gone)])

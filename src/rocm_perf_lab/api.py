@@ -23,8 +23,9 @@ if TYPE_CHECKING:
     from rocm_perf_lab.comparison.compare_document import CompareDocument
     from rocm_perf_lab.isolate import Capture
     from rocm_perf_lab.replaying.run import ReplayResult
+    from rocm_perf_lab.report.dag_schema import DagDocument
     from rocm_perf_lab.report.documents import Reports
-    from rocm_perf_lab.report.schema import AnalysisDocument, DagDocument, ProfileDocument, RooflineDocument
+    from rocm_perf_lab.report.schema import AnalysisDocument, ProfileDocument, RooflineDocument
 
 AnyPath = str | os.PathLike[str]
 

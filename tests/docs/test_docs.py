@@ -22,8 +22,8 @@ import needs
 from rocm_perf_lab.analysis.bottleneck import CLASSES
 from rocm_perf_lab.analysis.indicators import factors, meanings, signals
 from rocm_perf_lab.cli import COMMANDS, cli
+from rocm_perf_lab.cli.json_documents import DOCUMENTS
 from rocm_perf_lab.errors import exit_codes
-from rocm_perf_lab.report import schema
 from rocm_perf_lab.toml import tomllib
 
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -208,7 +208,7 @@ def test_json_paths_exist(page: Path):
         if not re.fullmatch(r"(profile|roofline|dag|analysis)(\.\w+(\[\])?)+", span) or span.endswith((".json", ".py")):
             continue
         document, *fields = span.replace("[]", "").split(".")
-        model: type[BaseModel] | None = schema.DOCUMENTS[document]
+        model: type[BaseModel] | None = DOCUMENTS[document].model
         for field in fields:
             assert model is not None and field in model.model_fields, f"{page.name}: {span} has no {field}"
             model = inner_model(model.model_fields[field].annotation)

@@ -11,10 +11,11 @@ import pytest
 
 import rocpd_database
 from rocm_perf_lab.arch.families import family_of
+from rocm_perf_lab.cli.json_documents import DOCUMENTS
 from rocm_perf_lab.errors import OutputError
 from rocm_perf_lab.profiling.pipeline import analyse
 from rocm_perf_lab.report.exporters import export_all
-from rocm_perf_lab.report.schema import DOCUMENTS, EvidenceItem
+from rocm_perf_lab.report.schema import EvidenceItem
 from rocm_perf_lab.report.write import to_json
 from rocpd_database import Copy, Dispatch
 
@@ -38,8 +39,8 @@ def trace(request, tmp_path):
 def test_documents_validate_and_survive_json(trace):
     for name, document in analyse(trace).by_name().items():
         text = to_json(document)
-        jsonschema.validate(json.loads(text), DOCUMENTS[name].model_json_schema())
-        assert DOCUMENTS[name].model_validate_json(text) == document
+        jsonschema.validate(json.loads(text), DOCUMENTS[name].model.model_json_schema())
+        assert DOCUMENTS[name].model.model_validate_json(text) == document
         assert json.loads(text)["schema_version"] == "1.0"
 
 

@@ -7,15 +7,9 @@ import io
 import pytest
 from rich.console import Console
 
+from rocm_perf_lab.report.dag_schema import DagDocument, IdleSection
 from rocm_perf_lab.report.html.colors import kinds_of
-from rocm_perf_lab.report.schema import (
-    BottleneckSection,
-    DagDocument,
-    IdleSection,
-    KernelAnalysis,
-    ProfileDocument,
-    StabilitySection,
-)
+from rocm_perf_lab.report.schema import BottleneckSection, KernelAnalysis, ProfileDocument, StabilitySection
 from rocm_perf_lab.report.terminal import _spread
 from rocm_perf_lab.report.terminal_graph import render_idle
 from rocm_perf_lab.report.terminal_next import first_advice, render_next

@@ -48,7 +48,7 @@ def _printed(command: str, module: str, name: str) -> Printed:
 FILES = {
     "profile": JsonDocument("report.schema", "ProfileDocument", "profile.json of a run directory"),
     "roofline": JsonDocument("report.schema", "RooflineDocument", "roofline.json of a run directory"),
-    "dag": JsonDocument("report.schema", "DagDocument", "dag.json of a run directory"),
+    "dag": JsonDocument("report.dag_schema", "DagDocument", "dag.json of a run directory"),
     "analysis": JsonDocument("report.schema", "AnalysisDocument", "analysis.json of a run directory"),
     "source": JsonDocument("report.source_schema", "SourceDocument", "source.json of a run directory"),
     "timeline": JsonDocument("report.timeline_schema", "TimelineDocument", "timeline.json of a run directory"),

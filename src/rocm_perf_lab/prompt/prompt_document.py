@@ -9,7 +9,8 @@ from pydantic import Field
 
 from rocm_perf_lab.json_model import JsonModel, Text
 from rocm_perf_lab.prompt import tokens
-from rocm_perf_lab.report.schema import DominanceShiftSection, Gpu, KernelAnalysis, RooflineSection, Tool
+from rocm_perf_lab.report.dag_schema import DominanceShiftSection
+from rocm_perf_lab.report.schema import Gpu, KernelAnalysis, RooflineSection, Tool
 from rocm_perf_lab.utf8 import utf8
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from rocm_perf_lab.analysis.idle import Idle
 from rocm_perf_lab.analysis.program_gain import ProgramGain
 from rocm_perf_lab.analysis.roofline import NO_TIME
 from rocm_perf_lab.analysis.what_if import DominanceShift, Scenario
-from rocm_perf_lab.report import schema
+from rocm_perf_lab.report import dag_schema
 from rocm_perf_lab.report.program_stack import program_stack_section
 from rocm_perf_lab.rocpd.tables import Edges
 
@@ -30,7 +30,7 @@ INFERRED_WITH_CALLS_NOTE = (
 _OF_CALLS = ("launch", "event", "wait", "program")
 
 
-def dag_document(findings: Findings, head: dict[str, Any], reasons: dict[str, str]) -> schema.DagDocument:
+def dag_document(findings: Findings, head: dict[str, Any], reasons: dict[str, str]) -> dag_schema.DagDocument:
     """Build dag.json. head: the fields that every document begins with; reasons: why some of them are null."""
     dag, path = findings.dag, findings.path
     exact = findings.trace.has_exact_dependencies
@@ -45,7 +45,7 @@ def dag_document(findings: Findings, head: dict[str, Any], reasons: dict[str, st
         reasons["dominance_shift"] = NO_OWN_KERNEL if path else NO_TIME
     if findings.program_stack is None:
         reasons["program_stack"] = NO_EXPERIMENTS if path else NO_TIME
-    return schema.DagDocument(
+    return dag_schema.DagDocument(
         dependencies="exact" if exact else "inferred",
         nodes=len(dag),
         edges=_edges(dag, no_calls),
@@ -85,9 +85,9 @@ def _next_in_line(path: CriticalPath, dominant: SymbolOnPath) -> list[str]:
     return [found.name for found in own if found is not dominant and found.critical_path_ns][:_IN_LINE]
 
 
-def _idle(found: Idle) -> schema.IdleSection:
+def _idle(found: Idle) -> dag_schema.IdleSection:
     gaps = [
-        schema.GapSection(
+        dag_schema.GapSection(
             start_ns=gap.start_ns,
             duration_ns=gap.duration_ns,
             cause=gap.cause,
@@ -97,7 +97,7 @@ def _idle(found: Idle) -> schema.IdleSection:
         )
         for gap in found.longest
     ]
-    return schema.IdleSection(
+    return dag_schema.IdleSection(
         agent=found.agent_id,
         span_ns=found.span_ns,
         idle_ns=found.idle_ns,
@@ -108,7 +108,7 @@ def _idle(found: Idle) -> schema.IdleSection:
     )
 
 
-def _scenario(found: Scenario) -> schema.WhatIfSection:
+def _scenario(found: Scenario) -> dag_schema.WhatIfSection:
     reasons = {
         "pattern": "tried unasked",
         "factor": "the kernels take no time",
@@ -116,7 +116,7 @@ def _scenario(found: Scenario) -> schema.WhatIfSection:
         "dominant_symbol": NO_OWN_KERNEL,
     }
     values = {"pattern": found.pattern, "factor": found.factor, "speedup": found.speedup, "dominant_symbol": found.dominant}
-    return schema.WhatIfSection(
+    return dag_schema.WhatIfSection(
         kernels=list(found.kernels),
         span_ns=found.span_ns,
         fraction=found.fraction,
@@ -125,8 +125,8 @@ def _scenario(found: Scenario) -> schema.WhatIfSection:
     )
 
 
-def _program_gain(found: ProgramGain) -> schema.ProgramGainSection:
-    return schema.ProgramGainSection(
+def _program_gain(found: ProgramGain) -> dag_schema.ProgramGainSection:
+    return dag_schema.ProgramGainSection(
         cause=found.cause,
         kernels=list(found.kernels),
         span_ns=found.span_ns,
@@ -137,18 +137,18 @@ def _program_gain(found: ProgramGain) -> schema.ProgramGainSection:
     )
 
 
-def _shift(found: DominanceShift) -> schema.DominanceShiftSection:
+def _shift(found: DominanceShift) -> dag_schema.DominanceShiftSection:
     stays = "it stays dominant up to 100 times faster"
     reasons = {"factor": stays, "then": stays} if found.factor is None else {}
     if found.factor is not None and found.then is None:
         reasons = {"then": NO_OWN_KERNEL}
-    return schema.DominanceShiftSection(kernel=found.kernel, factor=found.factor, then=found.then, reasons=reasons)
+    return dag_schema.DominanceShiftSection(kernel=found.kernel, factor=found.factor, then=found.then, reasons=reasons)
 
 
-def _edges(dag: Dag, no_calls: str) -> schema.EdgeCounts:
+def _edges(dag: Dag, no_calls: str) -> dag_schema.EdgeCounts:
     counts = dict(zip(Edges.KINDS, np.bincount(dag.kind, minlength=len(Edges.KINDS)).tolist(), strict=True))
     nulls = dict.fromkeys(_OF_CALLS) if no_calls else {}
-    return schema.EdgeCounts(exact=dag.exact_edges, reasons=dict.fromkeys(nulls, no_calls), **counts | nulls)
+    return dag_schema.EdgeCounts(exact=dag.exact_edges, reasons=dict.fromkeys(nulls, no_calls), **counts | nulls)
 
 
 def _dag_notes(path: CriticalPath | None, dominant: SymbolOnPath | None, exact: bool, has_calls: bool) -> list[str]:
@@ -172,8 +172,8 @@ def _dag_notes(path: CriticalPath | None, dominant: SymbolOnPath | None, exact: 
     return notes
 
 
-def _symbol_on_path(found: SymbolOnPath) -> schema.SymbolPathSection:
-    return schema.SymbolPathSection(
+def _symbol_on_path(found: SymbolOnPath) -> dag_schema.SymbolPathSection:
+    return dag_schema.SymbolPathSection(
         kernel=found.name,
         kind="host call" if found.kind == CALL else found.kind,
         dispatches=found.times,
@@ -195,11 +195,11 @@ def _path_reasons(found: SymbolOnPath) -> dict[str, str]:
     return reasons | ({"share": "a host call takes no time of the GPU"} if found.share is None else {})
 
 
-def _symbols_without_times(findings: Findings) -> list[schema.SymbolPathSection]:
+def _symbols_without_times(findings: Findings) -> list[dag_schema.SymbolPathSection]:
     names = ("total_ms", "share", "critical_path_ns", "fraction", "speedup_ceiling", "min_slack_ns", "mean_slack_ns",
              "overlap_potential_ns")  # fmt: skip
     return [
-        schema.SymbolPathSection(
+        dag_schema.SymbolPathSection(
             kernel=kernel.symbol.name,
             kind=RUNTIME if kernel.symbol.is_runtime else KERNEL,
             dispatches=len(kernel.symbol.rows),

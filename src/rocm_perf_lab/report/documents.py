@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
+from rocm_perf_lab.report.dag_schema import DagDocument
 from rocm_perf_lab.report.dispatch_table import DispatchTable
-from rocm_perf_lab.report.schema import AnalysisDocument, DagDocument, Document, ProfileDocument, RooflineDocument
+from rocm_perf_lab.report.schema import AnalysisDocument, Document, ProfileDocument, RooflineDocument
 from rocm_perf_lab.report.source_schema import SourceDocument
 from rocm_perf_lab.report.timeline import timeline_section
 from rocm_perf_lab.report.timeline_schema import TimelineDocument

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from pydantic import Field, RootModel
 
 from rocm_perf_lab.json_model import JsonModel, Text
+from rocm_perf_lab.report.dag_schema import DagDocument
 from rocm_perf_lab.report.schema import (
     AnalysisDocument,
-    DagDocument,
     ProfileDocument,
     RooflineDocument,
     SummaryDocument,

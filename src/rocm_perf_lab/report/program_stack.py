@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from rocm_perf_lab.analysis.program_stack import ProgramStack
 from rocm_perf_lab.analysis.thread_trace.time_stack import meanings
-from rocm_perf_lab.report import schema
+from rocm_perf_lab.report import dag_schema
 from rocm_perf_lab.report.layout import say
 from rocm_perf_lab.report.table import Table
 from rocm_perf_lab.text import words
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 _LEAST = 0.01  # of the span, for a part to be shown
 
 
-def program_stack_section(found: ProgramStack) -> schema.ProgramStackSection:
+def program_stack_section(found: ProgramStack) -> dag_schema.ProgramStackSection:
     reasons = {"orders": "the parts are exact", "dominant_symbol": "no kernel of the program is on that path"}
     values = {"orders": found.orders, "dominant_symbol": found.dominant}
     parts = [
-        schema.ProgramPartSection(
+        dag_schema.ProgramPartSection(
             name=one.cause,
             spent_on=meanings()[one.cause].costs if one.cause in meanings() else one.cause,
             ns=float(one.ns),
@@ -35,7 +35,7 @@ def program_stack_section(found: ProgramStack) -> schema.ProgramStackSection:
         )
         for one in found.parts
     ]
-    return schema.ProgramStackSection(
+    return dag_schema.ProgramStackSection(
         span_ns=found.span_ns,
         parts=parts,
         rest_ns=found.rest_ns,
@@ -49,7 +49,7 @@ def program_stack_section(found: ProgramStack) -> schema.ProgramStackSection:
     )
 
 
-def render_program_stack(stack: schema.ProgramStackSection | None, names: Names, console: Console) -> None:
+def render_program_stack(stack: dag_schema.ProgramStackSection | None, names: Names, console: Console) -> None:
     """A row for each part that matters, and rows for the rest, which sum to the span. Prints nothing without a stack."""
     if stack is None or not stack.parts:
         return
@@ -67,7 +67,9 @@ def render_program_stack(stack: schema.ProgramStackSection | None, names: Names,
         say(console, f"± is half of the 95 % interval, from {stack.orders} of all orders in which causes can be taken away.")
 
 
-def rest_in_words(stack: schema.ProgramStackSection, shown: Sequence[schema.ProgramPartSection]) -> list[tuple[str, float]]:
+def rest_in_words(
+    stack: dag_schema.ProgramStackSection, shown: Sequence[dag_schema.ProgramPartSection]
+) -> list[tuple[str, float]]:
     """What the rest and the parts that are not shown consist of, with their ns."""
     small = sum(part.ns for part in stack.parts) - sum(part.ns for part in shown)
     between = stack.rest_ns - stack.kernels_ns - stack.copies_ns
@@ -80,7 +82,7 @@ def rest_in_words(stack: schema.ProgramStackSection, shown: Sequence[schema.Prog
     return [(name, ns) for name, ns in found if round(ns)]
 
 
-def _share(part: schema.ProgramPartSection, stack: schema.ProgramStackSection) -> str:
+def _share(part: dag_schema.ProgramPartSection, stack: dag_schema.ProgramStackSection) -> str:
     if not part.within_ns:
         return words.percent(part.share)
     return f"{words.percent(part.share)} ± {words.percent(part.within_ns / stack.span_ns)}"

@@ -6,8 +6,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from rocm_perf_lab.errors import MissingInputError, TraceError
+from rocm_perf_lab.report.dag_schema import DagDocument
 from rocm_perf_lab.report.documents import Reports
-from rocm_perf_lab.report.schema import AnalysisDocument, DagDocument, ProfileDocument, RooflineDocument, SummaryDocument
+from rocm_perf_lab.report.schema import AnalysisDocument, ProfileDocument, RooflineDocument, SummaryDocument
 
 if TYPE_CHECKING:
     from rocm_perf_lab.report.section import Section

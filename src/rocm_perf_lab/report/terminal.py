@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from rocm_perf_lab.report.dag_schema import DagDocument
 from rocm_perf_lab.report.documents import Reports
 from rocm_perf_lab.report.layout import heading as _heading
 from rocm_perf_lab.report.layout import say as _say
 from rocm_perf_lab.report.program_stack import render_program_stack
 from rocm_perf_lab.report.schema import (
     BottleneckSection,
-    DagDocument,
     Document,
     EvidenceItem,
     KernelAnalysis,

@@ -9,9 +9,10 @@ from pathlib import Path
 
 from rich.console import Console
 
+from rocm_perf_lab.report.dag_schema import WhatIfSection
 from rocm_perf_lab.report.documents import Reports
 from rocm_perf_lab.report.layout import labelled, say
-from rocm_perf_lab.report.schema import ProfileDocument, WhatIfSection
+from rocm_perf_lab.report.schema import ProfileDocument
 from rocm_perf_lab.report.terminal_answer import answer, kernel_of_interest
 from rocm_perf_lab.text import words
 from rocm_perf_lab.text.names import Names

@@ -13,12 +13,12 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
-from rocm_perf_lab.hip_source import HipSource
 from rocm_perf_lab.optimize.backend import CANNOT_JUDGE, Gate
 from rocm_perf_lab.optimize.prediction import Option
 from rocm_perf_lab.optimize.rejections import Memory
 from rocm_perf_lab.optimize.result import Candidate, Judged
 from rocm_perf_lab.optimize.run_state import RunState
+from rocm_perf_lab.optimize.source import Source
 from rocm_perf_lab.optimize.targets import Target
 from rocm_perf_lab.optimize.time_budget import TimeBudget
 from rocm_perf_lab.process.side_by_side import mapped
@@ -46,7 +46,7 @@ class Search:
     def __init__(
         self,
         run: RunState,
-        source: HipSource,
+        source: Source,
         target: Target,
         gate: Gate,
         limits: Limits,

@@ -20,9 +20,9 @@ _BUILTINS = frozenset(("range", "min", "max", "abs", "len", "int", "float", "boo
 _DECORATORS = ("jit", "autotune", "heuristics")
 _OF_AUTOTUNE = ("configs", "key", "reset_to_zero", "restore_value")
 _WITHOUT_USE = (
-    ast.Import, ast.ImportFrom, ast.Global, ast.Nonlocal, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef, ast.Try,
-    ast.With, ast.AsyncWith, ast.AsyncFor, ast.Delete, ast.Raise, ast.Lambda, ast.Await, ast.Yield, ast.YieldFrom, ast.JoinedStr,
-    ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp,
+    ast.Import, ast.ImportFrom, ast.Global, ast.Nonlocal, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef,
+    ast.Try, ast.With, ast.AsyncWith, ast.AsyncFor, ast.Delete, ast.Raise, ast.Lambda, ast.Await, ast.Yield, ast.YieldFrom,
+    ast.JoinedStr, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp,
 )  # fmt: skip
 
 
@@ -74,8 +74,8 @@ class _Rules:
             lambdas = [node for node in ast.walk(decorator) if isinstance(node, ast.Lambda)]
             if lambdas and name != "heuristics":
                 yield f"@triton.{name} may have no functions"
-            given = {argument.arg for one in lambdas for argument in one.args.args}
-            yield from self._broken_in(decorator, given, tuple(set(_WITHOUT_USE) - {ast.Lambda}))
+            given = {argument.arg for one in lambdas for argument in one.args.args} | assigned_in(decorator) | {"dict"}
+            yield from self._broken_in(decorator, given, tuple(set(_WITHOUT_USE) - {ast.Lambda, ast.ListComp}))
 
     def _broken_in(self, tree: ast.AST, own: set[str], without_use: tuple[type[ast.AST], ...]) -> Iterator[str]:
         roots = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Attribute)}

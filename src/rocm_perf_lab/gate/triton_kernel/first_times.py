@@ -51,7 +51,7 @@ class FirstTimes:
         with self._lock:
             key, launches, before = self._baseline = self._baseline or self._of_baseline()
         try:
-            _, theirs = self._recorded(candidate, key, self._request.view)
+            _, theirs = self._recorded(candidate, key, self._request.view.showing((self._scratch,)))
         except _CANNOT:
             return None
         if len(theirs) != len(launches):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import threading
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -21,7 +22,7 @@ _CACHE = "TRITON_CACHE_DIR"
 
 
 class WholeScript:
-    """with_text: the script, run with a text of the file. folder: for the runs, not deleted."""
+    """For several threads. with_text: the script, run with a text of the file. folder: for the runs, not deleted."""
 
     def __init__(
         self, with_text: Callable[[bytes], ScriptKernel], folder: Path, options: BackendOptions, log: Log,
@@ -29,13 +30,16 @@ class WholeScript:
     ):  # fmt: skip
         self._with_text, self._folder, self._options, self._log, self._note = with_text, folder, options, log, note
         self._application: Application | None = None
+        self._starting = threading.Lock()
         self._compared: bytes | None = None
 
     def against(self, baseline: bytes) -> Callable[[bytes], StepVerdict]:
         """Judges candidates against this text; it runs when the first one is judged. Errors then: those of running it."""
 
         def judged(candidate: bytes) -> StepVerdict:
-            return self._held_against(baseline).check(self._program(candidate))
+            with self._starting:
+                application = self._held_against(baseline)
+            return application.check(self._program(candidate))
 
         return judged
 

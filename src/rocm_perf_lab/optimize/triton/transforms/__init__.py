@@ -9,9 +9,9 @@ of sums.
 from __future__ import annotations
 
 from rocm_perf_lab.optimize.transforms.proposal import Transformation
-from rocm_perf_lab.optimize.triton.transforms import configuration, full_blocks, hoist, pipeline, reciprocal, streaming, unroll
+from rocm_perf_lab.optimize.triton.transforms import configuration, full_blocks, pipeline, reciprocal, streaming, unroll
 
-_ALL = (configuration, full_blocks, hoist, pipeline, unroll, reciprocal, streaming)
+_ALL = (configuration, full_blocks, pipeline, unroll, reciprocal, streaming)
 TRANSFORMS: dict[str, Transformation] = {module.NAME: module.propose for module in _ALL}
 DEFAULT = tuple(name for name in TRANSFORMS if name != streaming.NAME)  # a hint costs one judgement per access
 

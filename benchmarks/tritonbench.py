@@ -42,7 +42,7 @@ _DEVICE = ("rocm-perf", "run", "--device", "gfx942", "--device-option", "observe
 # What a run that ended badly said, and what that means; the first that fits.
 _CAUSES = (
     (r"Block pointers have been removed|make_block_ptr", "uses block pointers, which this Triton does not have"),
-    (r"memory access fault|not allocated|out of bounds", "accesses memory outside of its arrays"),
+    (r"memory access fault|not allocated|outside of the launch's arrays", "accesses memory outside of its arrays"),
     (r"OutOfResources: [^\n]*shared memory", "needs more LDS than a workgroup can have"),
     (r"OutOfResources", "needs more of a workgroup than there is"),
     (r"libdevice|__nv_|ExternLibrary", "calls a function of CUDA that Triton has no name for on AMD's GPUs"),

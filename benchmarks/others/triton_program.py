@@ -8,6 +8,7 @@ trials leave in the arrays is taken back. For the user's Python: imports nothing
 
 from __future__ import annotations
 
+import os
 import random
 import runpy
 import sys
@@ -19,7 +20,6 @@ from typing import Any
 import numpy as np
 import torch
 from triton.runtime.autotuner import Autotuner
-from triton.runtime.interpreter import GridExecutor
 
 _PREFIX = "result_gold"
 
@@ -27,8 +27,8 @@ _PREFIX = "result_gold"
 def main() -> None:
     program, result = sys.argv[1:]
     sys.argv = [program]
-    sys.path[0] = str(Path(program).parent)
     make_comparable()
+    sys.path[0] = str(Path(program).parent)
     names = runpy.run_path(program, run_name="__main__")
     found = {name: value for name, value in names.items() if name.startswith(_PREFIX)}
     arrays = {place or "it": array for name, value in found.items() for place, array in arrays_of(value, name)}
@@ -42,41 +42,35 @@ def make_comparable() -> None:
     torch.use_deterministic_algorithms(True, warn_only=True)
     torch.utils.deterministic.fill_uninitialized_memory = True
     Autotuner._bench = _restoring(Autotuner._bench)
-    GridExecutor.__init__ = _knowing_constants(GridExecutor.__init__)
+    if os.environ.get("TRITON_INTERPRET") == "1":
+        import triton_interpreter
 
-
-def _knowing_constants(make: Any) -> Any:
-    """The interpreter does not know annotations that are strings, which the compiler does."""
-
-    @wraps(make)
-    def made(self: Any, function: Any, *arguments: Any, **named: Any) -> None:
-        make(self, function, *arguments, **named)
-        annotations = getattr(function, "__annotations__", {})
-        self.constexprs = list({*self.constexprs, *(name for name, kind in annotations.items() if "constexpr" in str(kind))})
-
-    return made
+        triton_interpreter.install()
 
 
 def _restoring(bench: Any) -> Any:
     @wraps(bench)
     def benched(self: Any, *arguments: Any, **named: Any) -> Any:
         tensors = [value for value in (*arguments, *named.values()) if isinstance(value, torch.Tensor)]
-        copies = [tensor.detach().clone() for tensor in tensors]
+        storages = [tensor.untyped_storage() for tensor in tensors]  # tensors may be views, in which elements coincide
+        copies = [storage.clone() for storage in storages]
         try:
             return bench(self, *arguments, **named)
         finally:
-            with torch.no_grad():
-                for tensor, copy in zip(tensors, copies, strict=True):
-                    tensor.copy_(copy)
+            for storage, copy in zip(storages, copies, strict=True):
+                storage.copy_(copy)
 
     return benched
 
 
 def arrays_of(value: Any, place: str) -> Iterator[tuple[str, np.ndarray]]:
-    """All tensors and numbers in it, by their places. What is neither is left out."""
+    """All tensors and numbers in it, by their places, which end in a type that NumPy lacks. What is neither is left out."""
     if isinstance(value, torch.Tensor):
         plain = value.detach().cpu()
-        yield place, (plain if _is_numpys(plain.dtype) else plain.float()).numpy()
+        if _is_numpys(plain.dtype):
+            yield place, plain.numpy()
+        else:
+            yield f"{place}.{str(plain.dtype).removeprefix('torch.')}", plain.float().numpy()
     elif isinstance(value, dict):
         for key, item in value.items():
             yield from arrays_of(item, f"{place}.{key}")

@@ -74,6 +74,15 @@ fill[(3,)](torch.tensor([tensor.data_ptr() for tensor in tensors], device="cuda"
 assert [tensor.unique().tolist() for tensor in tensors] == [[0.0], [1.0], [2.0]]
 print("pointers")
 
+torch.manual_seed(1)
+random = torch.cuda.default_generators[0]
+seed, offset = words = random.get_state().view(torch.int64)
+assert (seed, offset) == (torch.cuda.initial_seed(), 0) == (1, 0)
+words += torch.tensor([-3, 8])
+random.set_state(words.view(torch.uint8))
+assert (random.initial_seed(), random.get_offset()) == (2**64 - 2, 8)
+print("random numbers")
+
 start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
 start.record()
 doubled(x)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -15,6 +16,7 @@ _MODULE = "rocm_perf_triton.served"
 _KEY_VARIABLE = "ROCM_PERF_TRITON_KEY"  # as rocm_perf_triton/served/__main__.py says
 _CHANGED_MODULE, _CHANGED_OPTION = "rocm_perf_triton.changed", "--changed"  # as rocm_perf_triton/changed.py says
 _PYTHON_OPTION = "name the Python that has Triton with --python"
+_FINDS_TRITON = "import importlib.util, sys; sys.exit(importlib.util.find_spec('triton') is None)"
 
 
 @dataclass(frozen=True)
@@ -39,7 +41,7 @@ class ScriptKernel:
 
     @classmethod
     def of(cls, text: str, arguments: Sequence[str], python: str) -> ScriptKernel:
-        """text: "script.py::kernel". Raises UsageError, MissingInputError, UnavailableError for a Triton that cannot run."""
+        """text: "script.py::kernel". Raises UsageError, MissingInputError, UnavailableError without a Triton that can run."""
         script, separator, kernel = text.rpartition(_SEPARATOR)
         if not separator or not script or not kernel.isidentifier():
             raise UsageError(f"{text} does not name a kernel of a script", "write script.py::kernel")
@@ -50,6 +52,8 @@ class ScriptKernel:
             raise MissingInputError(f"{python} is not a program", _PYTHON_OPTION)
         if (reason := triton.refusal(Path(found))) is not None:
             raise UnavailableError(*reason.split(": ", 1))
+        if triton.installed_version(Path(found)) is None and not _finds_triton(found):
+            raise UnavailableError(f"{python} has no Triton", _PYTHON_OPTION)
         return cls(Path(script), kernel, tuple(arguments), Path(found).absolute())
 
     def version(self) -> str | None:
@@ -80,6 +84,11 @@ class ScriptKernel:
             return [str(self.python), str(self.script), *self.arguments]
         of_change = [_CHANGED_MODULE, str(self.changed.path), str(self.changed.text)]
         return [str(self.python), "-m", *of_change, str(self.script), *self.arguments]
+
+
+def _finds_triton(python: str) -> bool:
+    """Asked of the interpreter, which knows folders of the user's and PYTHONPATH besides its environment."""
+    return subprocess.run([python, "-c", _FINDS_TRITON], stdin=subprocess.DEVNULL, capture_output=True).returncode == 0
 
 
 def environment_of(base: Mapping[str, str], key: Sequence[str] = ()) -> dict[str, str]:

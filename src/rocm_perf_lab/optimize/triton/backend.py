@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import contextlib
 import shutil
-import subprocess
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -24,6 +23,7 @@ from rocm_perf_lab.optimize.rejections import fingerprint_of
 from rocm_perf_lab.optimize.source_file import digest, write_whole
 from rocm_perf_lab.optimize.targets import Target, stack_of, waits_of
 from rocm_perf_lab.optimize.triton.gate import TritonGate
+from rocm_perf_lab.optimize.triton.profiled import profiled
 from rocm_perf_lab.optimize.triton.whole_script import WholeScript
 from rocm_perf_lab.report.documents import Reports
 from rocm_perf_lab.report.schema import KernelAnalysis
@@ -51,19 +51,10 @@ class TritonBackend:
 
     def survey(self, source: TritonSource) -> ProfileSummary:
         """Errors: those of profiling; NoKernelsError if the function is not launched."""
-        from rocm_perf_lab.profiling.request import ProfileRequest
-        from rocm_perf_lab.profiling.session import profile
-
         self._profiles += 1
         self._note(f"profiling {self._kernel.script}" if self._profiles == 1 else "profiling what was accepted")
-        request = ProfileRequest(
-            self.with_text(source.text).program(),
-            runs=1,
-            device=self._options.device,
-            destination=self._folder / f"profile-{self._profiles}",
-            timeout=self._options.timeout,
-        )
-        documents, _ = profile(request, subprocess.DEVNULL, self._note)
+        place, options = self._folder / f"profile-{self._profiles}", self._options
+        documents = profiled(self.with_text(source.text), options.device, place, options.timeout, self._note)
         found = documents.profile
         self._timing = str(found.timing_parameters)
         target = self._target(documents)

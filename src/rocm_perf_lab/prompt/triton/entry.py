@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -10,9 +9,8 @@ from pathlib import Path
 
 from rocm_perf_lab.collect import device as devices
 from rocm_perf_lab.optimize.triton.backend import longest, target_of
+from rocm_perf_lab.optimize.triton.profiled import profiled
 from rocm_perf_lab.optimize.triton.script_file import source_of
-from rocm_perf_lab.profiling.request import ProfileRequest
-from rocm_perf_lab.profiling.session import profile
 from rocm_perf_lab.prompt.context import Context, cleaned_context
 from rocm_perf_lab.prompt.tried import TriedChange
 from rocm_perf_lab.prompt.triton.function import function_at
@@ -36,8 +34,10 @@ class TritonPromptRequest:
 def context_of_function(request: TritonPromptRequest, note: Callable[[str], None]) -> Context:
     """Errors: those of profiling; NoKernelsError if the function was not launched, SourceError if it is not in its file."""
     with tempfile.TemporaryDirectory(prefix="rocm-perf-prompt-") as scratch:
-        folder = request.profile or _profiled(request, Path(scratch) / "run", note)
-        reports = reports_in(folder)
+        place = Path(scratch) / "run"
+        if request.profile is None:
+            profiled(request.kernel, request.device, place, None, note)
+        reports = reports_in(request.profile or place)
     file = Path(longest(reports, request.kernel.kernel).triton[0].file)
     return context_in(reports, source_of(file), request.kernel.kernel, request.rules, note)
 
@@ -55,10 +55,3 @@ def context_in(
     note(f"kernel {analysis.kernel}, from line {of_triton.line} of {source.path}")
     target = target_of(analysis, function.name, source.path.name)
     return cleaned_context(reports, target, function, function.code, source.path.resolve().parent, rules, tried)
-
-
-def _profiled(request: TritonPromptRequest, destination: Path, note: Callable[[str], None]) -> Path:
-    kernel = request.kernel
-    words = (str(kernel.python), str(kernel.script), *kernel.arguments)
-    profile(ProfileRequest(words, device=request.device, destination=destination), subprocess.DEVNULL, note)
-    return destination

@@ -9,7 +9,7 @@ import types
 from collections.abc import Callable
 from typing import Any
 
-from rocm_perf_triton import hip, standard_device
+from rocm_perf_triton import hip, standard_device, torch_generator
 from rocm_perf_triton.device_memory import MEMORY
 from rocm_perf_triton.host_arrays import span
 from rocm_perf_triton.launcher import is_launching
@@ -27,6 +27,7 @@ def install(torch: Any) -> None:
         torch.version.hip, torch.version.cuda = "7", None  # programs ask this to tell AMD's GPUs from NVIDIA's
     _change_cuda_module(torch)
     torch.Generator = _generator(torch)
+    torch_generator.install(torch)
     _mode(torch).__enter__()
 
 
@@ -210,8 +211,6 @@ def _change_cuda_module(torch: Any) -> None:
         "device": lambda device: _Stream(),
         "set_stream": lambda stream: None,
         "empty_cache": lambda: None,
-        "manual_seed": lambda seed: None,
-        "manual_seed_all": lambda seed: None,
         "get_device_name": lambda device=None: _NAME,
         "get_device_capability": lambda device=None: (9, 4),
         "get_device_properties": lambda device=None: _properties(),

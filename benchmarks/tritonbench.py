@@ -15,7 +15,6 @@ from __future__ import annotations
 import argparse
 import csv
 import json
-import os
 import re
 import sys
 from collections import Counter
@@ -31,13 +30,12 @@ from others import result_arrays  # noqa: E402
 from others.process import Ran, end_with_sessions, run  # noqa: E402
 from others.results import Results  # noqa: E402
 from others.table import markdown  # noqa: E402
+from others.triton_runs import CACHE, ON_DEVICE, last_error  # noqa: E402
 
 AGREE, DIFFER, NOT_INTERPRETED, NOT_RUN = OUTCOMES = ("agree", "differ", "not interpreted", "does not run")
 _PROGRAMS = "data/TritonBench_G_v1"
 _RUNNER = Path(__file__).parent / "others" / "triton_program.py"
 _FOUND_OUT = Path(__file__).parent / "others" / "tritonbench.csv"
-_CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "rocm-perf-lab" / "benchmarks" / "tritonbench"
-_DEVICE = ("rocm-perf", "run", "--device", "gfx942", "--device-option", "observe=none", "--")
 
 # What a run that ended badly said, and what that means; the first that fits.
 _CAUSES = (
@@ -75,7 +73,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--timeout", type=float, default=60, help="of each of the two runs")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--again", nargs="+", default=[], choices=OUTCOMES)
-    parser.add_argument("--folder", type=lambda word: Path(word).resolve(), default=_CACHE)
+    parser.add_argument("--folder", type=lambda word: Path(word).resolve(), default=CACHE / "tritonbench")
     parser.add_argument("--json", action="store_true")
     return parser.parse_args()
 
@@ -117,7 +115,7 @@ def judged(program: Path, place: Path, given: argparse.Namespace) -> dict[str, A
 
 
 def ran(program: Path, place: Path, name: str, given: argparse.Namespace, more: dict[str, str]) -> Ran:
-    words = (*_DEVICE, given.python, str(_RUNNER), str(program), str(place / f"{name}.npz"))
+    words = (*ON_DEVICE, given.python, str(_RUNNER), str(program), str(place / f"{name}.npz"))
     return run(words, place, place / f"{name}.log", given.timeout, more)
 
 
@@ -128,25 +126,37 @@ def why(ended: Ran) -> str:
     return cause or last_error(ended.output) or f"ends with status {ended.status}"
 
 
-def last_error(output: str) -> str:
-    lines = [line.strip() for line in output.splitlines() if re.match(r"\s*[\w.]*(Error|Exception|Interrupt)\b", line)]
-    return lines[-1][:160] if lines else ""
-
-
 def report(found: dict[str, dict[str, Any]]) -> str:
     counted = Counter(one["outcome"] for one in found.values())
-    known = found_out()
-    apart = [[name, one["why"], known.get(name, "not looked into")] for name, one in found.items() if one["outcome"] == DIFFER]
-    causes = Counter((one["outcome"], one["why"]) for one in found.values() if one["outcome"] in (NOT_INTERPRETED, NOT_RUN))
     exact = sum(one.get("apart") == 0 for one in found.values())
     return "\n".join(
         [
             f"{len(found)} programs; of those that agree, {exact} bit by bit\n",
             markdown(["outcome", "programs"], [[outcome, counted[outcome]] for outcome in OUTCOMES]),
-            markdown(["differs", "how", "why"], apart),
-            markdown(["outcome", "why", "programs"], [[*cause, count] for cause, count in causes.most_common()]),
+            explained(found),
+            others(found),
         ]
     )
+
+
+def explained(found: dict[str, dict[str, Any]]) -> str:
+    """Those that differ, and others of which more is known than how they ended."""
+    known = found_out()
+    shown = (
+        (name, one) for name, one in found.items() if one["outcome"] != AGREE and (name in known or one["outcome"] == DIFFER)
+    )
+    rows = [[name, one["outcome"], one["why"], known.get(name, "not looked into")] for name, one in shown]
+    return markdown(["program", "outcome", "how", "because"], rows)
+
+
+def others(found: dict[str, dict[str, Any]]) -> str:
+    known = found_out()
+    rest = ((name, one) for name, one in found.items() if one["outcome"] in (NOT_INTERPRETED, NOT_RUN) and name not in known)
+    causes: dict[tuple[str, str], list[str]] = {}
+    for name, one in rest:
+        causes.setdefault((one["outcome"], one["why"]), []).append(name)
+    rows = [[*cause, len(names), ", ".join(names)] for cause, names in causes.items()]
+    return markdown(["outcome", "why", "programs", ""], sorted(rows, key=lambda row: -row[2]))
 
 
 def found_out() -> dict[str, str]:

@@ -44,6 +44,9 @@ first, second = (torch.rand(9, device="cuda", generator=torch.Generator("cuda").
 assert first.is_cuda and torch.equal(first, second)
 layer = torch.nn.Linear(8, 8).to("cuda")
 assert layer.weight.is_cuda and layer(torch.ones(2, 8, device="cuda")).is_cuda
+x16, weight, bias = (torch.rand(shape, dtype=torch.float16, device="cuda") for shape in ((2000, 8), 8, 8))
+torch.nn.functional.layer_norm(x16, (8,), weight, bias.requires_grad_()).backward(gradient := torch.rand_like(x16))
+assert bias.grad.is_cuda and torch.equal(bias.grad, gradient.double().sum(0).half())
 print("modules")
 
 

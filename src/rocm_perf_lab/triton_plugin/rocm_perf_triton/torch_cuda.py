@@ -82,6 +82,8 @@ def _mode(torch: Any) -> Any:
                 return None
             if function is tensor.pin_memory:
                 return args[0]
+            if function is torch.nn.functional.layer_norm and is_marked(args[0]):
+                return mark(_in_singles(function, args, kwargs, torch), torch)
             there = _named_device(function, args, kwargs, torch)
             args, kwargs = _on_cpu(args, torch), {name: _cpu(value, torch) for name, value in kwargs.items()}
             if kwargs.get("pin_memory"):
@@ -128,6 +130,16 @@ def _destination(function: Any, args: Any, kwargs: Any, torch: Any) -> bool:
         if isinstance(value, (str, torch.device)):
             return _is_cuda(value, torch)
     return is_marked(args[0])
+
+
+def _in_singles(function: Any, args: Any, kwargs: Any, torch: Any) -> Any:
+    """What PyTorch computes so for narrow types on a GPU: on the CPU it sums their gradients in them."""
+
+    def single(value: Any) -> Any:
+        narrow = isinstance(value, torch.Tensor) and value.dtype in (torch.float16, torch.bfloat16)
+        return value.float() if narrow else value
+
+    return function(*map(single, args), **{name: single(value) for name, value in kwargs.items()}).to(args[0].dtype)
 
 
 def _named_device(function: Any, args: Any, kwargs: Any, torch: Any) -> bool | None:

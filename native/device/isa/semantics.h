@@ -141,6 +141,12 @@ struct Semantics {
   }
 };
 
+// Whether it writes or updates memory that outlives the workgroup.
+constexpr bool changes_memory(const Semantics& semantics) {
+  return semantics.unit == Unit::VectorStore || semantics.unit == Unit::VectorAtomic ||
+         (semantics.unit == Unit::Smem && semantics.stores);
+}
+
 // Null if the device does not know the mnemonic.
 const Semantics* find_semantics(std::string_view mnemonic);
 

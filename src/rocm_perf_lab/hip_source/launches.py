@@ -185,4 +185,5 @@ def _is_copied(above: list[Cursor]) -> bool:
 
     above: the ancestors of the name. Copying converts to a reference to const, as do calls that can cast the const away.
     """
-    return len(above) > 1 and above[-1].kind.name == "UNEXPOSED_EXPR" and above[-2].spelling == "dim3"
+    holders = [one for one in above if one.kind.name != "PAREN_EXPR"]
+    return len(holders) > 1 and holders[-1].kind.name == "UNEXPOSED_EXPR" and holders[-2].spelling == "dim3"

@@ -20,6 +20,7 @@ from rocm_perf_lab.optimize.search import Search
 from rocm_perf_lab.optimize.targets import Target
 from rocm_perf_lab.optimize.time_budget import TimeBudget
 from rocm_perf_lab.optimize.transforms import DEFAULT, TRANSFORMS, Proposal, Refusal
+from rocm_perf_lab.optimize.transforms.combined import combined
 
 COMMAND = "optimize"
 _MOST_KERNELS = 3  # tried in one iteration
@@ -126,6 +127,8 @@ class Session:
             answer for name in self._options.transforms for answer in TRANSFORMS[name](source, kernel, self._options.factors)
         ]
         proposals = [answer for answer in answers if isinstance(answer, Proposal)]
+        used = {name: TRANSFORMS[name] for name in self._options.transforms}
+        proposals += combined(source, kernel, proposals, used, self._options.factors, self._backend.read)
         ordered = ranked(proposals, kernel, target.waited_cycles, source.text)
         options = [Option(one, predicted(one, kernel, target.stack, target.share, source.text)) for one in ordered]
         return (

@@ -1,6 +1,7 @@
 // Kernels over the rows of a matrix, one thread per row. Their sums are of small whole numbers, and so the same in any order.
 #include <hip/hip_runtime.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <vector>
 
@@ -38,6 +39,22 @@ __global__ void least(const int* in, int* out, unsigned rows, int cols) {
   }
   out[2 * row] = lowest;
   out[2 * row + 1] = count;
+}
+
+__device__ int between(int a, int b) { return a < b ? b - a : a - b; }
+
+__global__ void nearest(const int* in, int* out, int* farthest, int rows, int cols) {
+  size_t row = blockIdx.x * blockDim.x + threadIdx.x;
+  if (row < rows) {
+    int closest = 1 << 30;
+    for (int i = 0; i < cols; i++) {
+      int distance = between(in[row * cols + i] & 4095, in[i] & 4095);
+      distance += i & 3;
+      closest = std::min(distance, closest);
+    }
+    out[row] = closest;
+    atomicMax(farthest, closest);
+  }
 }
 
 // ---- these stay as they are ----
@@ -90,6 +107,16 @@ __global__ void of_half(const float* in, float* out, int rows, int cols) {
   out[row] = sum;
 }
 
+__global__ void beyond(const float* in, float* out, int rows, int cols) {
+  const int row = blockIdx.x * blockDim.x + threadIdx.x;
+  if (row < rows) {
+    float sum = 0;
+    for (int i = 0; i < cols; ++i) sum += in[row * cols + i];
+    out[row] = sum;
+  }
+  out[0] = 1;
+}
+
 template <class T>
 static T* uploaded(const std::vector<T>& values) {
   T* there = nullptr;
@@ -123,6 +150,10 @@ static void all(const int rows, const int cols) {
   print("product", out, 2 * rows * cols + 64);
   least<<<(rows + 63) / 64, 64>>>(integers, found, rows, cols);
   print("least", found, 2 * rows + 64);
+  int* farthest = uploaded(std::vector<int>(1));
+  nearest<<<(rows + 63) / 64, 64>>>(integers, found, farthest, rows, cols);
+  print("nearest", found, 2 * rows + 64), print("nearest", farthest, 1);
+  beyond<<<(rows + 63) / 64, 64>>>(in, out, rows, cols);
   from_one<<<(rows + 63) / 64, 64>>>(in, out, rows, cols);
   in_order<<<(rows + 63) / 64, 64>>>(in, out, rows, cols);
   prefix<<<(rows + 63) / 64, 64>>>(in, out, rows, cols);

@@ -1,0 +1,131 @@
+"""Whether the iterations of a loop can be executed by different threads, in any order.
+
+They can if each stores only to elements that are chosen by its own index, reads nothing that another one stores, and leaves no
+variable changed. That the pointers it stores through overlap with no others is left to a promise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from rocm_perf_lab.hip_source import libclang
+from rocm_perf_lab.hip_source.cursors import place_of, unwrapped, walk, walk_below
+from rocm_perf_lab.hip_source.variables import changed_in
+
+if TYPE_CHECKING:
+    from rocm_perf_lab.hip_source.libclang import Cursor
+    from rocm_perf_lab.hip_source.source import TranslationUnit
+
+_LEAVES = ("BREAK_STMT", "RETURN_STMT", "GOTO_STMT", "INDIRECT_GOTO_STMT")
+_POINTERS = ("POINTER", "CONSTANTARRAY", "INCOMPLETEARRAY", "DEPENDENTSIZEDARRAY")
+
+
+class Dependent(Exception):
+    """Why the iterations are not independent, or may not be."""
+
+
+@dataclass(frozen=True)
+class _Access:
+    """`base[index]`. stored: whether it is written."""
+
+    element: Cursor
+    base: Cursor
+    index: Cursor
+    stored: bool
+
+
+def stored_parameters(unit: TranslationUnit, body: Cursor, loop: Cursor) -> list[str]:
+    """The pointer parameters that the loop stores through.
+
+    body: the function's. loop: a `for` statement that declares its variable. Raises Dependent if other things than its
+    iterations matter to an iteration, or the rest of the body has an effect on memory.
+    """
+    _expect_no_effects_outside(unit, body, loop)
+    left = next((one for one in walk(loop) if one.kind.name in _LEAVES), None)
+    if left is not None:
+        raise Dependent(f"the loop may end in line {left.location.line}, before its bound")
+    own = {one.get_usr() for one in walk(loop) if one.kind.name == "VAR_DECL"}
+    changed = changed_in(loop, unit.bindings)
+    for one in walk(loop):
+        if one.kind.name == "DECL_REF_EXPR" and one.referenced is not None:
+            name = one.referenced.get_usr()
+            if name in changed - own:
+                raise Dependent(f"{one.spelling} keeps a value from one iteration to the next, or after the loop")
+    accesses = list(_accesses(unit, loop))
+    stored = [one for one in accesses if one.stored]
+    for one in stored:
+        _expect_own_element(unit, one, own)
+        _expect_not_read(unit, one, accesses)
+    if not stored:
+        raise Dependent("the loop stores nothing")
+    return list(dict.fromkeys(_parameter(one.base) for one in stored))
+
+
+def _expect_no_effects_outside(unit: TranslationUnit, body: Cursor, loop: Cursor) -> None:
+    start, end = place_of(loop)
+    for one in walk(body):
+        if start <= place_of(one)[0] < end:
+            continue
+        target = _target(unit, one)
+        if target is not None and target.kind.name != "DECL_REF_EXPR":
+            raise Dependent(f"line {one.location.line} stores outside of the loop")
+
+
+def _accesses(unit: TranslationUnit, loop: Cursor) -> Iterator[_Access]:
+    """Every element that the loop accesses. Raises Dependent for pointers that are used in other ways."""
+    targets = {place_of(target) for one in walk(loop) if (target := _target(unit, one)) is not None}
+    for target in (target for one in walk(loop) if (target := _target(unit, one)) is not None):
+        if target.kind.name not in ("DECL_REF_EXPR", "ARRAY_SUBSCRIPT_EXPR"):
+            raise Dependent(f"line {target.location.line} stores to something else than an element or a variable")
+    for one, above in walk_below(loop):
+        if one.kind.name != "DECL_REF_EXPR" or one.type.get_canonical().kind.name not in _POINTERS:
+            continue
+        holders = list(above)
+        while holders and holders[-1].kind.name in ("UNEXPOSED_EXPR", "PAREN_EXPR"):
+            holders.pop()
+        element = holders[-1]
+        parts = list(element.get_children())
+        if element.kind.name != "ARRAY_SUBSCRIPT_EXPR" or unwrapped(parts[0]) != one:
+            raise Dependent(f"{one.spelling} is used in other ways than `{one.spelling}[...]` (line {one.location.line})")
+        yield _Access(element, one.referenced, parts[1], place_of(element) in targets)
+
+
+def _target(unit: TranslationUnit, cursor: Cursor) -> Cursor | None:
+    """What an expression assigns to; None if it assigns nothing."""
+    operator = libclang.operator(unit.bindings, cursor)
+    if cursor.kind.name == "COMPOUND_ASSIGNMENT_OPERATOR" or operator in ("++", "--"):
+        return unwrapped(next(cursor.get_children()))
+    if cursor.kind.name == "BINARY_OPERATOR" and operator == "=":
+        return unwrapped(next(cursor.get_children()))
+    if cursor.kind.name == "CALL_EXPR" and cursor.spelling.startswith("operator") and cursor.spelling.endswith("="):
+        return unwrapped(next(cursor.get_children()))
+    return None
+
+
+def _expect_own_element(unit: TranslationUnit, store: _Access, own: set[str]) -> None:
+    named = (one.referenced for one in walk(store.index) if one.kind.name == "DECL_REF_EXPR")
+    if not any(one is not None and one.get_usr() in own for one in named):
+        raise Dependent(f"every iteration stores to {unit.text_of(store.element)}")
+
+
+def _expect_not_read(unit: TranslationUnit, store: _Access, accesses: list[_Access]) -> None:
+    """The element itself may be read: no other iteration stores to it."""
+    text = unit.text_of(store.element)
+    for one in accesses:
+        if one.base == store.base and unit.text_of(one.element) != text:
+            raise Dependent(f"{store.base.spelling}, which the loop stores to, is accessed at two places")
+
+
+def _parameter(base: Cursor) -> str:
+    """The parameter that a pointer is, or is made from."""
+    while base.kind.name == "VAR_DECL" and base.type.get_canonical().kind.name == "POINTER":
+        named = [one.referenced for one in walk(base) if one.kind.name == "DECL_REF_EXPR"]
+        pointers = [one for one in named if one is not None and one.type.get_canonical().kind.name == "POINTER"]
+        if len(pointers) != 1:
+            raise Dependent(f"what {base.spelling} points to is not known")
+        (base,) = pointers
+    if base.kind.name != "PARM_DECL":
+        raise Dependent(f"it stores to {base.spelling}, which is no pointer parameter")
+    return str(base.spelling)

@@ -19,7 +19,6 @@ CAUSES: Mapping[str, Sequence[str]] = {
     "wave-per-row": ("small-grid", "uncoalesced", "imbalance", "l2-bandwidth", "memory-bandwidth", "beyond-l2", *_LOOP),
     "split-loop": ("small-grid", "imbalance", "memory-bandwidth", "beyond-l2", *_LOOP),
     "privatize": ("atomics", "l2-bandwidth", "memory-bandwidth", "beyond-l2", "uncoalesced", "imbalance", *_LOOP),
-    "wave-tail": ("barriers", "lds-issue", "bank-conflicts", "imbalance", *_LOOP),
     "load-ahead": (*_LOOP, "lds-issue", "atomics"),
     "unroll": _LOOP,
     "batch": _LOOP,

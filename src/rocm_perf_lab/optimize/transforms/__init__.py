@@ -20,7 +20,6 @@ from rocm_perf_lab.optimize.transforms import (
     unroll,
     vector,
     wave_per_row,
-    wave_tail,
 )
 from rocm_perf_lab.optimize.transforms.proposal import Proposal, Refusal, Transformation
 
@@ -28,7 +27,6 @@ _ALL = (
     wave_per_row,
     split_loop,
     privatize,
-    wave_tail,
     load_ahead,
     unroll,
     batch,

@@ -57,6 +57,18 @@ __global__ void nearest(const int* in, int* out, int* farthest, int rows, int co
   }
 }
 
+// A NaN replaces what was found before it: which number is found depends on where the last NaN is.
+__global__ void closest(const float* in, float* out, int rows, int cols, float scale) {
+  const int row = blockIdx.x * blockDim.x + threadIdx.x;
+  if (row >= rows) return;
+  float found = 1e30f;
+  for (int i = 0; i < cols; ++i) {
+    const float distance = in[row * cols + i] == 7 && row % 3 ? 0 * (scale / 0.0f) : in[row * cols + i] + i;
+    found = std::min(distance, found);
+  }
+  out[row] = found == found ? found : -5;
+}
+
 // ---- these stay as they are ----
 
 __global__ void from_one(const float* in, float* out, int rows, int cols) {
@@ -73,6 +85,14 @@ __global__ void in_order(const float* in, float* out, int rows, int cols) {
   float running = 0;
   for (int i = 0; i < cols; ++i) running = running * 0.5f + in[row * cols + i];
   out[row] = running;
+}
+
+__global__ void at_once(const float* in, float* out, int rows, int cols) {
+  const int row = blockIdx.x * blockDim.x + threadIdx.x;
+  if (row >= rows) return;
+  float found = 1e30f;
+  for (int i = 0; i < cols; ++i) found = std::max(in[row * cols + i], found);
+  out[row] = found;
 }
 
 __global__ void prefix(const float* in, float* out, int rows, int cols) {
@@ -153,8 +173,11 @@ static void all(const int rows, const int cols) {
   int* farthest = uploaded(std::vector<int>(1));
   nearest<<<(rows + 63) / 64, 64>>>(integers, found, farthest, rows, cols);
   print("nearest", found, 2 * rows + 64), print("nearest", farthest, 1);
+  closest<<<(rows + 63) / 64, 64>>>(in, out, rows, cols, 1.5f);
+  print("closest", out, 2 * rows * cols + 64);
   beyond<<<(rows + 63) / 64, 64>>>(in, out, rows, cols);
   from_one<<<(rows + 63) / 64, 64>>>(in, out, rows, cols);
+  at_once<<<(rows + 63) / 64, 64>>>(in, out, rows, cols);
   in_order<<<(rows + 63) / 64, 64>>>(in, out, rows, cols);
   prefix<<<(rows + 63) / 64, 64>>>(in, out, rows, cols);
   neighbours<<<(rows + 63) / 64, 64>>>(out, rows, cols);

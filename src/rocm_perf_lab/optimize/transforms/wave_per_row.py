@@ -17,6 +17,7 @@ from rocm_perf_lab.hip_source.edits import indentation, new_names
 from rocm_perf_lab.hip_source.kernels import function_of
 from rocm_perf_lab.hip_source.launch_shapes import NotUnderstood
 from rocm_perf_lab.hip_source.program_launches import by_file, program_launches
+from rocm_perf_lab.optimize.transforms.nan_order import kept_in_order, ordered
 from rocm_perf_lab.optimize.transforms.proposal import Proposal, Refusal
 
 if TYPE_CHECKING:
@@ -118,12 +119,24 @@ def _shared(unit: TranslationUnit, statement: Cursor, loop: Loop, lane: str, ste
     own = _declared(inside)
     combined = [line for one in _statements(inside) if (line := _combined(unit, one, step, own))]
     _expect_independent(inside)
-    margin = indentation(unit.text, loop.span.start)
-    after = "".join(
-        f"\n{margin}for (int {step} = {_LANES // 2}; {step} > 0; {step} /= 2) {line}" for line in dict.fromkeys(combined)
-    )
+    lines = [f"for (int {step} = {_LANES // 2}; {step} > 0; {step} /= 2) {line}" for line in dict.fromkeys(combined)]
     behind = unit.text.find(b";", loop.span.end - 1) + 1 if inside.kind.name != "COMPOUND_STMT" else loop.span.end
+    in_order, after = _in_order(unit, inside, (loop.span.start, behind), lines)
+    yield from in_order
     yield Edit(behind, behind, after)
+
+
+def _in_order(unit: TranslationUnit, inside: Cursor, loop: tuple[int, int], lines: list[str]) -> tuple[list[Edit], str]:
+    """What else changes in the loop, and what stands behind it: there, a NaN may count by its place."""
+    found = [one for statement in _statements(inside) if (one := ordered(unit, statement)) is not None]
+    found = [one for one in found if one.name not in _declared(inside)]
+    if not found:
+        margin = indentation(unit.text, loop[0])
+        return [], "".join(f"\n{margin}{line}" for line in lines)
+    stores = any(next(one.get_children()).kind.name == "ARRAY_SUBSCRIPT_EXPR" for one in _statements(inside))
+    if len(lines) > 1 or stores or not found[0].value:
+        raise _Unfit(f"in line {found[0].statement.location.line}, what a NaN does depends on its place")
+    return kept_in_order(unit.text, loop, found[0], lines[0])
 
 
 def _expect_independent(inside: Cursor) -> None:

@@ -27,6 +27,16 @@ class Dependent(Exception):
 
 
 @dataclass(frozen=True)
+class Independence:
+    """What makes the iterations independent. stored: the pointer parameters that they store through. strides: the factors, as
+    source text, by which the loop's variable is multiplied in the elements' numbers: none of them may be 0.
+    """
+
+    stored: tuple[str, ...]
+    strides: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class _Access:
     """`base[index]`. stored: whether it is written."""
 
@@ -36,11 +46,11 @@ class _Access:
     stored: bool
 
 
-def stored_parameters(unit: TranslationUnit, body: Cursor, loop: Cursor) -> list[str]:
-    """The pointer parameters that the loop stores through.
+def independence_of(unit: TranslationUnit, body: Cursor, loop: Cursor) -> Independence:
+    """On what the iterations are independent.
 
-    body: the function's. loop: a `for` statement that declares its variable. Raises Dependent if other things than its
-    iterations matter to an iteration, or the rest of the body has an effect on memory.
+    body: the function's. loop: a `for` statement that declares its variable. Raises Dependent if they are not, or the rest of
+    the body has an effect on memory.
     """
     _expect_no_effects_outside(unit, body, loop)
     left = next((one for one in walk(loop) if one.kind.name in _LEAVES), None)
@@ -55,12 +65,15 @@ def stored_parameters(unit: TranslationUnit, body: Cursor, loop: Cursor) -> list
                 raise Dependent(f"{one.spelling} keeps a value from one iteration to the next, or after the loop")
     accesses = list(_accesses(unit, loop))
     stored = [one for one in accesses if one.stored]
+    variable = next(one for one in walk(next(loop.get_children())) if one.kind.name == "VAR_DECL")
+    strides: list[str] = []
     for one in stored:
-        _expect_own_element(unit, one, own)
+        strides += _strides(unit, one, variable, own)
         _expect_not_read(unit, one, accesses)
     if not stored:
         raise Dependent("the loop stores nothing")
-    return list(dict.fromkeys(_parameter(one.base) for one in stored))
+    parameters = dict.fromkeys(_parameter(one.base) for one in stored)
+    return Independence(tuple(parameters), tuple(dict.fromkeys(strides)))
 
 
 def _expect_no_effects_outside(unit: TranslationUnit, body: Cursor, loop: Cursor) -> None:
@@ -104,10 +117,29 @@ def _target(unit: TranslationUnit, cursor: Cursor) -> Cursor | None:
     return None
 
 
-def _expect_own_element(unit: TranslationUnit, store: _Access, own: set[str]) -> None:
-    named = (one.referenced for one in walk(store.index) if one.kind.name == "DECL_REF_EXPR")
-    if not any(one is not None and one.get_usr() in own for one in named):
-        raise Dependent(f"every iteration stores to {unit.text_of(store.element)}")
+def _strides(unit: TranslationUnit, store: _Access, variable: Cursor, own: set[str]) -> list[str]:
+    """What the loop's variable is multiplied by in the element's number, as it is or in a variable that the loop declares."""
+    found, part = [], unwrapped(store.index)
+    while not (part.kind.name == "DECL_REF_EXPR" and part.referenced == variable):
+        operands = [unwrapped(one) for one in part.get_children()]
+        if part.kind.name == "DECL_REF_EXPR" and part.referenced is not None and part.referenced.get_usr() in own:
+            made = [one for one in part.referenced.get_children() if one.kind.is_expression()]
+            operands = [unwrapped(made[-1])] if made and part.referenced.type.is_const_qualified() else []
+        moving = [one for one in operands if _moves(one, own)]
+        operator = libclang.operator(unit.bindings, part) if len(operands) == 2 else "+"
+        if not operands or (not moving and part == unwrapped(store.index)):
+            raise Dependent(f"every iteration stores to {unit.text_of(store.element)}, or may")
+        if len(moving) != 1 or operator not in ("+", "-", "*"):
+            raise Dependent(f"{unit.text_of(store.element)} may be the same element in two iterations")
+        found += [unit.text_of(one) for one in operands if operator == "*" and one != moving[0]]
+        part = moving[0]
+    return [one for one in found if not one.isdigit() or int(one) == 0]
+
+
+def _moves(part: Cursor, own: set[str]) -> bool:
+    """Whether it is computed from something that every iteration has anew."""
+    named = (one.referenced for one in walk(part) if one.kind.name == "DECL_REF_EXPR")
+    return any(one is not None and one.get_usr() in own for one in named)
 
 
 def _expect_not_read(unit: TranslationUnit, store: _Access, accesses: list[_Access]) -> None:

@@ -91,6 +91,8 @@ def _additions(unit: TranslationUnit, kernel: SourceKernel, parameter: KernelPar
             other = other or (0 if addition else one.location.line)
     if found and other:
         raise _Unfit(f"it is used in other ways than to add (line {other})")
+    if found and all(_is_lds(one.call) for one in found):
+        raise _Unfit("what it adds has been summed in LDS already")
     element = (parameter.pointee or "").removeprefix("const ")
     if found and element not in _ELEMENTS:
         raise _Unfit(f"its elements are {element}")
@@ -108,6 +110,14 @@ def _addition(unit: TranslationUnit, use: Cursor, above: list[Cursor]) -> _Addit
     if not plain or statement.kind.name not in _STATEMENTS or unit.is_cut_by_macro(call):
         return None
     return _Addition(call, index, unit.text_of(arguments[1]))
+
+
+def _is_lds(call: Cursor) -> bool:
+    """Whether the value that is added is an element of an array in LDS."""
+    value = unwrapped(list(call.get_arguments())[1])
+    base = unwrapped(next(value.get_children())) if value.kind.name == "ARRAY_SUBSCRIPT_EXPR" else value
+    declared = base.referenced if base.kind.name == "DECL_REF_EXPR" else None
+    return declared is not None and any(child.kind.name == "CUDASHARED_ATTR" for child in declared.get_children())
 
 
 def _frame(source: HipSource, kernel: SourceKernel) -> list[Edit]:

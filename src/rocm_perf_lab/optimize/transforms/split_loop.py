@@ -8,7 +8,7 @@ launches changes with it: by a dimension of the grid that the kernel does not us
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,9 +16,10 @@ from typing import TYPE_CHECKING
 from rocm_perf_lab.gate.launch_rule import words
 from rocm_perf_lab.gate.promises import NONE, Promises, broken_in_source
 from rocm_perf_lab.hip_source import Edit, HipSource, Loop, SourceKernel, constructs, libclang
-from rocm_perf_lab.hip_source.cursors import body_of, place_of, walk, within
+from rocm_perf_lab.hip_source.cursors import body_of, place_of, walk, walk_below, within
+from rocm_perf_lab.hip_source.edits import before_pragmas, indentation, line_start, new_names
 from rocm_perf_lab.hip_source.grid_places import depends_on, replaceable
-from rocm_perf_lab.hip_source.independent_loop import Dependent, stored_parameters
+from rocm_perf_lab.hip_source.independent_loop import Dependent, Independence, independence_of
 from rocm_perf_lab.hip_source.integer_expression import INT, UNSIGNED, Constant, Conversion, converted, operation
 from rocm_perf_lab.hip_source.kernels import function_of
 from rocm_perf_lab.hip_source.launch_shapes import NotUnderstood, Shape, ShapedLaunch
@@ -50,10 +51,13 @@ class _Place:
 def propose(source: HipSource, kernel: SourceKernel, factors: tuple[int, ...]) -> Iterator[Proposal | Refusal]:
     """One proposal per number of parts."""
     try:
-        loop, promises = _loop(source, kernel)
+        loop, independence = _loop(source, kernel)
+        promises = _promises(source, kernel, independence)
         sites = program_launches(source, kernel)
         place = _place(source, kernel, sites)
-        made = [(parts, *_change(source, kernel, loop, sites, place, parts)) for parts in _PARTS if _fits(loop, parts)]
+        made = [
+            (parts, *_change(source, kernel, loop, independence, sites, place, parts)) for parts in _PARTS if _fits(loop, parts)
+        ]
     except (_Unfit, Dependent, NotUnderstood) as error:
         yield Refusal(NAME, kernel.name, kernel.span.line, str(error))
         return
@@ -70,8 +74,8 @@ def propose(source: HipSource, kernel: SourceKernel, factors: tuple[int, ...]) -
         )
 
 
-def _loop(source: HipSource, kernel: SourceKernel) -> tuple[Loop, Promises]:
-    """The only outermost loop, and what is promised of the pointers that it stores through."""
+def _loop(source: HipSource, kernel: SourceKernel) -> tuple[Loop, Independence]:
+    """The only outermost loop, and on what its iterations are independent."""
     unit = source.device
     if len(kernel.loops) != 1:
         raise _Unfit(f"it has {len(kernel.loops) or 'no'} loops that are in no other one" if kernel.loops else "it has no loop")
@@ -86,12 +90,26 @@ def _loop(source: HipSource, kernel: SourceKernel) -> tuple[Loop, Promises]:
     condition = list(cursor.get_children())[1]
     if body is None or libclang.operator(unit.bindings, condition) not in ("<", "<="):
         raise _Unfit("its loop does not end at an upper bound")
-    stored = stored_parameters(unit, body, cursor)
+    _expect_in_block(body, cursor)
+    return loop, independence_of(unit, body, cursor)
+
+
+def _expect_in_block(body: Cursor, loop: Cursor) -> None:
+    """Statements can be put before the loop only where it stands in a block, behind an unroll pragma or not."""
+    holders = next(list(above) for one, above in walk_below(body) if one == loop)
+    while holders and holders[-1].kind.name == "UNEXPOSED_STMT":
+        holders.pop()
+    if not holders or holders[-1].kind.name != "COMPOUND_STMT":
+        raise _Unfit("its loop is the only statement of another one")
+
+
+def _promises(source: HipSource, kernel: SourceKernel, independence: Independence) -> Promises:
     given = {one.name for one in kernel.parameters if one.restrict}
-    promises = Promises(restrict=promised) if (promised := tuple(one for one in stored if one not in given)) else NONE
+    promised = tuple(one for one in independence.stored if one not in given)
+    promises = Promises(restrict=promised) if promised else NONE
     if reason := broken_in_source(source, kernel.name, promises):
         raise _Unfit(reason)
-    return loop, promises
+    return promises
 
 
 def _step(loop: Loop) -> str | None:
@@ -123,52 +141,47 @@ def _is_one(shape: Shape, axis: int) -> bool:
 
 
 def _change(
-    source: HipSource, kernel: SourceKernel, loop: Loop, sites: list[ShapedLaunch], place: _Place, parts: int
+    source: HipSource,
+    kernel: SourceKernel,
+    loop: Loop,
+    independence: Independence,
+    sites: list[ShapedLaunch],
+    place: _Place,
+    parts: int,
 ) -> tuple[list[Edit], list[tuple[Path, Edit]]]:
     cursor = within(function_of(source.device, kernel), loop.span, "FOR_STMT")
-    edits = [Edit(*block, f"({_block(source, place)} / {parts})") for block in place.blocks]
+    block = _block(source, place)
+    part, count = (new_names(source.text, stem, 1)[0] for stem in ("part", "parts"))
+    own = f"const unsigned {part} = {f'{block} % {parts}' if place.blocks else block};"
+    lines = [own, *_guard(independence.strides, part, count, parts)]
+    start = before_pragmas(source.text, loop.span.start)
+    margin = indentation(source.text, loop.span.start)
+    at_line = start == line_start(source.text, start)
+    text = "".join(f"{margin}{line}\n" for line in lines) if at_line else "".join(f"{line}\n{margin}" for line in lines)
+    edits = [Edit(*one, f"({block} / {parts})") for one in place.blocks]
     mine, others = by_file(source, [_launch(site, place, parts) for site in sites])
-    return [*_outside(edits, cursor), *_bounds(source, cursor, loop, place, parts, edits), *mine], others
+    factor = count if independence.strides else str(parts)
+    return [*edits, Edit(start, start, text), *_bounds(cursor, loop, part, factor), *mine], others
 
 
-def _outside(edits: list[Edit], loop: Cursor) -> list[Edit]:
-    """Without those in the loop's first value and its step, whose text is replaced as a whole."""
-    replaced = _replaced(loop)
-    return [one for one in edits if not any(start <= one.start < end for start, end in replaced)]
+def _guard(strides: Sequence[str], part: str, count: str, parts: int) -> list[str]:
+    """One workgroup goes through all iterations if they store to the same elements: then their order counts."""
+    if not strides:
+        return []
+    moves = " && ".join(f"({one}) != 0" for one in strides)
+    return [f"const unsigned {count} = {moves} ? {parts} : 1;", f"if ({part} >= {count}) return;"]
 
 
-def _replaced(loop: Cursor) -> list[tuple[int, int]]:
-    init, _, increment, _ = loop.get_children()
-    return [place_of(_first(init)), place_of(increment)]
-
-
-def _first(init: Cursor) -> Cursor:
-    variable = next(one for one in walk(init) if one.kind.name == "VAR_DECL")
-    return [child for child in variable.get_children() if child.kind.is_expression()][-1]
-
-
-def _bounds(source: HipSource, cursor: Cursor, loop: Loop, place: _Place, parts: int, edits: list[Edit]) -> Iterator[Edit]:
+def _bounds(cursor: Cursor, loop: Loop, part: str, parts: str) -> Iterator[Edit]:
     """Where the loop begins, and how it goes on."""
     init, _, increment, _ = cursor.get_children()
-    first, step = _first(init), _step(loop) or "1"
-    type_ = next(one for one in walk(init) if one.kind.name == "VAR_DECL").type.spelling
-    block = _block(source, place)
-    part = f"{block} % {parts}" if place.blocks else block
-    factor = "" if step == "1" else f" * ({step})"
-    start, end = place_of(first)
-    text = _edited(source.text, start, end, edits)
-    yield Edit(start, end, f"{text} + static_cast<{type_}>({part}){factor}")
-    yield Edit(*place_of(increment), f"{loop.variable} += {parts}{factor}")
-
-
-def _edited(text: bytes, start: int, end: int, edits: list[Edit]) -> str:
-    """The text of a range with the edits inside it, in parentheses if it is more than one word."""
-    made, position = [], start
-    for one in sorted(one for one in edits if start <= one.start and one.end <= end):
-        made += [text[position : one.start].decode(), one.text]
-        position = one.end
-    whole = "".join([*made, text[position:end].decode()])
-    return whole if whole.replace("_", "").isalnum() else f"({whole})"
+    variable = next(one for one in walk(init) if one.kind.name == "VAR_DECL")
+    start, end = place_of([child for child in variable.get_children() if child.kind.is_expression()][-1])
+    step = _step(loop) or "1"
+    by = "" if step == "1" else f" * ({step})"
+    yield Edit(start, start, "(")
+    yield Edit(end, end, f") + static_cast<{variable.type.spelling}>({part}){by}")
+    yield Edit(*place_of(increment), f"{loop.variable} += {parts}{by}")
 
 
 def _block(source: HipSource, place: _Place) -> str:

@@ -20,6 +20,7 @@ from rocm_perf_lab.optimize.source import Source
 from rocm_perf_lab.optimize.targets import Target
 from rocm_perf_lab.optimize.time_budget import TimeBudget
 from rocm_perf_lab.optimize.transforms import DEFAULT, TRANSFORMS, Proposal, Refusal, Transformation
+from rocm_perf_lab.optimize.transforms.combined import combined
 
 COMMAND = "optimize"
 _MOST_KERNELS = 3  # tried in one iteration
@@ -124,12 +125,10 @@ class Session:
     def _options_for(self, source: Source, target: Target) -> tuple[list[Option], list[Refusal]]:
         """The proposals, those with most to gain first, and the refusals."""
         kernel = source.kernel(target.kernel)
-        answers = [
-            answer
-            for name in self._options.transforms
-            for answer in self._transformations[name](source, kernel, self._options.factors)
-        ]
+        used = {name: self._transformations[name] for name in self._options.transforms}
+        answers = [answer for propose in used.values() for answer in propose(source, kernel, self._options.factors)]
         proposals = [answer for answer in answers if isinstance(answer, Proposal)]
+        proposals += combined(source, kernel, proposals, used, self._options.factors, self._backend.read)
         ordered = ranked(proposals, kernel, target.waited_cycles, source.text)
         options = [Option(one, predicted(one, kernel, target.stack, target.share, source.text)) for one in ordered]
         return (

@@ -17,6 +17,9 @@ from rocm_perf_lab.optimize.transforms import Proposal
 _LOOP = ("memory-latency", "lds-latency", "scalar-issue", "vector-issue", "address-issue", "few-waves", "instruction-fetch")
 CAUSES: Mapping[str, Sequence[str]] = {
     "wave-per-row": ("small-grid", "uncoalesced", "imbalance", "l2-bandwidth", "memory-bandwidth", "beyond-l2", *_LOOP),
+    "split-loop": ("small-grid", "imbalance", "memory-bandwidth", "beyond-l2", *_LOOP),
+    "privatize": ("atomics", "l2-bandwidth", "memory-bandwidth", "beyond-l2", "uncoalesced", "imbalance", *_LOOP),
+    "load-ahead": (*_LOOP, "lds-issue", "atomics"),
     "unroll": _LOOP,
     "batch": _LOOP,
     "lds_padding": ("bank-conflicts", "lds-latency", "lds-issue", "barriers"),

@@ -30,8 +30,8 @@ _TIMES = re.compile(r"(?i)^.*(\btime\b|\btook\b|seconds|bandwidth|gb/s|gflop|\bm
 class Entry:
     """A row of the table.
 
-    sizes: arguments for which the results are checked; of no arguments, one. check: the command that tells from what the program
-    prints whether its results are right; empty: it must print the same but for times.
+    sizes: arguments for which the results are checked; of no arguments, one. check: the command that tells from what the
+    program prints whether its results are right; empty: it must print the same but for times.
     """
 
     name: str

@@ -94,6 +94,7 @@ struct Semantics {
   std::array<Type, kMaxSources> source_types{};
   bool accumulates = false;            // the destination is also the last source
   bool packed = false;                 // op_sel/op_sel_hi pick halves of each source
+  bool mixes_precisions = false;       // packed: op_sel_hi says which sources are halves
   uint8_t default_packed_high = 7;     // op_sel_hi where the text names none
   bool keeps_upper_half = false;       // of a 16-bit result
   bool writes_byte = false;            // of the destination, which op_sel picks

@@ -72,7 +72,64 @@ __global__ void closest(const float* in, float* out, int rows, int cols, float s
   out[row] = found == found ? found : -5;
 }
 
+__global__ void sparse(const float* in, const float* vector, float* out, int rows, int cols) {
+  const int row = blockIdx.x * blockDim.x + threadIdx.x;
+  if (row >= rows) return;
+  float total = 0;
+  int others = 0;
+  for (int i = 0; i < cols; ++i) {
+    const float x = in[row * cols + i];
+    if (x > 0) {
+      total += x * vector[i];
+      if (x != 7) others += 1;
+    }
+  }
+  out[2 * row] = total;
+  out[2 * row + 1] = others;
+}
+
 // ---- these stay as they are ----
+
+__global__ void up_to(const float* in, float* out, int rows, int cols) {
+  const int row = blockIdx.x * blockDim.x + threadIdx.x;
+  if (row >= rows) return;
+  float sum = 0;
+  for (int i = 0; i < cols; ++i) {
+    if (sum < 100) sum += in[row * cols + i];
+  }
+  out[row] = sum;
+}
+
+__global__ void counting(const float* in, float* out, int rows, int cols) {
+  const int row = blockIdx.x * blockDim.x + threadIdx.x;
+  if (row >= rows) return;
+  float sum = 0;
+  int seen = 0;
+  for (int i = 0; i < cols; ++i) {
+    if (++seen % 3) sum += in[row * cols + i];
+  }
+  out[row] = sum;
+}
+
+__global__ void in_turns(const float* in, float* out, int rows, int cols) {
+  const int row = blockIdx.x * blockDim.x + threadIdx.x;
+  if (row >= rows) return;
+  float sum = 0;
+  int at = row * cols;
+  for (int i = 0; i < cols; ++i) sum += in[at++];
+  out[row] = sum;
+}
+
+__global__ void until(const float* in, float* out, int rows, int cols) {
+  const int row = blockIdx.x * blockDim.x + threadIdx.x;
+  if (row >= rows) return;
+  float sum = 0;
+  for (int i = 0; i < cols; ++i) {
+    if (in[row * cols + i] == 7) break;
+    sum += in[row * cols + i];
+  }
+  out[row] = sum;
+}
 
 __global__ void from_one(const float* in, float* out, int rows, int cols) {
   const int row = blockIdx.x * blockDim.x + threadIdx.x;
@@ -190,7 +247,15 @@ static void all(const int rows, const int cols, const char* only) {
     closest<<<(rows + 63) / 64, 64>>>(in, out, rows, cols, 1.5f);
     print("closest", out, 2 * rows * cols + 64);
   }
+  if (wanted("sparse")) {
+    sparse<<<(rows + 63) / 64, 64>>>(in, vector, out, rows, cols);
+    print("sparse", out, 2 * rows * cols + 64);
+  }
   if (only) return;
+  up_to<<<(rows + 63) / 64, 64>>>(in, out, rows, cols);
+  counting<<<(rows + 63) / 64, 64>>>(in, out, rows, cols);
+  in_turns<<<(rows + 63) / 64, 64>>>(in, out, rows, cols);
+  until<<<(rows + 63) / 64, 64>>>(in, out, rows, cols);
   beyond<<<(rows + 63) / 64, 64>>>(in, out, rows, cols);
   from_one<<<(rows + 63) / 64, 64>>>(in, out, rows, cols);
   at_once<<<(rows + 63) / 64, 64>>>(in, out, rows, cols);

@@ -17,6 +17,7 @@ from rocm_perf_lab.hip_source.edits import indentation, new_names
 from rocm_perf_lab.hip_source.kernels import function_of
 from rocm_perf_lab.hip_source.launch_shapes import NotUnderstood
 from rocm_perf_lab.hip_source.program_launches import by_file, program_launches
+from rocm_perf_lab.hip_source.variables import changed_in
 from rocm_perf_lab.optimize.transforms.nan_order import kept_in_order, ordered
 from rocm_perf_lab.optimize.transforms.proposal import Proposal, Refusal
 
@@ -117,8 +118,8 @@ def _shared(unit: TranslationUnit, statement: Cursor, loop: Loop, lane: str, ste
     yield Edit(start, end, lane if text == "0" else f"{begin} + {lane}")
     yield Edit(*place_of(increment), f"{loop.variable} += {_LANES}")
     own = _declared(inside)
-    combined = [line for one in _statements(inside) if (line := _combined(unit, one, step, own))]
-    _expect_independent(inside)
+    combined = [line for one in _under_conditions(inside) if (line := _combined(unit, one, step, own))]
+    _expect_independent(unit, inside)
     lines = [f"for (int {step} = {_LANES // 2}; {step} > 0; {step} /= 2) {line}" for line in dict.fromkeys(combined)]
     behind = unit.text.find(b";", loop.span.end - 1) + 1 if inside.kind.name != "COMPOUND_STMT" else loop.span.end
     in_order, after = _in_order(unit, inside, (loop.span.start, behind), lines)
@@ -128,20 +129,20 @@ def _shared(unit: TranslationUnit, statement: Cursor, loop: Loop, lane: str, ste
 
 def _in_order(unit: TranslationUnit, inside: Cursor, loop: tuple[int, int], lines: list[str]) -> tuple[list[Edit], str]:
     """What else changes in the loop, and what stands behind it: there, a NaN may count by its place."""
-    found = [one for statement in _statements(inside) if (one := ordered(unit, statement)) is not None]
+    found = [one for statement in _under_conditions(inside) if (one := ordered(unit, statement)) is not None]
     found = [one for one in found if one.name not in _declared(inside)]
     if not found:
         margin = indentation(unit.text, loop[0])
         return [], "".join(f"\n{margin}{line}" for line in lines)
-    stores = any(next(one.get_children()).kind.name == "ARRAY_SUBSCRIPT_EXPR" for one in _statements(inside))
-    if len(lines) > 1 or stores or not found[0].value:
+    stores = any(next(one.get_children()).kind.name == "ARRAY_SUBSCRIPT_EXPR" for one in _under_conditions(inside))
+    if len(lines) > 1 or stores or not found[0].value or any(True for _ in _conditions(inside)):
         raise _Unfit(f"in line {found[0].statement.location.line}, what a NaN does depends on its place")
     return kept_in_order(unit.text, loop, found[0], lines[0])
 
 
-def _expect_independent(inside: Cursor) -> None:
+def _expect_independent(unit: TranslationUnit, inside: Cursor) -> None:
     """Refuse a loop in which an element needs what another one has left: a result so far, or memory that the loop stores to."""
-    statements = [(statement, [*statement.get_children()]) for statement in _statements(inside)]
+    statements = [(statement, [*statement.get_children()]) for statement in _under_conditions(inside)]
     own = _declared(inside)
     reduced = {parts[0].spelling for _, parts in statements if parts[0].kind.name == "DECL_REF_EXPR"} - own
     stored = {_base(parts[0]) for _, parts in statements if parts[0].kind.name == "ARRAY_SUBSCRIPT_EXPR"}
@@ -153,6 +154,33 @@ def _expect_independent(inside: Cursor) -> None:
         for name in stored:
             if names.count(name) > (_base(target) == name):
                 raise _Unfit(f"the loop reads {name}, which it stores to, in line {statement.location.line}")
+    results = [parts[0].referenced for _, parts in statements if parts[0].kind.name == "DECL_REF_EXPR"]
+    declared = [one for one in walk(inside) if one.kind.name == "VAR_DECL"]
+    if changed_in(inside, unit.bindings) - {one.get_usr() for one in (*results, *declared)}:
+        raise _Unfit(f"the loop of line {inside.location.line} changes a variable beside what it reduces")
+    for condition in _conditions(inside):
+        if name := next((one for one in (*reduced, *stored) if _names(condition, one)), None):
+            raise _Unfit(f"the condition of line {condition.location.line} needs {name}, which the loop changes")
+
+
+def _under_conditions(inside: Cursor) -> Iterator[Cursor]:
+    """The statements of an iteration; in place of an `if` without else, those that it holds."""
+    for statement in _statements(inside):
+        held = _held(statement)
+        yield from [statement] if held is None else _under_conditions(held[1])
+
+
+def _conditions(inside: Cursor) -> Iterator[Cursor]:
+    """The conditions of every `if` that _under_conditions() looks into."""
+    for held in filter(None, map(_held, _statements(inside))):
+        yield held[0]
+        yield from _conditions(held[1])
+
+
+def _held(statement: Cursor) -> tuple[Cursor, Cursor] | None:
+    """The condition of an `if` without else or declaration, and what it holds; None for any other statement."""
+    parts = list(statement.get_children()) if statement.kind.name == "IF_STMT" else []
+    return (parts[0], parts[1]) if len(parts) == 2 and parts[0].kind.is_expression() else None
 
 
 def _base(element: Cursor) -> str:
@@ -167,7 +195,7 @@ def _declared(inside: Cursor) -> set[str]:
 
 def _combined(unit: TranslationUnit, statement: Cursor, step: str, own: set[str]) -> str:
     """How the lanes' results of a statement are combined; "" for one that stores elements, or concerns its iteration alone."""
-    target, *values = list(statement.get_children())
+    target, *values = list(statement.get_children()) or [statement]
     operator = libclang.operator(unit.bindings, statement)
     if statement.kind.name == "DECL_STMT" or (operator.endswith("=") and target.spelling in own):
         return ""

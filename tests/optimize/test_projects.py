@@ -66,7 +66,7 @@ def test_all_launches_of_a_project_change_together(name, tmp_path, monkeypatch):
     source, proposal = proposal_for(project)
     assert isinstance(proposal, Proposal), proposal
     changed = source.edited(proposal.edits, proposal.elsewhere)
-    assert {path.name for path in changed.also} == set(project.launching)
+    assert {str(path.relative_to(tmp_path)) for path in changed.also} == set(project.launching)
     for text in changed.also.values():
         assert b", 256>>>" in text and LAUNCH.encode() not in text
     assert (AFTER.encode() in changed.text) == (LAUNCH in project.files[project.source])
@@ -81,19 +81,20 @@ def test_a_project_is_optimised(name, tmp_path, rocm_perf_in, native_dir):
     assert found["accepted"] and found["improvement"] > 0.3, found
     assert {path: text for path, text in contents(folder).items() if path in before} == before
     results = {Path(path).name: Path(path) for path in found["written"]}
-    for file in (project.source, *project.launching):
-        stem, _, suffix = file.rpartition(".")
-        assert f"{stem}.optimized.{suffix}" in results
+    changed = [folder / name for name in (project.source, *project.launching)]
+    assert {file.with_name(f"{file.stem}.optimized{file.suffix}") for file in changed} < set(results.values())
     patch = next(path for name, path in results.items() if name.endswith(".patch"))
     rebuilt = prepared(project, tmp_path / "rebuilt")
-    subprocess.run(["patch", "-p1", "-i", patch], cwd=rebuilt, check=True, stdout=subprocess.DEVNULL)
+    place = rebuilt / os.path.relpath(os.path.commonpath([file.parent for file in changed]), folder)
+    subprocess.run(["patch", "-p1", "-i", patch], cwd=place, check=True, stdout=subprocess.DEVNULL)
     commands = [project.build] if project.build and not project.prepare else project.prepare
     for command in commands:
         subprocess.run(shlex.split(command), cwd=rebuilt, check=True, stdout=subprocess.DEVNULL)
     if not project.prepare:
         subprocess.run(shlex.split(project.build), cwd=folder, check=True)
-    printed = [rocm_perf_in(one, "run", "--device", "gfx942", project.program).stdout for one in (folder, rebuilt)]
-    assert printed[0] == printed[1] != ""
+    for program in (project.program, *project.beside):
+        printed = [rocm_perf_in(one, "run", "--device", "gfx942", program).stdout for one in (folder, rebuilt)]
+        assert printed[0] == printed[1] != ""
 
 
 @pytest.mark.slow

@@ -24,15 +24,16 @@ class Build:
     """The commands that make a program from its sources.
 
     steps: the commands that make the program, each after those whose results it needs; the last one makes the program itself.
-    libraries: builds of the shared libraries that are made along with it; the program uses these where they are. code_objects:
-    the commands that make device code for a program to load. left_out: the user's commands that contribute nothing to this, as
-    they were written.
+    libraries: builds of the shared libraries that are made along with it; the program uses these where they are. programs:
+    builds of the other programs. code_objects: the commands that make device code for a program to load. left_out: the user's
+    commands that contribute nothing to this, as they were written.
     """
 
     steps: tuple[Step, ...]
     libraries: tuple[Build, ...] = ()
     left_out: tuple[str, ...] = ()
     code_objects: tuple[Step, ...] = ()
+    programs: tuple[Build, ...] = ()
 
     @functools.cached_property
     def units(self) -> tuple[Step, ...]:
@@ -49,17 +50,9 @@ class Build:
             return self.units  # known without asking the compiler
         return tuple(step for step in self.units if source.resolve() in self.files[step.output])
 
-    def apart(self, source: Path) -> tuple[str, ...]:
-        """The files that the build makes with `source` and that no candidate is built into. Errors: SourceError."""
-        libraries = [library.steps[-1] for library in self.libraries if library.including(source)]
-        return tuple(step.output.name for step in (*libraries, *self._code_objects_with(source)))
-
-    def code_object_of(self, source: Path) -> Path | None:
-        """The code object for loading that is made with `source`; None if there is none. Errors: SourceError."""
-        return next((step.output for step in self._code_objects_with(source)), None)
-
-    def _code_objects_with(self, source: Path) -> list[Step]:
-        return [step for step in self.code_objects if source.resolve() in files_of(step)]
+    def code_objects_of(self, source: Path) -> list[Path]:
+        """The code objects for loading that are made with `source`. Errors: SourceError."""
+        return [step.output for step in self.code_objects if source.resolve() in files_of(step)]
 
     def remade(self, source: Path) -> frozenset[Path]:
         """The outputs that change with the contents of `source`."""
@@ -96,16 +89,14 @@ def build_of(commands: Sequence[BuildCommand], program: Path) -> Build:
         raise UsageError(f"the build works in {missing}, which does not exist", "build the program once")
     libraries = [step for step in by_output.values() if step.is_shared_library]
     code_objects = tuple(step for step in by_output.values() if step.is_code_object)
-    return Build(needed, tuple(Build(tuple(_in_order(step, by_output))) for step in libraries), code_objects=code_objects)
+    programs = [step for step in _programs(by_output) if step is not last]
+    made_with = [tuple(Build(tuple(_in_order(step, by_output))) for step in some) for some in (libraries, programs)]
+    return Build(needed, made_with[0], code_objects=code_objects, programs=made_with[1])
 
 
 def _linking(steps: dict[Path, Step], program: Path) -> Step:
     """The step that makes the program: matched by path, else by name, else the only step that makes any program."""
-    linking = [
-        step
-        for step in steps.values()
-        if not (step.compiles or step.output.suffix == ".a" or step.is_shared_library or step.is_code_object)
-    ]
+    linking = _programs(steps)
     path = Path(os.path.normpath(Path.cwd() / program))
     for fits in (lambda step: step.output == path, lambda step: step.output.name == program.name, lambda step: True):
         if len(found := [step for step in linking if fits(step)]) == 1:
@@ -114,6 +105,14 @@ def _linking(steps: dict[Path, Step], program: Path) -> Step:
         raise UsageError("the build has no command that makes a program", "give one that compiles and links, with --build")
     names = ", ".join(str(step.output) for step in linking[:5])
     raise UsageError(f"the build makes {len(linking)} programs ({names}), and {program} is none of them", "name one of these")
+
+
+def _programs(steps: dict[Path, Step]) -> list[Step]:
+    return [
+        step
+        for step in steps.values()
+        if not (step.compiles or step.output.suffix == ".a" or step.is_shared_library or step.is_code_object)
+    ]
 
 
 def _in_order(step: Step, steps: dict[Path, Step]) -> Iterator[Step]:
@@ -156,7 +155,7 @@ def _other(build: Build, step: Step, includes: bool) -> OtherUnit:
 def _not_part(build: Build, source: Path) -> tuple[str, str]:
     if library := next((one.steps[-1].output.name for one in build.libraries if one.including(source)), None):
         return f"{source} is compiled into {library}, not into the program", "link it into the program itself, to change it"
-    if code_object := build.code_object_of(source):
+    if code_object := next(iter(build.code_objects_of(source)), None):
         return (
             f"{source} is compiled into {code_object.name}, a code object for hipModuleLoad, which cannot be judged yet",
             "kernels that are compiled into the program itself and launched by <<<...>>> or hipLaunchKernel can be judged",

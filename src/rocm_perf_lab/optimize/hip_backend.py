@@ -103,7 +103,7 @@ class HipBackend:
             others = frozenset().union(*build.files.values()) if len(build.units) > 1 else ()
         except (SourceError, OSError):
             headers = others = ()  # the compiler will report the error
-        return self._options.view.showing(readable=(*headers, *sorted(others)))
+        return self._options.view.showing(readable=(*headers, *sorted(others), *sorted(self._build_target.beside.files)))
 
     @functools.cached_property
     def _builder(self) -> builds.SourceBuilder:
@@ -217,7 +217,8 @@ class HipBackend:
                     judges[one.demangled] = stack.enter_context(judge)
                     left.remove(symbol)
             unjudged = [f"{_names(left)} (changed as well, and not launched)"] if left else []
-            apart = self._build_target.build.apart(source.path)
+            loaded = self._build_target.build.code_objects_of(source.path)
+            apart = (*self._build_target.beside.names, *(file.name for file in loaded))
             unjudged += [f"{name} (made with {source.path.name} as well, and not built with the change)" for name in apart]
             yield _AllInstances(judges, unjudged)
 

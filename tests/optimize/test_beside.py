@@ -1,4 +1,4 @@
-"""What else a build makes of a source: which units the compiler is asked about, and which launches change with the program's."""
+"""What else a build makes of a source: which units the compiler is asked about, whose launches change along."""
 
 from __future__ import annotations
 

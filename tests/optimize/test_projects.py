@@ -92,9 +92,21 @@ def test_a_project_is_optimised(name, tmp_path, rocm_perf_in, native_dir):
         subprocess.run(shlex.split(command), cwd=rebuilt, check=True, stdout=subprocess.DEVNULL)
     if not project.prepare:
         subprocess.run(shlex.split(project.build), cwd=folder, check=True)
+    expect_the_same_again(found["run"], folder, rocm_perf_in)
     for program in (project.program, *project.beside):
         printed = [rocm_perf_in(one, "run", "--device", "gfx942", program).stdout for one in (folder, rebuilt)]
         assert printed[0] == printed[1] != ""
+
+
+def expect_the_same_again(run: str, folder: Path, rocm_perf_in) -> None:
+    """On the software device, whose times repeat, what is measured again is what was predicted."""
+    found = json.loads(rocm_perf_in(folder.parent, "optimize", "--remeasure", run, "--device", "gfx942", "--json").stdout)
+    (change,) = found["changes"]
+    assert change["complaint"] is None and change["recorded"] == change["predicted"] < 0.7
+    assert change["recorded_program"] == change["predicted_program"] < 0.7
+    assert (found["timing"], found["rounds"], found["table"]) == ("modelled", 1, None)
+    last = json.loads((Path(run) / "journal.jsonl").read_text().splitlines()[-1])
+    assert last["event"] == "remeasured" and last["change"] == change
 
 
 @pytest.mark.slow
@@ -109,6 +121,7 @@ def test_in_place_all_files_are_replaced_and_remembered(tmp_path, rocm_perf_in, 
     backups = [path for path in Path(found["run"]).rglob("backup/*.hip") if not path.name.startswith("before-")]
     kept = {path.name: path.read_bytes() for path in backups}
     assert kept == before
+    expect_the_same_again(found["run"], folder, rocm_perf_in)
     again = json.loads(rocm_perf_in(folder, "optimize", *OPTIONS, *words_of(project)).stdout)
     assert not again["accepted"] and again["stop"].startswith(("nothing left above 2 %", "no proposal"))
 

@@ -206,7 +206,8 @@ def _found(program: Path) -> tuple[Path, str]:
     if sources := [path for path in paths if _has_kernels(path)] or (paths if len(paths) == 1 else []):
         return _only(program, sources, "its name"), "its name"
     raise NoSourceError(
-        f"the source of {program} was not found (no debug information, no {DATABASE} or {NINJA_FILE}, no file of its name beside it)",
+        f"the source of {program} was not found (no debug information, no {DATABASE} or {NINJA_FILE}, and no file of its name "
+        "beside it)",
         "name it with --source, or build the program with -g",
     )
 

@@ -47,6 +47,15 @@ def test_a_launch_of_another_program_that_cannot_change_keeps_the_shape(tmp_path
         launch_change(source, source.kernel("sums"), ())
 
 
+def test_units_that_nothing_links_count(tmp_path, monkeypatch, hipcc):
+    monkeypatch.chdir(tmp_path)
+    Project(TWO, "kernel.h").written_to(tmp_path)
+    archive = f"{COMMAND} main.hip -o program && {COMMAND} -c other.hip -o other.o && ar rcs libother.a other.o"
+    assert find_build_target(("./program",), Path("kernel.h"), archive).beside.names == ("libother.a",)
+    shared = f"{COMMAND} main.hip -o program && {COMMAND} -shared -fPIC other.hip -o libother.so"
+    assert find_build_target(("./program",), Path("kernel.h"), shared).beside.names == ("libother.so",)
+
+
 def test_programs_of_other_sources_do_not_concern_it(tmp_path, monkeypatch, hipcc):
     monkeypatch.chdir(tmp_path)
     apart = TWO["other.hip"].replace('#include "kernel.h"', TWO["kernel.h"].replace("#pragma once\n", ""))

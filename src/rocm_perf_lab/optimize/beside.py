@@ -1,4 +1,4 @@
-"""The units of a build's other programs and libraries that concern a source, since these are made of it as well.
+"""The units of a build's other programs, libraries and objects that concern a source, since these are made of it as well.
 
 A candidate is not built into them. But a source that changes for one program changes for the others, whose launches of its
 kernels have to change with it.
@@ -24,7 +24,7 @@ _FOLDERS = ("-I", "-isystem", "-iquote", "-idirafter")
 
 @dataclass(frozen=True)
 class Beside:
-    """units: HIP units that are not the program's own, each with its files. names: of the programs and libraries."""
+    """units: HIP units that are not the program's own, each with its files. names: of what is made of them."""
 
     units: Mapping[Step, frozenset[Path]] = field(default_factory=dict)
     names: tuple[str, ...] = ()
@@ -36,18 +36,18 @@ class Beside:
 
 def beside(build: Build, source: Path) -> Beside:
     """What is made of `source` beside the program; without units that do not compile. Errors: SourceError of its own units."""
-    own = set(build.units)
-    concerned = [one for one in (*build.programs, *build.libraries) if _is_made_of(source, one, build)]
+    own = frozenset(build.units)
+    concerned = [one for one in (*build.others, *build.libraries) if _is_made_of(source, one, build, own)]
     units = list(dict.fromkeys(step for one in concerned for step in one.units if step not in own and step.is_hip))
     files = {step: found for step, found in zip(units, _files(units), strict=True) if found}
     return Beside(files, tuple(one.steps[-1].output.name for one in concerned))
 
 
-def _is_made_of(source: Path, made: Build, build: Build) -> bool:
-    shared = [step for step in made.units if step in build.units]
-    if shared and set(build.including(source)) & set(shared):
+def _is_made_of(source: Path, made: Build, build: Build, own: frozenset[Step]) -> bool:
+    shared = own.intersection(made.units)
+    if shared and shared.intersection(build.including(source)):
         return True
-    likely = [step for step in made.units if step not in shared and may_include(step, source)]
+    likely = [step for step in made.units if step not in own and may_include(step, source)]
     return any(source.resolve() in files for files in _files(likely))
 
 

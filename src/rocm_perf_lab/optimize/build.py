@@ -24,16 +24,16 @@ class Build:
     """The commands that make a program from its sources.
 
     steps: the commands that make the program, each after those whose results it needs; the last one makes the program itself.
-    libraries: builds of the shared libraries that are made along with it; the program uses these where they are. programs:
-    builds of the other programs. code_objects: the commands that make device code for a program to load. left_out: the user's
-    commands that contribute nothing to this, as they were written.
+    libraries: builds of the shared libraries that are made along with it; the program uses these where they are. others:
+    builds of what else is made and not used for anything: programs, archives, objects. code_objects: the commands that make
+    device code for a program to load. left_out: the user's commands that contribute nothing to this, as they were written.
     """
 
     steps: tuple[Step, ...]
     libraries: tuple[Build, ...] = ()
     left_out: tuple[str, ...] = ()
     code_objects: tuple[Step, ...] = ()
-    programs: tuple[Build, ...] = ()
+    others: tuple[Build, ...] = ()
 
     @functools.cached_property
     def units(self) -> tuple[Step, ...]:
@@ -89,14 +89,19 @@ def build_of(commands: Sequence[BuildCommand], program: Path) -> Build:
         raise UsageError(f"the build works in {missing}, which does not exist", "build the program once")
     libraries = [step for step in by_output.values() if step.is_shared_library]
     code_objects = tuple(step for step in by_output.values() if step.is_code_object)
-    programs = [step for step in _programs(by_output) if step is not last]
-    made_with = [tuple(Build(tuple(_in_order(step, by_output))) for step in some) for some in (libraries, programs)]
-    return Build(needed, made_with[0], code_objects=code_objects, programs=made_with[1])
+    used = {last.output, *(path for step in by_output.values() for path in step.linked)}
+    others = [step for step in by_output.values() if step.output not in used and step not in (*libraries, *code_objects)]
+    made_with = [tuple(Build(tuple(_in_order(step, by_output))) for step in some) for some in (libraries, others)]
+    return Build(needed, made_with[0], code_objects=code_objects, others=made_with[1])
 
 
 def _linking(steps: dict[Path, Step], program: Path) -> Step:
     """The step that makes the program: matched by path, else by name, else the only step that makes any program."""
-    linking = _programs(steps)
+    linking = [
+        step
+        for step in steps.values()
+        if not (step.compiles or step.output.suffix == ".a" or step.is_shared_library or step.is_code_object)
+    ]
     path = Path(os.path.normpath(Path.cwd() / program))
     for fits in (lambda step: step.output == path, lambda step: step.output.name == program.name, lambda step: True):
         if len(found := [step for step in linking if fits(step)]) == 1:
@@ -105,14 +110,6 @@ def _linking(steps: dict[Path, Step], program: Path) -> Step:
         raise UsageError("the build has no command that makes a program", "give one that compiles and links, with --build")
     names = ", ".join(str(step.output) for step in linking[:5])
     raise UsageError(f"the build makes {len(linking)} programs ({names}), and {program} is none of them", "name one of these")
-
-
-def _programs(steps: dict[Path, Step]) -> list[Step]:
-    return [
-        step
-        for step in steps.values()
-        if not (step.compiles or step.output.suffix == ".a" or step.is_shared_library or step.is_code_object)
-    ]
 
 
 def _in_order(step: Step, steps: dict[Path, Step]) -> Iterator[Step]:

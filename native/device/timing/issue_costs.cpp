@@ -59,7 +59,7 @@ IssueCost issue_cost(const Op& op) {
   if (!op.semantics) return cost;
   const Unit unit = op.semantics->unit;
   cost.busy_cycles = static_cast<uint16_t>(busy_cycles(*op.semantics));
-  if (unit == Unit::Valu) cost.valu_quads = static_cast<uint8_t>(cost.busy_cycles / 4);
+  if (unit == Unit::Valu) cost.valu_quads = static_cast<uint8_t>(cost.busy_cycles / parameter::issue_cycles);
   // A matrix instruction issues in four cycles and then runs on a unit of its own.
   if (unit == Unit::Matrix) {
     cost.valu_quads = 1;

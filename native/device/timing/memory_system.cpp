@@ -27,10 +27,14 @@ uint32_t scalar_cache_of(uint32_t cu) {
 // Private memory has no device addresses here. Its traffic needs addresses that nothing else uses, within the 56 bits for
 // which the Infinity Cache keeps tags.
 constexpr uint64_t kScratchRegion = uint64_t{1} << 55;
-constexpr uint64_t kMostWavesInGroup = 16;
+uint64_t most_waves_in_group() { return target_of_device().rules.has_wave32 ? 32 : 16; }
 
 // Vector memory completes in order: no access is done before those issued earlier.
-void complete_vector(WaveTiming& wave, uint64_t latency) {
+void complete_vector(WaveTiming& wave, const Op& op, uint64_t latency) {
+  if (is_counted_as_store(op)) {
+    wave.stores_done = std::max(wave.stores_done, wave.clock + latency);
+    return;
+  }
   constexpr uint32_t room = WaveTiming::kOutstanding;
   WaveTiming::Completions& done = *wave.vector_done;
   const uint64_t before = wave.vector_issued ? done[(wave.vector_issued - 1) % room] : 0;
@@ -437,9 +441,9 @@ uint64_t MemorySystem::global(uint32_t cu, const Op& op, const VectorAccess& acc
 // Private memory is interleaved: dword i of lane l is at 256 * i + 4 * l of the wave's share, so that lanes at the
 // same offset are contiguous (LLVM AMDGPUUsage, "Scratch memory swizzling"). A wide access is one access per dword.
 uint64_t MemorySystem::scratch(const Wave& wave, const Op& op, const VectorAccess& access) {
-  constexpr uint64_t dword_row = 4 * kLanes;
+  const uint64_t dword_row = 4 * static_cast<uint64_t>(wave.lane_count());
   const uint64_t share = (wave.scratch_bytes + 3) / 4 * dword_row;
-  const uint64_t base = kScratchRegion + (wave.group->slot * kMostWavesInGroup + wave.index_in_group) * share;
+  const uint64_t base = kScratchRegion + (wave.group->slot * most_waves_in_group() + wave.index_in_group) * share;
   uint64_t latency = 0;
   for (uint32_t done = 0; done < access.bytes; done += 4) {
     std::array<uint64_t, kLanes> addresses;
@@ -472,7 +476,7 @@ void MemorySystem::vector_access(const Wave& wave, const Op& op, const VectorAcc
   begin_access(timing);
   const uint64_t latency =
       access.space == Space::Scratch ? scratch(wave, op, access) : translate(timing.cu, access) + global(timing.cu, op, access);
-  complete_vector(timing, latency);
+  complete_vector(timing, op, latency);
   if (AccessCost* recorded = timing.cost()) record_access(*recorded);
 }
 
@@ -524,16 +528,17 @@ void MemorySystem::scalar_access(WaveTiming& wave, uint64_t address, uint32_t by
   wave.scalar_done = std::max(wave.scalar_done, wave.clock + latency);
 }
 
-void MemorySystem::wait(WaveTiming& wave, unsigned vector_left, unsigned scalar_left) {
+void MemorySystem::wait(WaveTiming& wave, const WaitCounts& left) {
   uint64_t until = wave.clock;
   // Waiting until n are left means waiting for the access before the youngest n. (If more are outstanding than there is room
   // for, the oldest are long done.)
   constexpr uint32_t room = WaveTiming::kOutstanding;
-  if (wave.vector_issued > vector_left && vector_left < room) {
-    until = std::max(until, (*wave.vector_done)[(wave.vector_issued - 1 - vector_left) % room]);
+  if (wave.vector_issued > left.vector && left.vector < room) {
+    until = std::max(until, (*wave.vector_done)[(wave.vector_issued - 1 - left.vector) % room]);
   }
   // Scalar loads and LDS accesses complete in any order: only a wait for all of them has a known end (else a lower bound).
-  if (scalar_left == 0) until = std::max(until, wave.scalar_done);
+  if (left.scalar == 0) until = std::max(until, wave.scalar_done);
+  if (left.stores == 0) until = std::max(until, wave.stores_done);
   wave.clock = until;
 }
 

@@ -44,7 +44,7 @@ class MemorySystem {
   void vector_access(const Wave& wave, const Op& op, const VectorAccess& access);
   void scalar_access(WaveTiming& wave, uint64_t address, uint32_t bytes);
   // Waits until at most this many accesses are outstanding.
-  static void wait(WaveTiming& wave, unsigned vector_left, unsigned scalar_left);
+  static void wait(WaveTiming& wave, const WaitCounts& left);
 
   // A dispatch begins: what the L1s hold is stale. The L2 keeps its lines: on gfx942 those of the device's own memory are
   // coherent, see written_elsewhere(). `map` says which addresses are the device's own memory; without one all are. `mall`

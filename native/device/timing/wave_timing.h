@@ -34,6 +34,7 @@ struct WaveTiming {
   WaveTrace* trace = nullptr;          // where this wave is recorded; null if it is not
   // When the outstanding accesses will be done.
   uint64_t scalar_done = 0;            // scalar and LDS accesses
+  uint64_t stores_done = 0;            // of stores that are counted apart
   uint32_t vector_issued = 0;          // vector memory instructions so far
   Completions* vector_done = nullptr;  // [issued % kOutstanding]; kept apart because not all waves need it
 

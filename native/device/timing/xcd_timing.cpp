@@ -208,8 +208,8 @@ void XcdTiming::scalar_access(Wave& wave, uint64_t address, uint32_t bytes) {
   memory_.scalar_access(catch_up(wave), address, bytes);
 }
 
-void XcdTiming::wait(Wave& wave, unsigned vector_left, unsigned scalar_left) {
-  if (observes_) memory_.wait(catch_up(wave), vector_left, scalar_left);
+void XcdTiming::wait(Wave& wave, const WaitCounts& left) {
+  if (observes_) memory_.wait(catch_up(wave), left);
 }
 
 uint64_t XcdTiming::clock(Wave& wave) { return catch_up(wave).clock; }

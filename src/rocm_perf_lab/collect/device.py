@@ -23,8 +23,8 @@ from rocm_perf_lab.errors import UnavailableError, UsageError
 AUTO, HARDWARE, SOFTWARE_TARGET = "auto", "hardware", "gfx942"
 
 # The choices of `--device` that mean the software device, and the product whose target and size it has.
-SOFTWARE_PRODUCTS = {SOFTWARE_TARGET: "mi300x", "mi300a": "mi300a", "gfx90a": "mi250x"}
-_SOFTWARE_FEATURES = ("sramecc+", "xnack-")  # the form in which ROCr names its modes, "gfx942:sramecc+:xnack-"
+SOFTWARE_PRODUCTS = {SOFTWARE_TARGET: "mi300x", "mi300a": "mi300a", "gfx90a": "mi250x", "gfx1030": "rx6800xt"}
+_FEATURES_OF_CDNA = ("sramecc+", "xnack-")  # the form in which ROCr names its modes, "gfx942:sramecc+:xnack-"
 
 # These select or re-label the physical GPUs of a machine, to which the software device does not belong.
 RELABELS_VARIABLE = "HSA_OVERRIDE_GFX_VERSION"
@@ -254,7 +254,7 @@ def _software(scratch: Path, options: Sequence[str], product_key: str) -> Device
         | _hip_log(scratch),
         _SELECTS_PHYSICAL_GPUS + _MODEL_VARIABLES,
         (library,),
-        _SOFTWARE_FEATURES,
+        _FEATURES_OF_CDNA if product.family.startswith("cdna") else (),
     )
 
 

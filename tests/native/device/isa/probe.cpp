@@ -63,7 +63,7 @@ class SilentObserver : public Observer {
  public:
   void vector_access(Wave&, const Op&, const VectorAccess&) override {}
   void scalar_access(Wave&, uint64_t, uint32_t) override {}
-  void wait(Wave&, unsigned, unsigned) override {}
+  void wait(Wave&, const WaitCounts&) override {}
 };
 
 // Device memory: an aperture that takes up no memory until it is touched.
@@ -102,7 +102,7 @@ class Runner {
   // The parts of a case's state, in the order of the protocol.
   template <class Transfer>
   void transfer_state(Wave& wave, Transfer transfer) {
-    transfer(wave.scalar, sizeof wave.scalar);
+    transfer(wave.scalar, kScalarRegisters * sizeof(uint32_t));
     transfer(wave.vector, header_.vgprs * kLanes * sizeof(uint32_t));
     transfer(wave.accumulator, header_.agprs * kLanes * sizeof(uint32_t));
     transfer(lds_.data(), lds_.size());

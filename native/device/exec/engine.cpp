@@ -125,6 +125,9 @@ DispatchResult Engine::State::prepare(const DispatchRequest& request, Execution&
   if (kernel.descriptor.wave_size() == 32 && !target_of_device().rules.has_wave32) {
     return refusal(DispatchError::InvalidCode, "the kernel is compiled for waves of 32 lanes, which the device does not have");
   }
+  if (options.race_seed && target_of_device().rules.has_wave32) {
+    return refusal(DispatchError::InvalidCode, "the race check does not know code for " + std::string(target_of_device().name));
+  }
   for (int axis = 0; axis < 3; ++axis) {
     if (request.workgroup[axis] == 0 || request.grid[axis] == 0) {
       return refusal(DispatchError::InvalidDimension, "the grid or the workgroup is empty");

@@ -174,6 +174,7 @@ std::span<const Semantics> vector_conversion_semantics();
 std::span<const Semantics> vector_packed_semantics();
 std::span<const Semantics> vector_compare_semantics();
 std::span<const Semantics> vector_lane_semantics();
+std::span<const Semantics> vector_relative_semantics();
 std::span<const Semantics> vector_memory_semantics();
 std::span<const Semantics> vector_buffer_semantics();
 std::span<const Semantics> vector_buffer_format_semantics();

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from rocm_perf_lab import native, rocm
+from rocm_perf_lab.arch.families import family_of
 from rocm_perf_lab.arch.products import products
 from rocm_perf_lab.arch.timing_parameters import CALIBRATED_TARGET, timing_parameters
 from rocm_perf_lab.collect import gpu, live, surroundings, triton
@@ -69,6 +70,8 @@ _HIP_LOG_LEVEL_VARIABLE, _HIP_ERRORS = "AMD_LOG_LEVEL", "1"
 # The contents of registers, LDS and private memory before a kernel writes them: words drawn from a seed, or zeros for 0.
 INITIAL_VALUES = "initial-values"
 UNORDERED_ATOMICS = "unordered-atomics"
+_OF_RACE_CHECK = ("race-check", UNORDERED_ATOMICS)
+_RACE_CHECKED_FAMILIES = ("cdna2", "cdna3")  # in whose code it finds what orders accesses
 
 # Times at the clock that the product's power limit allows a load of seconds.
 SUSTAINED = "sustained"
@@ -160,6 +163,16 @@ def software_choice(target: str | None) -> str:
     return processor if processor in SOFTWARE_PRODUCTS else SOFTWARE_TARGET
 
 
+def expect_race_check(device: Device) -> None:
+    """Raises UnavailableError for a software device whose code the race check does not know."""
+    family = family_of(device.target)
+    if not device.is_hardware and (family is None or family.name not in _RACE_CHECKED_FAMILIES):
+        raise UnavailableError(
+            f"the race check, which is part of a full judgement, does not know code for {device.target}",
+            f"compile for {SOFTWARE_TARGET} and use `--device {SOFTWARE_TARGET}`, or judge without it: --equivalence sampled",
+        )
+
+
 def _hip_log(scratch: Path) -> dict[str, str]:
     """Variables for HIP's error log; none if the user already reads that log."""
     if _HIP_LOG_LEVEL_VARIABLE in os.environ or HIP_LOG_VARIABLE in os.environ:
@@ -176,6 +189,11 @@ def _checked(option: str, target: str, product: Mapping[str, Any]) -> str:
     if takes is None:
         raise UsageError(
             f"--device-option {option}: there is no such option", f"use one of {', '.join(OPTIONS)}, {TIMING}NAME=VALUE"
+        )
+    if name in _OF_RACE_CHECK and product["family"] not in _RACE_CHECKED_FAMILIES:
+        raise UsageError(
+            f"--device-option {option}: the race check does not know code for {target}",
+            f"compile for {SOFTWARE_TARGET}, and use `--device {SOFTWARE_TARGET}`",
         )
     if not takes.fullmatch(equals + value):
         what, hint = _expected(name, takes)

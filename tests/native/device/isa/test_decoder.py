@@ -32,11 +32,13 @@ def decode(probe, code: bytes) -> list[tuple[str, str]]:
 
 
 @pytest.fixture(scope="module")
-def decoded_by_target(assembler, older_assembler, probe, known) -> dict[str, dict[str, list[tuple[str, str, str]]]]:
-    return {one.target: decoded_of(one, probe, known) for one in (assembler, older_assembler)}
+def decoded_by_target(
+    assembler, older_assembler, rdna_assembler, probe, known
+) -> dict[str, dict[str, list[tuple[str, str, str]]]]:
+    return {one.target: decoded_of(one, probe, known) for one in (assembler, older_assembler, rdna_assembler)}
 
 
-@pytest.fixture(params=["gfx942", "gfx90a"])
+@pytest.fixture(params=["gfx942", "gfx90a", "gfx1030"])
 def decoded(request, decoded_by_target):
     return decoded_by_target[request.param]
 

@@ -32,6 +32,7 @@ struct Target {
   bool architected_flat_scratch;
   bool has_xcc_id;
   bool names_scopes;        // loads, stores and fences say whether they are for other workgroups or the host (sc0, sc1)
+  uint32_t l1s_per_cu;
   uint32_t l1_line_bytes;          // also what it requests from the L2
   bool counts_l1_invalidations;    // at the beginning of dispatches
   uint32_t scalar_caches_per_xcd;  // each serves two CUs, or one where the other is disabled

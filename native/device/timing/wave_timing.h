@@ -27,6 +27,7 @@ struct WaveTiming {
 
   uint64_t clock = 0;                  // cycles, as if the wave were alone on the device
   uint32_t cu = 0;
+  uint32_t l1 = 0;                     // of the XCD
   uint32_t simd = 0;                   // of the CU
   SlotTiming* group = nullptr;
   WaveUnits units = {};

@@ -89,7 +89,9 @@ void XcdTiming::launched(Workgroup& group) {
   const CuTrace::Group* traces = observes_ ? record(group.cu, clock, count) : nullptr;
   for (size_t i = 0; i < count; ++i) {
     const auto simd = static_cast<uint32_t>(++work_[group.cu].launched % target::kSimdsPerCu);
+    const uint32_t l1s = target_of_device().l1s_per_cu;
     timings[i] = {.cu = group.cu,
+                  .l1 = group.cu * l1s + simd * l1s / target::kSimdsPerCu,
                   .simd = simd,
                   .group = &clock,
                   .trace = traces ? (*traces)[i].get() : nullptr,

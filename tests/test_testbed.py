@@ -71,9 +71,7 @@ def variants(
 
 
 @pytest.fixture(scope="session")
-def rdna_variants(
-    repository: Path, hipcc: str, tmp_path_factory: pytest.TempPathFactory
-) -> Callable[[str, str], Path]:
+def rdna_variants(repository: Path, hipcc: str, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, str], Path]:
     """The program compiled for gfx1030; with waves of 32 lanes where the source has a constant for their number."""
     folder = tmp_path_factory.mktemp("rdna")
 
@@ -97,7 +95,8 @@ def run_on_device(
 ) -> Callable[..., subprocess.CompletedProcess[str]]:
     """run_on_device(program, *arguments, threads=2): the device executes with so many host threads."""
     by_target = {
-        target: devices.select(target, tmp_path_factory.mktemp("device")) for target in (devices.SOFTWARE_TARGET, "gfx90a", "gfx1030")
+        target: devices.select(target, tmp_path_factory.mktemp("device"))
+        for target in (devices.SOFTWARE_TARGET, "gfx90a", "gfx1030")
     }
 
     def run(

@@ -138,7 +138,8 @@ DispatchResult Engine::State::prepare(const DispatchRequest& request, Execution&
   if (items > 1024) return refusal(DispatchError::WorkgroupTooLarge, "the workgroup has more than 1024 work-items");
   if (request.group_segment_size > target::kLdsBytesPerWorkgroup) {
     return refusal(DispatchError::TooMuchGroupMemory, "the workgroup needs " + std::to_string(request.group_segment_size) +
-                                                          " bytes of LDS, a CU has " + std::to_string(target::kLdsBytesPerWorkgroup));
+                                                          " bytes of LDS, a CU has " +
+                                                          std::to_string(target::kLdsBytesPerWorkgroup));
   }
   const uint64_t preloaded = uint64_t{kernel.descriptor.preload_offset() + kernel.descriptor.preload_length()} * 4;
   if (kernel.descriptor.preload_length() > 0 && !memory.allows(request.kernarg_address, preloaded, false)) {

@@ -50,8 +50,7 @@ class Constants {
   void forget() { value_ = {}; }
 
   std::optional<uint64_t> pair(const Operand& operand) const {
-    if (!is_scalar(operand) || operand.reg + 2 > kScalarWords || !value_[operand.reg] || !value_[operand.reg + 1])
-      return {};
+    if (!is_scalar(operand) || operand.reg + 2 > kScalarWords || !value_[operand.reg] || !value_[operand.reg + 1]) return {};
     return *value_[operand.reg] | static_cast<uint64_t>(*value_[operand.reg + 1]) << 32;
   }
 

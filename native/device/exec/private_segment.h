@@ -1,9 +1,10 @@
-// Private memory of targets without architected flat scratch (gfx90a, gfx1030), as kernels see it: a buffer resource descriptor, which
-// the dispatcher puts into the first four SGPRs (LLVM AMDGPUUsage, "Private Segment Buffer").
+// Private memory of targets without architected flat scratch (gfx90a, gfx1030), as kernels see it: a buffer resource
+// descriptor, which the dispatcher puts into the first four SGPRs (LLVM AMDGPUUsage, "Private Segment Buffer").
 //
 // The buffer is swizzled: dword i of lane l is at 256 * i + 4 * l of the share of a wave of 64 lanes. The scalar offset is not,
-// so it counts the bytes of all lanes, of which each lane's private memory has a 64th (or, of 32 lanes, a 32nd). Here each wave has private memory of its own,
-// [lane] [byte]; the buffer has a base that no memory can have, and every wave's offset in it is 0.
+// so it counts the bytes of all lanes, of which each lane's private memory has a 64th (or, of 32 lanes, a 32nd). Here each wave
+// has private memory of its own, [lane] [byte]; the buffer has a base that no memory can have, and every wave's offset in it is
+// 0.
 #pragma once
 
 #include <cstdint>

@@ -14,11 +14,14 @@ namespace rpd {
 namespace {
 
 constexpr std::string_view kKnownModifiers[] = {
-    "offset",   "offset0",    "offset1",         "sc0",       "sc1",          "nt",       "clamp",      "mul",
-    "div",      "op_sel",     "op_sel_hi",       "neg_lo",    "neg_hi",       "dst_sel",  "dst_unused", "src0_sel",
-    "src1_sel", "quad_perm",  "row_shl",         "row_shr",   "row_ror",      "wave_shl", "wave_shr",   "wave_rol",
-    "wave_ror", "row_mirror", "row_half_mirror", "row_bcast", "row_newbcast", "row_mask", "bank_mask",  "bound_ctrl",
-    "row_share", "row_xmask", "dpp8", "fi",
+    "offset",     "offset0",         "offset1",   "sc0",          "sc1",
+    "nt",         "clamp",           "mul",       "div",          "op_sel",
+    "op_sel_hi",  "neg_lo",          "neg_hi",    "dst_sel",      "dst_unused",
+    "src0_sel",   "src1_sel",        "quad_perm", "row_shl",      "row_shr",
+    "row_ror",    "wave_shl",        "wave_shr",  "wave_rol",     "wave_ror",
+    "row_mirror", "row_half_mirror", "row_bcast", "row_newbcast", "row_mask",
+    "bank_mask",  "bound_ctrl",      "row_share", "row_xmask",    "dpp8",
+    "fi",
 };
 // What gfx90a and gfx10 call the cache policy of vector memory.
 constexpr std::string_view kOlderPolicies[] = {"glc", "slc", "scc", "dlc"};

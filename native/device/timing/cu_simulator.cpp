@@ -260,7 +260,8 @@ class Replay {
     }
     go_on(wave, next);
     // The branch itself is done, but the instruction buffer is empty.
-    if (!free && jumps(wave, op)) wave.arrived = next += of_active_lanes(wave, entry, parameter::taken_branch_cycles - slot_cycles());
+    if (!free && jumps(wave, op))
+      wave.arrived = next += of_active_lanes(wave, entry, parameter::taken_branch_cycles - slot_cycles());
     wave.ready = next;
     queue_.push({next, &wave});
   }

@@ -170,8 +170,8 @@ constexpr Compare lt = [](i64 a, i64 b) { return a < b; };
 constexpr Compare le = [](i64 a, i64 b) { return a <= b; };
 
 // Both widths of an instruction that combines its operand `s` with exec, `e`.
-#define EXEC_ROWS(KIND, NAME, RESULT)                                       \
-  KIND<u64, [](u64 s, u64 e) { return RESULT; }>("s_" NAME "_b64"),         \
+#define EXEC_ROWS(KIND, NAME, RESULT)                               \
+  KIND<u64, [](u64 s, u64 e) { return RESULT; }>("s_" NAME "_b64"), \
       KIND<u32, [](u64 s, u64 e) { return RESULT; }>("s_" NAME "_b32")
 
 const Semantics kTable[] = {
@@ -295,6 +295,7 @@ const Semantics kTable[] = {
     {"s_bitset1_b32", bit_set<u32, true>, Unit::Salu, 1, Type::B32, {Type::B32}},
     {"s_bitset1_b64", bit_set<u64, true>, Unit::Salu, 1, Type::B64, {Type::B32}},
 
+    // clang-format off: it takes & for a reference
     EXEC_ROWS(saves_exec, "and_saveexec", s & e),
     EXEC_ROWS(saves_exec, "or_saveexec", s | e),
     EXEC_ROWS(saves_exec, "xor_saveexec", s ^ e),
@@ -307,6 +308,7 @@ const Semantics kTable[] = {
     EXEC_ROWS(saves_exec, "orn1_saveexec", ~s | e),
     EXEC_ROWS(writes_exec, "andn1_wrexec", ~s & e),
     EXEC_ROWS(writes_exec, "andn2_wrexec", s & ~e),
+    // clang-format on
 
     scalar<[](bool& c, i32 a, i32 b) { c = a == b; }>("s_cmp_eq_i32"),
     scalar<[](bool& c, i32 a, i32 b) { c = a != b; }>("s_cmp_lg_i32"),

@@ -67,7 +67,8 @@ template <bool OfOtherRow>
 void permute_rows(const Op& op, Wave& wave) {
   const Lanes<uint32_t> source(op, op.source[0], wave);
   const uint64_t exec = wave.exec();
-  const uint64_t selectors = read_scalar<uint32_t>(op.source[1], wave) | uint64_t{read_scalar<uint32_t>(op.source[2], wave)} << 32;
+  const uint64_t selectors = read_scalar<uint32_t>(op.source[1], wave) | uint64_t{read_scalar<uint32_t>(op.source[2], wave)}
+                                                                             << 32;
   const bool fetches_inactive = op.packed_low & 1, zero_out_of_bounds = op.packed_low & 2;
   uint64_t readable = 0;
   alignas(64) uint32_t out[kLanes];

@@ -266,7 +266,8 @@ int main(int count, char** arguments) {
     else if (command == "costs") rpd::list_costs();
     else
       throw std::runtime_error(
-          "usage: rpd_isa_probe run|run-lds-check|run-general|run-wave32|plain-forms|decode|survey|list|classes|costs [TARGET]");
+          "usage: rpd_isa_probe run|run-lds-check|run-general|run-wave32|plain-forms|decode|survey|list|classes|costs "
+          "[TARGET]");
   } catch (const std::exception& error) {
     std::fprintf(stderr, "rpd_isa_probe: %s\n", error.what());
     return 1;

@@ -17,7 +17,8 @@ LACKING = {
     "s_cbranch_g_fork", "s_cbranch_i_fork", "s_cbranch_join", "s_setvskip",
     # trap handlers and debuggers
     "s_cbranch_cdbgsys", "s_cbranch_cdbgsys_and_user", "s_cbranch_cdbgsys_or_user", "s_cbranch_cdbguser", "s_endpgm_saved",
-    "s_rfe_b64", "s_rfe_restore_b64", "s_sendmsghalt", "s_setkill",
+    "s_rfe_b64", "s_rfe_restore_b64", "s_sendmsghalt",
+    "s_setkill",
     # scalar scratch accesses, address translation, scalar stores and pixels
     *(f"s_scratch_{way}_dword{width}" for way in ("load", "store") for width in ("", "x2", "x4")),
     "s_atc_probe", "s_atc_probe_buffer", "s_dcache_discard", "s_dcache_discard_x2", "s_endpgm_ordered_ps_done",
@@ -28,7 +29,8 @@ LACKING = {
 OLDER = {"buffer_store_lds_dword"}  # of gfx90a, and no compiler emits it
 RDNA = {
     *(name for name in LACKING if name.startswith(("ds_gws_", "s_cbranch_cdbg"))),
-    "s_atc_probe", "s_atc_probe_buffer", "s_endpgm_ordered_ps_done", "s_endpgm_saved", "s_rfe_b64", "s_sendmsghalt", "s_setkill",
+    "s_atc_probe", "s_atc_probe_buffer", "s_endpgm_ordered_ps_done", "s_endpgm_saved", "s_rfe_b64", "s_sendmsghalt",
+    "s_setkill",
     # graphics
     "ds_ordered_count", "exp", "v_interp_p1ll_f16", "v_interp_p1lv_f16", "v_interp_p2_f16", "v_mullit_f32",
     # waits for a number in a register, halves of waves of 64 one after the other, what ends code, others that no compiler emits
@@ -86,14 +88,16 @@ def vector_words(encodings: Encodings) -> Iterator[tuple[int, int]]:
         yield from ((0x7E000000 | op << 9 | 2 << 17 | source, NOP) for source in (4, 260))  # VOP1
         yield 0x7C000000 | op << 17 | 3 << 9 | 260, NOP  # VOPC
     for op in range(1024):
-        yield from ((encodings.vop3 | op << 16 | 4, 260 | more) for more in (0, 6 << 9 | 264 << 18, 262 << 9 | 264 << 18))  # VOP3
+        for more in (0, 6 << 9 | 264 << 18, 262 << 9 | 264 << 18):
+            yield encodings.vop3 | op << 16 | 4, 260 | more  # VOP3
     for op, high, negate in itertools.product(range(128), (0, 0x4000), (0, 3 << 27)):
         yield encodings.vop3p | op << 16 | 4 | high, 260 | 262 << 9 | 264 << 18 | negate  # VOP3P
 
 
 def memory_words(encodings: Encodings) -> Iterator[tuple[int, int]]:
     address, data, data2, result = 2, 4 << 8, 6 << 16, 8 << 24
-    for op, gds in itertools.product(range(256), (0, 1 << encodings.ds_shift - 1)):  # DS, with the operands that an instruction may have
+    for op, gds in itertools.product(range(256), (0, 1 << encodings.ds_shift - 1)):
+        # DS, with the operands that an instruction may have
         for fields in (0, address, data, result, address | data, address | result, address | data | result,
                        address | data | data2, address | data | data2 | result):  # fmt: skip
             yield 0xD8000000 | op << encodings.ds_shift | gds, fields

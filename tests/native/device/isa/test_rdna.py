@@ -27,7 +27,9 @@ def run(rdna_assembler, probe, random) -> Callable:
             batch.input["sgpr"][:, M0 if name == "m0" else int(name[1:])] = value
         after = batch.run(probe, "run-wave32" if wave == 32 else "run", "gfx1030")
         assert not after["faulted"].any(), after["fault"]
-        masks = batch.input["sgpr"][:, EXEC].astype(np.uint64) | batch.input["sgpr"][:, EXEC + 1].astype(np.uint64) << np.uint64(32)
+        masks = batch.input["sgpr"][:, EXEC].astype(np.uint64) | batch.input["sgpr"][:, EXEC + 1].astype(
+            np.uint64
+        ) << np.uint64(32)
         return [
             (before, one, lanes_of(int(mask)) & LANES_OF_WAVE[wave])
             for before, one, mask in zip(batch.input, after, masks, strict=True)
@@ -50,7 +52,9 @@ def chosen(enabled: np.ndarray, result: np.ndarray, before: np.ndarray) -> np.nd
 
 
 def test_a_mask_of_32_lanes_is_one_register(run):
-    for before, after, enabled in run("v_cmp_gt_u32_e64 s4, v0, v1\nv_add_co_u32 v2, s6, v0, v1\nv_cmp_lt_u32_e32 vcc_lo, v0, v1"):
+    for before, after, enabled in run(
+        "v_cmp_gt_u32_e64 s4, v0, v1\nv_add_co_u32 v2, s6, v0, v1\nv_cmp_lt_u32_e32 vcc_lo, v0, v1"
+    ):
         a, b = (before["vgpr"][i].astype(np.uint64) for i in (0, 1))
         masks = {4: a > b, 6: a + b >= 2**32, VCC: a < b}
         for register, lanes in masks.items():
@@ -65,7 +69,9 @@ def test_masks_are_read_from_one_register(run):
         a, b = before["vgpr"][0], before["vgpr"][1]
         assert np.array_equal(after["vgpr"][2], chosen(enabled, np.where(of_mask(before["sgpr"][4]), b, a), before["vgpr"][2]))
         assert np.array_equal(after["vgpr"][3], chosen(enabled, a + b + of_mask(before["sgpr"][5]), before["vgpr"][3]))
-        assert np.array_equal(after["vgpr"][4], chosen(enabled, np.where(of_mask(before["sgpr"][VCC]), b, a), before["vgpr"][4]))
+        assert np.array_equal(
+            after["vgpr"][4], chosen(enabled, np.where(of_mask(before["sgpr"][VCC]), b, a), before["vgpr"][4])
+        )
         assert np.array_equal(after["sgpr"], before["sgpr"])  # what is written to null is nowhere
 
 
@@ -152,7 +158,9 @@ def test_permutations_by_scalar_selectors(run, name, other, selects, wave):
 def test_permutes_stay_within_halves_of_a_wave(run, wave):
     for before, after, enabled in run("ds_bpermute_b32 v2, v1, v0\nds_permute_b32 v3, v1, v0", wave):
         other = LANE & HALF | before["vgpr"][1] // 4 % HALF
-        assert np.array_equal(after["vgpr"][2], chosen(enabled, np.where(enabled[other], before["vgpr"][0][other], 0), before["vgpr"][2]))
+        assert np.array_equal(
+            after["vgpr"][2], chosen(enabled, np.where(enabled[other], before["vgpr"][0][other], 0), before["vgpr"][2])
+        )
         forward = np.zeros(LANES, np.uint32)
         for lane in LANE[enabled]:
             forward[other[lane]] = before["vgpr"][0, lane]
@@ -163,7 +171,9 @@ def test_the_other_half_of_a_register_is_kept(run):
     text = "v_add_nc_u16 v2, v0, v1\nv_mul_f16 v3, 0, 0\nds_write_b32 v4, v0\nds_read_u16_d16 v5, v4\nds_read_u16_d16_hi v6, v4"
     for before, after, enabled in run(f"v_mov_b32 v4, 0\n{text}"):
         upper = before["vgpr"][2] & 0xFFFF0000
-        assert np.array_equal(after["vgpr"][2], chosen(enabled, upper | (before["vgpr"][0] + before["vgpr"][1]) & 0xFFFF, before["vgpr"][2]))
+        assert np.array_equal(
+            after["vgpr"][2], chosen(enabled, upper | (before["vgpr"][0] + before["vgpr"][1]) & 0xFFFF, before["vgpr"][2])
+        )
         assert np.array_equal(after["vgpr"][3], chosen(enabled, before["vgpr"][3] & 0xFFFF0000, before["vgpr"][3]))
         assert np.array_equal(after["vgpr"][5][enabled] >> 16, before["vgpr"][5][enabled] >> 16)
         assert np.array_equal(after["vgpr"][6][enabled] & 0xFFFF, before["vgpr"][6][enabled] & 0xFFFF)
@@ -192,7 +202,9 @@ def test_moves_with_an_index_for_each_register(run):
 
 
 def test_literals_three_operands_and_modes(run):
-    text = "v_xor3_b32 v2, v0, v1, 0x12345678\ns_round_mode 0x5\ns_denorm_mode 0xa\ns_waitcnt_vscnt null, 0x0\ns_inst_prefetch 0x3"
+    text = (
+        "v_xor3_b32 v2, v0, v1, 0x12345678\ns_round_mode 0x5\ns_denorm_mode 0xa\ns_waitcnt_vscnt null, 0x0\ns_inst_prefetch 0x3"
+    )
     for before, after, enabled in run(text):
         result = before["vgpr"][0] ^ before["vgpr"][1] ^ np.uint32(0x12345678)
         assert np.array_equal(after["vgpr"][2], chosen(enabled, result, before["vgpr"][2]))

@@ -8,13 +8,14 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
 
 import needs
+import served_cli
 
 # Wall time says nothing about a test on a machine that others use, too.
 settings.register_profile("busy machine", deadline=None)
@@ -62,14 +63,30 @@ def shared_data() -> Path:
 
 
 @pytest.fixture(scope="session")
-def rocm_perf_in() -> Callable[..., subprocess.CompletedProcess[str]]:
+def command_line(compile_c) -> Iterator[Callable[..., subprocess.CompletedProcess[str]]]:
+    """command_line(arguments, env=..., **options) runs the command line; options are those of subprocess.run.
+
+    A process that has imported it is forked, unless the environment or the options are for the start of Python.
+    """
+    own = served_cli.of_interpreter(os.environ)
+    with served_cli.serving(compile_c("served_cli", served_cli.CLIENT.read_text(), "-O1")) as served:
+
+        def run(arguments: Iterable[object], *, env: dict[str, str], **options) -> subprocess.CompletedProcess[str]:
+            forks = served_cli.of_interpreter(env) == own and "preexec_fn" not in options
+            words = served if forks else [sys.executable, "-m", "rocm_perf_lab"]
+            return subprocess.run([*words, *map(str, arguments)], env=env, **options)
+
+        yield run
+
+
+@pytest.fixture(scope="session")
+def rocm_perf_in(command_line) -> Callable[..., subprocess.CompletedProcess[str]]:
     """rocm_perf_in(folder, "profile", "./app") runs the command line there and expects it to succeed."""
 
     def run(folder: Path, *arguments: object) -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, "-m", "rocm_perf_lab", *map(str, arguments)]
         # Not the C library's environment, in which readline has set COLUMNS.
         options = dict(cwd=folder, env=dict(os.environ), capture_output=True, text=True, stdin=subprocess.DEVNULL)
-        completed = subprocess.run(command, timeout=300, **options)
+        completed = command_line(arguments, timeout=300, **options)
         assert completed.returncode == 0, completed.stderr
         return completed
 
@@ -77,7 +94,7 @@ def rocm_perf_in() -> Callable[..., subprocess.CompletedProcess[str]]:
 
 
 @pytest.fixture
-def rocm_perf(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
+def rocm_perf(command_line, tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
     """rocm_perf("profile", "./app") runs the command line in tmp_path and returns the completed process.
 
     Keyword arguments go to subprocess.run; `environment` is added to this process's.
@@ -85,8 +102,7 @@ def rocm_perf(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]
 
     def run(*arguments: object, environment: dict[str, str] | None = None, **options) -> subprocess.CompletedProcess[str]:
         defaults = dict(cwd=tmp_path, capture_output=True, text=True, timeout=300, stdin=subprocess.DEVNULL)
-        command = [sys.executable, "-m", "rocm_perf_lab", *map(str, arguments)]
-        return subprocess.run(command, env=os.environ | (environment or {}), **(defaults | options))
+        return command_line(arguments, env=os.environ | (environment or {}), **(defaults | options))
 
     return run
 

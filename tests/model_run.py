@@ -17,6 +17,7 @@ from rocm_perf_lab.llm.keys import Key
 from rocm_perf_lab.llm.loop import LlmLoopOptions
 from rocm_perf_lab.llm.providers import ModelOptions, provider_of
 from rocm_perf_lab.llm.redact import Redactor
+from rocm_perf_lab.llm.subject import of_program
 from rocm_perf_lab.optimize import run_folder
 from rocm_perf_lab.optimize.backend import ProfileSummary
 from rocm_perf_lab.optimize.build_target import find_build_target
@@ -151,8 +152,9 @@ class Run:
         redactor = Redactor(self.folder, [Key(KEY)], environment or {}, self.source.read_text())
         self.notes = []
         return loop_on(
-            build_target, request, Journal(self.directory), backend or self.world, provider, budget_of(model, provider),
-            redactor, approve or (lambda _judged: True), consent or (lambda _place, _messages: None), self.notes.append,
+            of_program(build_target), request, Journal(self.directory), backend or self.world, provider,
+            budget_of(model, provider), redactor, approve or (lambda _judged: True), 
+            consent or (lambda _place, _messages: None), self.notes.append,
         )  # fmt: skip
 
     def asking(self, model: ModelOptions, **options):

@@ -8,6 +8,7 @@ import re
 import resource
 import shlex
 import shutil
+import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,6 @@ from typing import Any
 from others import building
 from others.checkout import COMPILER, Given, Program, read_table
 from others.process import Ran, run
-from others.verdict import self_check
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 TABLE = Path(__file__).with_name("kernels.csv")
@@ -24,12 +24,15 @@ _SECONDS = 1800.0
 _NOTES = "optimize.log"
 # What differs from run to run although the results are the same. The rest of a line counts.
 _TIMES = re.compile(r"(?i)^.*(\btime\b|\btook\b|seconds|bandwidth|gb/s|gflop|\bms\b|\bus\b|throughput).*$", re.MULTILINE)
-_BITS = re.compile(r"checksum=\S+")
 
 
 @dataclass(frozen=True)
 class Entry:
-    """A row of the table. sizes: arguments for which the results are checked; of no arguments, one."""
+    """A row of the table.
+
+    sizes: arguments for which the results are checked; of no arguments, one. check: the command that tells from what the
+    program prints whether its results are right; empty: it must print the same but for times.
+    """
 
     name: str
     origin: str
@@ -38,10 +41,7 @@ class Entry:
     arguments: str
     sizes: tuple[str, ...]
     options: tuple[str, ...]
-
-    @property
-    def tolerant(self) -> bool:
-        return "--ulps" in self.options
+    check: str
 
 
 def read_entries() -> list[Entry]:
@@ -52,7 +52,7 @@ def read_entries() -> list[Entry]:
 def _entry(row: dict[str, str]) -> Entry:
     sizes = tuple(size.strip() for size in row["sizes"].split(";"))
     names = (row[name] for name in ("name", "origin", "program", "kernel", "arguments"))
-    return Entry(*names, sizes, tuple(row["options"].split()))
+    return Entry(*names, sizes, tuple(row["options"].split()), row["check"])
 
 
 class Trial:
@@ -102,7 +102,7 @@ class Trial:
 
     def _optimized(self, place: Path) -> Ran:
         entry = self._entry
-        check = ["--check", "grep -q PASS"] if entry.tolerant else []
+        check = ["--check", entry.check] if entry.check else []
         kernel = ["--kernel", rf"\b{entry.kernel}\b"] if entry.kernel else []
         chosen = [*entry.options, *check, *kernel, *self._options]
         fixed = ["--device", "gfx942", "--auto-approve", "--accept", "modelled", "--json", "--seed", "1"]
@@ -126,7 +126,7 @@ class Trial:
         }
 
     def _outputs(self, found: dict[str, Any], before: Path, after: Path) -> str:
-        """Both programs run with each of the sizes: what each prints, but for times; with --ulps, what it says of itself."""
+        """Both programs run with each of the sizes: what the changed one prints is right."""
         changed = [Path(path) for path in found["written"] if not path.endswith(".patch")]
         if not changed:
             return "unchanged"
@@ -141,18 +141,18 @@ class Trial:
             ran = [self._run(place, size) for place in (before, after)]
             if ran[0].status != 0:
                 return f"the unchanged program fails with `{size}`: {_last_line(ran[0].output)}"
-            if _comparable(ran[0].output, self._entry.tolerant) != _comparable(ran[1].output, self._entry.tolerant):
+            if not self._is_right(*(one.output for one in ran)):
                 return f"WRONG with `{size}`"
         return f"same at {len(self._entry.sizes)}"
+
+    def _is_right(self, before: str, after: str) -> bool:
+        if not self._entry.check:
+            return _TIMES.sub("", before) == _TIMES.sub("", after)
+        return subprocess.run(shlex.split(self._entry.check), input=after, text=True, check=False).returncode == 0
 
     def _run(self, place: Path, size: str) -> Ran:
         words = ["rocm-perf", "run", "--device", "gfx942", "./main", *shlex.split(size)]
         return run(words, place, self._folder / "run.log", _SECONDS)
-
-
-def _comparable(output: str, tolerant: bool) -> str:
-    """tolerant: the program's own check, which knows what rounding may do."""
-    return self_check(output) if tolerant else _TIMES.sub("", output)
 
 
 def _last_line(output: str) -> str:

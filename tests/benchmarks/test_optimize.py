@@ -42,10 +42,13 @@ def test_every_row_can_be_prepared(entry, repository):
 
 def test_outputs_are_compared_but_for_times(entry):
     before = "PASS sum=12.5\nAverage kernel execution time 7.1 (us)\nvalue 3\n"
-    assert entry._comparable(before, False) == entry._comparable(before.replace("7.1", "5.9"), False)
-    assert entry._comparable(before, False) != entry._comparable(before.replace("value 3", "value 4"), False)
-    assert entry._comparable(before, True) == entry._comparable(before.replace("12.5", "12.4"), True) == "PASS"
-    assert entry._comparable(before.replace("PASS", "FAIL"), True) == "FAIL"
+    plain, checked = (entry.Entry("x", "tests", "x", "x", "", ("",), (), check) for check in ("", "grep -q PASS"))
+    for one, like, unlike in (
+        (plain, before.replace("7.1", "5.9"), before.replace("value 3", "value 4")),
+        (checked, before.replace("12.5", "12.4"), before.replace("PASS", "FAIL")),
+    ):
+        trial = entry.Trial(one, Path(), None, [])
+        assert trial._is_right(before, like) and not trial._is_right(before, unlike)
 
 
 def test_the_table_has_gains_reasons_and_geometric_means():

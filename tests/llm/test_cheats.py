@@ -22,6 +22,7 @@ from rocm_perf_lab.llm.entry import LlmRequest, loop_on
 from rocm_perf_lab.llm.loop import LlmLoopOptions
 from rocm_perf_lab.llm.providers import Answer, ModelOptions
 from rocm_perf_lab.llm.redact import Redactor
+from rocm_perf_lab.llm.subject import of_program
 from rocm_perf_lab.optimize import run_folder
 from rocm_perf_lab.optimize.backend import ProfileSummary
 from rocm_perf_lab.optimize.build_target import find_build_target
@@ -99,7 +100,7 @@ def test_no_trick_gets_through(tmp_path, native_dir):
     request = LlmRequest((), ModelOptions("openai", "m"), in_place=True, loop=options)
     journal, redactor = Journal(run_folder.new_run(tmp_path / "runs")), Redactor(tmp_path)
     outcome = loop_on(
-        build_target, request, journal, World(captures), Cheater(answers), Budget(None, None, 0), redactor,
+        of_program(build_target), request, journal, World(captures), Cheater(answers), Budget(None, None, 0), redactor,
         lambda _judged: True, lambda _place, _messages: None, print,
     ).optimize()  # fmt: skip
     assert len(outcome.attempts) >= len(found) and all(one.step for one in outcome.attempts)

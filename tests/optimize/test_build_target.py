@@ -85,4 +85,4 @@ def test_an_option_after_the_program_is_noted(rocm_perf):
 def test_python_is_told_what_there_is_for_it(words: tuple[str, ...], source: Path | None):
     with pytest.raises(UsageError, match="is Python") as error:
         find_build_target(words, source, None)
-    assert "prompt --triton" in error.value.hint
+    assert "--triton SCRIPT::KERNEL" in error.value.hint

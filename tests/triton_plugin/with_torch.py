@@ -44,6 +44,9 @@ first, second = (torch.rand(9, device="cuda", generator=torch.Generator("cuda").
 assert first.is_cuda and torch.equal(first, second)
 layer = torch.nn.Linear(8, 8).to("cuda")
 assert layer.weight.is_cuda and layer(torch.ones(2, 8, device="cuda")).is_cuda
+x16, weight, bias = (torch.rand(shape, dtype=torch.float16, device="cuda") for shape in ((2000, 8), 8, 8))
+torch.nn.functional.layer_norm(x16, (8,), weight, bias.requires_grad_()).backward(gradient := torch.rand_like(x16))
+assert bias.grad.is_cuda and torch.equal(bias.grad, gradient.double().sum(0).half())
 print("modules")
 
 
@@ -73,6 +76,15 @@ tensors = [torch.full((64,), -1.0, device="cuda") for _ in range(3)]
 fill[(3,)](torch.tensor([tensor.data_ptr() for tensor in tensors], device="cuda"), BLOCK=64)
 assert [tensor.unique().tolist() for tensor in tensors] == [[0.0], [1.0], [2.0]]
 print("pointers")
+
+torch.manual_seed(1)
+random = torch.cuda.default_generators[0]
+seed, offset = words = random.get_state().view(torch.int64)
+assert (seed, offset) == (torch.cuda.initial_seed(), 0) == (1, 0)
+words += torch.tensor([-3, 8])
+random.set_state(words.view(torch.uint8))
+assert (random.initial_seed(), random.get_offset()) == (2**64 - 2, 8)
+print("random numbers")
 
 start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
 start.record()

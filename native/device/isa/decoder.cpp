@@ -204,6 +204,13 @@ class OpBuilder {
     op_.returns = atomic && op_.sc0;
   }
 
+  // Decides which bits a constant of the instruction, such as 1.0, has.
+  Type source_type(size_t i) const {
+    const bool is_half =
+        semantics_.mixes_precisions && (bits_of(text_.numbers("op_sel_hi"), semantics_.default_packed_high) >> i & 1);
+    return is_half ? Type::F16 : semantics_.source_types[i];
+  }
+
   void operands() {
     if (semantics_.unit == Unit::CacheControl) return cache_flags();
     cache_policy();
@@ -215,7 +222,7 @@ class OpBuilder {
     if (destinations > 1) op_.scalar_destination = resolve(text_.operands[1], Type::B32);
     size_t count = text_.operands.size() - destinations;
     if (count + semantics_.accumulates > kMaxSources) return fail("it has more operands than expected");
-    for (size_t i = 0; i < count; ++i) op_.source[i] = resolve(text_.operands[destinations + i], semantics_.source_types[i]);
+    for (size_t i = 0; i < count; ++i) op_.source[i] = resolve(text_.operands[destinations + i], source_type(i));
     if (semantics_.accumulates) op_.source[count++] = op_.destination;
     const size_t expected = std::count_if(semantics_.source_types.begin(), semantics_.source_types.end(),
                                           [](Type type) { return type != Type::None; });

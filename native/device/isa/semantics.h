@@ -94,6 +94,7 @@ struct Semantics {
   std::array<Type, kMaxSources> source_types{};
   bool accumulates = false;            // the destination is also the last source
   bool packed = false;                 // op_sel/op_sel_hi pick halves of each source
+  bool mixes_precisions = false;       // packed: op_sel_hi says which sources are halves
   uint8_t default_packed_high = 7;     // op_sel_hi where the text names none
   bool keeps_upper_half = false;       // of a 16-bit result
   bool writes_byte = false;            // of the destination, which op_sel picks
@@ -148,6 +149,12 @@ struct Semantics {
 inline bool is_counted_as_store(const Op& op) {
   const bool is_store = op.semantics->unit == Unit::VectorStore || (op.semantics->unit == Unit::VectorAtomic && !op.returns);
   return is_store && target_of_device().rules.counts_stores_apart;
+}
+
+// Whether it writes or updates memory that outlives the workgroup.
+constexpr bool changes_memory(const Semantics& semantics) {
+  return semantics.unit == Unit::VectorStore || semantics.unit == Unit::VectorAtomic ||
+         (semantics.unit == Unit::Smem && semantics.stores);
 }
 
 // Null if the device does not know the mnemonic.

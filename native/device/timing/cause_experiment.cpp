@@ -34,11 +34,7 @@ size_t groups_to_replay(const CuTrace& trace, uint32_t resident_groups) {
 
 // Whether the workgroup changes memory, as far as it is recorded; if it is not recorded to its end, it may do so later.
 bool changes_memory(const CuTrace::Group& group) {
-  const auto changes = [](const TraceEntry& entry) {
-    const Semantics& semantics = *entry.op->semantics;
-    const bool scalar_store = semantics.unit == Unit::Smem && semantics.stores;
-    return semantics.unit == Unit::VectorStore || semantics.unit == Unit::VectorAtomic || scalar_store;
-  };
+  const auto changes = [](const TraceEntry& entry) { return entry.cost.lanes > 0 && changes_memory(*entry.op->semantics); };
   return std::ranges::any_of(
       group, [&](const auto& wave) { return wave->lost() > 0 || std::ranges::any_of(wave->entries(), changes); });
 }
@@ -83,7 +79,7 @@ class Experiments {
       idle_.push_back(idle_groups(trace, groups_.back()));
       for_each_entry(trace, groups_.back(), nullptr, [this](const TraceEntry& entry) { ++entries_, ++executed_[entry.op]; });
     }
-    share_of_slots_ = std::min(1.0, rooms * share_with_work());
+    share_of_slots_ = std::min(1.0, rooms * parts.share_of_groups);
     demands_ = demands({});
     cycles_ = replayed({});
   }
@@ -106,13 +102,6 @@ class Experiments {
   const std::unordered_map<const Op*, uint64_t>& executed() const { return executed_; }
 
  private:
-  // Of the workgroups, as far as they are replayed.
-  double share_with_work() const {
-    size_t groups = 0, idle = 0;
-    for (const std::vector<bool>& of_cu : idle_) groups += of_cu.size(), idle += std::ranges::count(of_cu, true);
-    return idle < groups ? static_cast<double>(groups - idle) / static_cast<double>(groups) : 1;
-  }
-
   // Cycles of all replayed CUs, one after the other.
   double replayed(const Idealisation& ideal) const {
     double sum = 0;

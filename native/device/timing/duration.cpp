@@ -33,6 +33,27 @@ uint64_t active_cus(const std::vector<CuWork>& cus) {
   return static_cast<uint64_t>(std::count_if(cus.begin(), cus.end(), [](const CuWork& cu) { return cu.waves > 0; }));
 }
 
+// The workgroups of a dispatch, and where those are that have something to do.
+class UsefulWork {
+ public:
+  explicit UsefulWork(const std::vector<XcdWork>& xcds) {
+    for (const XcdWork& xcd : xcds) {
+      for (const CuWork& cu : *xcd.cus) groups_ += cu.groups, working_groups_ += cu.working_groups;
+    }
+    for (const XcdWork& xcd : xcds) cus_ += std::ranges::count_if(*xcd.cus, [this](const CuWork& cu) { return is_on(cu); });
+  }
+
+  // A kernel of which no workgroup changes memory is not idle throughout: all of them count.
+  bool is_on(const CuWork& cu) const { return working_groups_ > 0 ? cu.working_groups > 0 : cu.waves > 0; }
+  uint64_t cus() const { return cus_; }
+  double share_of_groups() const {
+    return working_groups_ > 0 ? static_cast<double>(working_groups_) / static_cast<double>(groups_) : 1;
+  }
+
+ private:
+  uint64_t groups_ = 0, working_groups_ = 0, cus_ = 0;
+};
+
 uint64_t early_write_bytes(const MemoryCounts& device) { return device.memory_write_bytes() - device.release_bytes; }
 
 double over(uint64_t mine, uint64_t other) {
@@ -221,10 +242,9 @@ struct CuCycles {
 };
 
 // Each CU's are estimated from the replayed one whose work is most similar.
-CuCycles cycles_of_cus(const std::vector<XcdWork>& xcds, const std::vector<Replayed>& replayed) {
+CuCycles cycles_of_cus(const std::vector<XcdWork>& xcds, const UsefulWork& useful, const std::vector<Replayed>& replayed) {
   CuCycles cycles;
   double sum = 0;
-  uint64_t active = 0;
   for (const Replayed& cu : replayed) cycles.most = std::max(cycles.most, cu.cycles);
   for (const XcdWork& xcd : xcds) {
     for (const CuWork& cu : *xcd.cus) {
@@ -232,12 +252,10 @@ CuCycles cycles_of_cus(const std::vector<XcdWork>& xcds, const std::vector<Repla
       const auto nearest = std::ranges::min_element(replayed, {}, apart);
       const double its = cycles_of_cu(cu, *nearest);
       cycles.most = std::max(cycles.most, its);
-      if (cu.waves == 0) continue;
-      sum += its * share_of(cu, *nearest);
-      ++active;
+      if (useful.is_on(cu)) sum += its * share_of(cu, *nearest);
     }
   }
-  cycles.mean = active ? std::min(cycles.most, sum / static_cast<double>(active)) : cycles.most;
+  cycles.mean = useful.cus() ? std::min(cycles.most, sum / static_cast<double>(useful.cus())) : cycles.most;
   return cycles;
 }
 
@@ -299,17 +317,16 @@ CuUnits::Cycles unit_cycles(const std::vector<XcdWork>& xcds) {
   return most;
 }
 
-std::array<double, CuUnits::kKinds> mean_unit_cycles(const std::vector<XcdWork>& xcds) {
+std::array<double, CuUnits::kKinds> mean_unit_cycles(const std::vector<XcdWork>& xcds, const UsefulWork& useful) {
   std::array<double, CuUnits::kKinds> mean{};
-  uint64_t active = 0;
   for (const XcdWork& xcd : xcds) {
-    active += active_cus(*xcd.cus);
     for (const CuWork& cu : *xcd.cus) {
+      if (!useful.is_on(cu)) continue;
       const CuUnits::Cycles its = cu.units.cycles();
       for (size_t i = 0; i < mean.size(); ++i) mean[i] += static_cast<double>(its[i]);
     }
   }
-  for (double& kind : mean) kind /= static_cast<double>(std::max<uint64_t>(1, active));
+  for (double& kind : mean) kind /= static_cast<double>(std::max<uint64_t>(1, useful.cus()));
   return mean;
 }
 
@@ -318,14 +335,15 @@ uint64_t core_cycles(const std::vector<XcdWork>& xcds) {
   return std::max(l2_cycles(xcds), std::ranges::max(unit_cycles(xcds)));
 }
 
-DurationParts::Floors floors_of(const std::vector<XcdWork>& xcds, const MallHits& hits, uint64_t contended) {
+DurationParts::Floors floors_of(const std::vector<XcdWork>& xcds, const UsefulWork& useful, const MallHits& hits,
+                                uint64_t contended) {
   const MemoryCounts device = counts_of(xcds);
   return {.atomics = contended,
           .host_link = cycles_for(device.host_bytes(), per_cycle(parameter::host_link_gbps)),
           .memory = memory_cycles(device, hits),
           .l2 = l2_cycles(xcds),
           .units = unit_cycles(xcds),
-          .mean_units = mean_unit_cycles(xcds)};
+          .mean_units = mean_unit_cycles(xcds, useful)};
 }
 
 // No dispatch is faster than its traffic at full bandwidth, its atomics on one block, or its busiest unit. The waves' own
@@ -452,8 +470,9 @@ WorkDone time_dispatch(const std::vector<XcdWork>& xcds, const std::vector<Sampl
   }
   const auto replayed = static_cast<double>(std::max<uint64_t>(1, outcome.instructions));
   const double rest_of_device = static_cast<double>(executed) / replayed;
-  const CuCycles of_cus = cycles_of_cus(xcds, cus);
-  const DurationParts::Floors floors = floors_of(xcds, hits, contended);
+  const UsefulWork useful(xcds);
+  const CuCycles of_cus = cycles_of_cus(xcds, useful, cus);
+  const DurationParts::Floors floors = floors_of(xcds, useful, hits, contended);
   work.busy_cycles = std::max(static_cast<uint64_t>(of_cus.most), least_cycles(floors));
   work.wave_cycles = scaled(outcome.wave_cycles, rest_of_device);
   work.wait_cycles = scaled(outcome.wait_cycles, rest_of_device);
@@ -464,12 +483,11 @@ WorkDone time_dispatch(const std::vector<XcdWork>& xcds, const std::vector<Sampl
   work.duration_ns = parameter::launch_overhead_ns + (work.busy_cycles + work.release_cycles) * 1000 / parameter::clock_mhz;
   work.use = device_use(xcds, hits, work);
   if (parts) {
-    uint64_t active = 0;
-    for (const XcdWork& xcd : xcds) active += active_cus(*xcd.cus);
     parts->instructions.emplace(instructions_before);
     parts->busiest_cu = of_cus.most;
     parts->mean_cu = of_cus.mean;
-    parts->share_of_cus = static_cast<double>(active) / static_cast<double>(xcds.size() * target::cus_per_xcd());
+    parts->share_of_cus = static_cast<double>(useful.cus()) / static_cast<double>(xcds.size() * target::cus_per_xcd());
+    parts->share_of_groups = useful.share_of_groups();
     parts->floors = floors;
     parts->release_cycles = work.release_cycles;
     parts->duration_ns = work.duration_ns;

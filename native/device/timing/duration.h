@@ -27,6 +27,8 @@ struct CuWork {
   uint64_t longest_wave = 0;
   uint64_t group_cycles = 0;  // sum over workgroups of the cycles of their longest wave
   uint64_t atomics = 0;       // requests of atomics to the L2
+  uint64_t groups = 0;        // workgroups that ended, ...
+  uint64_t working_groups = 0;  // ... and of these, those that changed memory
   CuUnits units;
   // The same in instructions, which are known of waves that were not observed, too.
   uint64_t longest_in_instructions = 0;
@@ -109,9 +111,11 @@ struct DurationParts {
   };
   std::vector<ReplayedCu> replayed;
   std::optional<InstructionCache> instructions;  // before the dispatch
+  // A CU has work if a workgroup of it changes memory; if none does on any, if it has workgroups.
   double busiest_cu = 0;    // by the replays, ...
   double mean_cu = 0;       // ... and on average over those that have work
   double share_of_cus = 1;  // that have work
+  double share_of_groups = 1;  // that change memory; all of them if none does
   Floors floors;
   uint64_t release_cycles = 0;
   uint64_t duration_ns = 0;

@@ -65,6 +65,7 @@ IssueCost issue_cost(const Op& op) {
     cost.valu_quads = 1;
     cost.matrix_cycles = cost.busy_cycles;
   }
+  cost.changes_memory = changes_memory(*op.semantics);
   const bool holds_the_wave = unit == Unit::Valu || unit == Unit::Lds;
   cost.wave_cycles =
       static_cast<uint16_t>(holds_the_wave ? cost.busy_cycles : std::max<long>(parameter::issue_cycles, idle_cycles(op)));
@@ -82,7 +83,7 @@ void IssueCosts::follow(const Program& program) {
     ops_.push_back(&op);
     const Sums before = sums_.back();
     sums_.push_back({before.wave_cycles + cost.wave_cycles, before.vector_quads + cost.valu_quads,
-                     before.matrix_cycles + cost.matrix_cycles});
+                     before.matrix_cycles + cost.matrix_cycles, before.memory_changes + cost.changes_memory});
   });
 }
 

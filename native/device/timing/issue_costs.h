@@ -13,6 +13,7 @@ struct IssueCost {
   uint16_t busy_cycles = 0;    // time that a vector or matrix instruction keeps its unit busy
   uint16_t wave_cycles = 0;    // least time until the same wave can issue its next instruction
   uint8_t valu_quads = 0;      // quad-cycles that a VALU instruction takes to issue; 0 for others
+  bool changes_memory = false; // if it has active lanes
 };
 
 IssueCost issue_cost(const Op& op);
@@ -23,6 +24,7 @@ class IssueCosts {
   // Summed costs of all instructions before a given one, or of a run of instructions.
   struct Sums {
     uint32_t wave_cycles = 0, vector_quads = 0, matrix_cycles = 0;
+    uint32_t memory_changes = 0;  // instructions that change memory
   };
 
   IssueCosts() : sums_(1) {}
@@ -38,7 +40,7 @@ class IssueCosts {
   Sums of_run(uint32_t first, uint32_t end) const {
     const Sums &from = sums_[first], &until = sums_[end];  // the sums may have wrapped around; the difference is right
     return {until.wave_cycles - from.wave_cycles, until.vector_quads - from.vector_quads,
-            until.matrix_cycles - from.matrix_cycles};
+            until.matrix_cycles - from.matrix_cycles, until.memory_changes - from.memory_changes};
   }
 
  private:

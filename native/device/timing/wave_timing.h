@@ -19,6 +19,7 @@ struct SlotTiming {
   uint64_t longest_wave = 0;      // cycles, among those that have
   uint64_t longest_recorded = 0;  // likewise, of what was recorded of them
   uint64_t most_instructions = 0; // likewise, of any of them
+  bool changes_memory = false;    // any of them has
 };
 
 struct WaveTiming {
@@ -32,6 +33,7 @@ struct WaveTiming {
   SlotTiming* group = nullptr;
   WaveUnits units = {};
   uint64_t atomics = 0;                // requests of atomics to the L2
+  bool changes_memory = false;         // has written or updated some
   WaveTrace* trace = nullptr;          // where this wave is recorded; null if it is not
   // When the outstanding accesses will be done.
   uint64_t scalar_done = 0;            // scalar and LDS accesses

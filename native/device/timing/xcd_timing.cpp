@@ -176,6 +176,7 @@ void XcdTiming::issued(Wave& wave, std::span<const IssuedRun> runs) {
     const IssueCosts::Sums costs = costs_.of_run(first, end);
     timing.units.vector_quads += costs.vector_quads;
     timing.units.matrix += costs.matrix_cycles;
+    timing.changes_memory |= exec != 0 && costs.memory_changes > 0;
     waves_.valu_thread_quads += uint64_t{costs.vector_quads} * static_cast<unsigned>(std::popcount(exec));
   }
   if (notes_ || instructions_left_ == TimingOptions::kAlways) return;
@@ -240,14 +241,18 @@ void XcdTiming::ended(const Wave& wave) {
   SlotTiming& group = *timing.group;
   group.longest_wave = std::max(group.longest_wave, timing.clock);
   group.most_instructions = std::max(group.most_instructions, wave.executed);
+  group.changes_memory |= timing.changes_memory;
   if (group.part) {
     retire(group.part->done, timing, wave.executed);
     if (timing.trace)
       group.longest_recorded = std::max(group.longest_recorded, retire_recorded(group.part->recorded, timing, wave.executed));
   }
   if (--group.running > 0) return;
-  work_[timing.cu].group_cycles += group.longest_wave;
-  work_[timing.cu].groups_in_instructions += group.most_instructions;
+  CuWork& cu = work_[timing.cu];
+  ++cu.groups;
+  cu.working_groups += group.changes_memory;
+  cu.group_cycles += group.longest_wave;
+  cu.groups_in_instructions += group.most_instructions;
   if (!group.part) return;
   group.part->done.group_cycles += group.longest_wave;
   group.part->recorded.group_cycles += group.longest_recorded;

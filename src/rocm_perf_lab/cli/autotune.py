@@ -100,14 +100,17 @@ def command(
             {"--cmd-template": cmd, "--build-template": build, "--check": check, "--simulate": simulate, "--runs": runs,
              "--scheduler": scheduler, "--profile": profile, "--write-t4": write_t4, "--write-report": write_report}
         )  # fmt: skip
+        from rocm_perf_lab.autotune.destinations import expect_writable
         from rocm_perf_lab.autotune.triton_kernel.plan import TritonPlan
         from rocm_perf_lab.cli.triton_tuning import TuningOutput, tune_and_print
         from rocm_perf_lab.triton_launches import ScriptKernel
 
         names = tuple(key.split(",")) if key else ()
+        own, kept = _own(strategy, strategy_options), None if no_cache else cache
+        script = Path(triton_kernel.rpartition("::")[0])
+        expect_writable(filter(None, (write_config, write_triton)), filter(None, (space, script, kept)))
         kernel = ScriptKernel.of(triton_kernel, arguments, python)
         plan_of_kernel = TritonPlan(kernel, space, names, device, workers, timeout, tolerance)
-        own, kept = _own(strategy, strategy_options), None if no_cache else cache
         tune_and_print(plan_of_kernel, strategy, seed, budget, own, kept, TuningOutput(write_config, write_triton, as_json))
         return
     if arguments or key or tolerance or write_triton:

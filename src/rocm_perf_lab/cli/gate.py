@@ -21,6 +21,7 @@ from rocm_perf_lab.cli.kernel_option import kernel_option
 from rocm_perf_lab.cli.printed_verdict import print_verdict
 from rocm_perf_lab.cli.program_arguments import ProgramCommand, complete_file
 from rocm_perf_lab.cli.progress import note
+from rocm_perf_lab.cli.triton_options import python_option
 from rocm_perf_lab.errors import CandidateRejectedError, UsageError
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
 @click.option("--triton", is_flag=True,
               help="BASELINE and CANDIDATE::KERNEL are Python scripts that launch a Triton kernel; ARGS "
                   "are theirs.")  # fmt: skip
-@click.option("--python", default="python3", show_default=True, metavar="PYTHON", help="--triton: the Python that has Triton.")
+@python_option
 @build_option
 @kernel_option("Kernel to judge, where several forms of a template are launched", default="  [default: the changed one]")
 @ulps_option

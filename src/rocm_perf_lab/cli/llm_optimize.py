@@ -31,6 +31,7 @@ from rocm_perf_lab.cli.number import FiniteNumber
 from rocm_perf_lab.cli.parameter_type import ParamType
 from rocm_perf_lab.cli.program_arguments import ProgramCommand, program_argument
 from rocm_perf_lab.cli.progress import note
+from rocm_perf_lab.cli.triton_options import python_option, script_kernel, triton_option
 from rocm_perf_lab.errors import UnusableAnswersError, UsageError
 from rocm_perf_lab.llm.providers import PROVIDERS
 
@@ -57,6 +58,8 @@ class _Prices(ParamType[tuple[float, float]]):
 
 
 @click.command(cls=ProgramCommand, sources=None)
+@triton_option("change")
+@python_option
 @source_option
 @build_option
 @click.option("--model", "-m", metavar="NAME", envvar="ROCM_PERF_MODEL",
@@ -105,6 +108,8 @@ class _Prices(ParamType[tuple[float, float]]):
 @program_argument
 def command(
     program: tuple[str, ...],
+    triton_kernel: str | None,
+    python: str,
     source: Path | None,
     build: str | None,
     model: str | None,
@@ -131,7 +136,8 @@ def command(
 ) -> None:
     """Let a language model rewrite a kernel of PROGRAM; keep only what the gate accepts.
 
-    The source can be named first: SOURCE "PROGRAM ARGS". API keys are read from OPENAI_API_KEY and ANTHROPIC_API_KEY only.
+    The source can be named first: SOURCE "PROGRAM ARGS"; with --triton, PROGRAM is the arguments of the
+    script. API keys are read from OPENAI_API_KEY and ANTHROPIC_API_KEY only.
     Every question is shown and confirmed before it is sent, unless --auto-approve is given.
     """
     if replay_journal is not None:
@@ -151,6 +157,9 @@ def command(
             "cannot ask whether to send a question: --json is given, or standard input is not a terminal",
             "add --auto-approve or --dry-run",
         )
+    kernel = None
+    if triton_kernel is not None:
+        kernel = script_kernel(triton_kernel, program, python, backend_options, (source, build))
     keys = take_keys(os.environ)
     request = LlmRequest(
         words=program,
@@ -164,12 +173,17 @@ def command(
         full_source=full_source,
         backend_options=backend_options,
         loop=LlmLoopOptions(
-            max_iters, candidates, workers, chosen=backend_options.pattern is not None, ulps=backend_options.ulps
+            max_iters, candidates, workers, chosen=bool(backend_options.pattern or kernel), ulps=backend_options.ulps
         ),
     )
     consent = Consent(auto_approve, dry_run)
     approve = keep_always if auto_approve else ask_whether_to_keep
-    report(llm_optimize(request, keys, os.environ, approve, consent, note), as_json)
+    if kernel is not None:
+        from rocm_perf_lab.llm.triton.entry import llm_optimize_function
+
+        report(llm_optimize_function(kernel, request, keys, os.environ, approve, consent, note), as_json)
+    else:
+        report(llm_optimize(request, keys, os.environ, approve, consent, note), as_json)
 
 
 def report(outcome: ModelOutcome, as_json: bool) -> None:

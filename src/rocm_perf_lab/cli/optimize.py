@@ -29,6 +29,7 @@ from rocm_perf_lab.cli.kernel_option import kernel_option
 from rocm_perf_lab.cli.parameter_type import ParamType
 from rocm_perf_lab.cli.program_arguments import ProgramCommand, program_argument
 from rocm_perf_lab.cli.progress import note
+from rocm_perf_lab.cli.triton_options import python_option, script_kernel, triton_option
 from rocm_perf_lab.errors import MissingInputError, UsageError
 from rocm_perf_lab.process.cores import available_cores
 
@@ -58,6 +59,8 @@ class _Factors(ParamType[tuple[int, ...]]):
 
 
 @click.command(cls=ProgramCommand, sources=None)
+@triton_option("change")
+@python_option
 @source_option
 @build_option
 @kernel_option("Kernels to change, however little they could gain", default="  [default: by what they could gain]")
@@ -94,6 +97,8 @@ class _Factors(ParamType[tuple[int, ...]]):
 @program_argument
 def command(
     program: tuple[str, ...],
+    triton_kernel: str | None,
+    python: str,
     source: Path | None,
     build: str | None,
     transforms: str | None,
@@ -114,43 +119,42 @@ def command(
 ) -> None:
     """Make a kernel of PROGRAM faster by known transformations of its source; keep only what the gate accepts.
 
-    The source can be named first: SOURCE "PROGRAM ARGS". A change is kept only if its results are bit-identical (or
-    within --ulps) on captured and on other inputs, its kernel is faster beyond the noise, and the output of the whole
-    program is right.
+    The source can be named first: SOURCE "PROGRAM ARGS"; with --triton, PROGRAM is the arguments of the
+    script. A change is kept only if its results are bit-identical (or within --ulps) on captured and on other inputs, its
+    kernel is faster beyond the noise, and the output of the whole program is right.
     """
     from rocm_perf_lab.optimize.describe import describe
     from rocm_perf_lab.optimize.entry import OptimizeRequest, optimize
     from rocm_perf_lab.optimize.loop import OptimizeLoopOptions
 
     if history:
-        _history(program, source, folder, as_json)
+        _history(program, source, folder, as_json, triton_kernel)
         return
     if not (auto_approve or dry_run) and (as_json or not sys.stdin.isatty()):
         raise UsageError(
             "cannot ask whether to keep a change: --json is given, or standard input is not a terminal",
             "add --auto-approve or --dry-run",
         )
-    request = OptimizeRequest(
-        words=program,
-        source=source,
-        build=build,
-        folder=folder,
-        resume=resume,
-        backend_options=backend_options,
-        loop=OptimizeLoopOptions(
-            factors,
-            _names(transforms),
-            max_iters,
-            in_place,
-            dry_run,
-            workers or _usual_workers(),
-            accept == "modelled",
-            backend_options.min_improvement,
-            budget,
-            judge_again,
-        ),
+    approve = keep_always if auto_approve else ask_whether_to_keep
+    loop = OptimizeLoopOptions(
+        factors,
+        _names(transforms, triton_kernel is not None),
+        max_iters,
+        in_place,
+        dry_run,
+        workers or _usual_workers(),
+        accept == "modelled",
+        backend_options.min_improvement,
+        budget,
+        judge_again,
     )
-    outcome = optimize(request, keep_always if auto_approve else ask_whether_to_keep, note)
+    if triton_kernel is not None:
+        from rocm_perf_lab.optimize.triton.entry import TritonOptimizeRequest, optimize_function
+
+        kernel = script_kernel(triton_kernel, program, python, backend_options, (source, build))
+        outcome = optimize_function(TritonOptimizeRequest(kernel, folder, resume, backend_options, loop), approve, note)
+    else:
+        outcome = optimize(OptimizeRequest(program, source, build, folder, resume, backend_options, loop), approve, note)
     if as_json:
         from rocm_perf_lab.json_model import json_text
 
@@ -164,23 +168,28 @@ def _usual_workers() -> int:
     return min(available_cores(), _MOST_WORKERS)
 
 
-def _names(transforms: str | None) -> tuple[str, ...]:
-    from rocm_perf_lab.optimize.transforms import DEFAULT, TRANSFORMS
+def _names(transforms: str | None, of_triton: bool) -> tuple[str, ...]:
+    from rocm_perf_lab.optimize import transforms as of_hip
+    from rocm_perf_lab.optimize.triton import transforms as of_functions
 
-    names = tuple(dict.fromkeys(name.strip() for name in transforms.split(","))) if transforms is not None else DEFAULT
-    if unknown := [name for name in names if name not in TRANSFORMS]:
-        raise UsageError(f"--transforms {unknown[0]!r}: there is no such transformation", f"use one of {', '.join(TRANSFORMS)}")
+    known, usual = (of_functions if of_triton else of_hip).TRANSFORMS, (of_functions if of_triton else of_hip).DEFAULT
+    names = tuple(dict.fromkeys(name.strip() for name in transforms.split(","))) if transforms is not None else usual
+    if unknown := [name for name in names if name not in known]:
+        raise UsageError(f"--transforms {unknown[0]!r}: there is no such transformation", f"use one of {', '.join(known)}")
     return names
 
 
-def _history(program: tuple[str, ...], source: Path | None, folder: Path | None, as_json: bool) -> None:
+def _history(
+    program: tuple[str, ...], source: Path | None, folder: Path | None, as_json: bool, triton_kernel: str | None
+) -> None:
     from rocm_perf_lab.optimize.build_target import program_of
-    from rocm_perf_lab.optimize.entry import folder_of
     from rocm_perf_lab.optimize.run_folder import history
+    from rocm_perf_lab.optimize.under_way import folder_of
 
-    if folder is None and not program:
+    script = Path(triton_kernel.rpartition("::")[0]) if triton_kernel is not None else None
+    if folder is None and not program and script is None:
         raise UsageError("no program given", "name it, or the folder of its runs with --output")
-    place = folder or folder_of(None, program_of(program, source)[0].name)
+    place = folder or folder_of(None, (script or program_of(program, source)[0]).name)
     found = history(place)
     if as_json:
         from rocm_perf_lab.json_model import json_text

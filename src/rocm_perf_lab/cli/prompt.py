@@ -17,6 +17,7 @@ from rocm_perf_lab.cli.debug import debug_option
 from rocm_perf_lab.cli.kernel_option import kernel_option
 from rocm_perf_lab.cli.program_arguments import ProgramCommand, program_argument
 from rocm_perf_lab.cli.progress import note
+from rocm_perf_lab.cli.triton_options import python_option, triton_option
 from rocm_perf_lab.errors import UsageError
 from rocm_perf_lab.utf8 import utf8
 
@@ -32,9 +33,8 @@ _FOLDER = click.Path(path_type=Path, file_okay=False)
 @build_option
 @kernel_option("Kernel to describe", default="  [default: the dominant one, else the one with most to gain]")
 @click.option("--profile", type=_FOLDER, metavar="DIR", help="Run directory to read, instead of building and profiling.")
-@click.option("--triton", "triton_kernel", metavar="SCRIPT::KERNEL",
-              help="Triton function to describe, as the script (run with the words of PROGRAM) launches it.")  # fmt: skip
-@click.option("--python", default="python3", show_default=True, metavar="PYTHON", help="--triton: the Python that has Triton.")
+@triton_option("describe")
+@python_option
 @click.option("--runs", type=_FOLDER, metavar="DIR",
               help="Folder with the journals of earlier proposals.  [default: ./<program>.rocm-perf-optimize]")  # fmt: skip
 @click.option("--full-source", is_flag=True, help="Include the whole source file instead of the kernel and what it uses.")

@@ -39,6 +39,16 @@ def indentation(source: bytes, offset: int) -> str:
     return line[: len(line) - len(line.lstrip(b" \t"))].decode()
 
 
+def before_pragmas(source: bytes, start: int) -> int:
+    """The place for an insertion before the statement that begins at `start`: a pragma must stay directly before it."""
+    place = line_start(source, start)
+    if source[place:start].strip() or not source[line_start(source, place - 1) : place].strip().startswith(b"#"):
+        return start
+    while place and source[line_start(source, place - 1) : place].strip().startswith(b"#pragma"):
+        place = line_start(source, place - 1)
+    return place
+
+
 def new_names(source: bytes, stem: str, count: int) -> list[str]:
     """Names that the source does not contain: stem0, stem1, ..."""
     unused = (f"{stem}{number}" for number in itertools.count() if f"{stem}{number}".encode() not in source)

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from rocm_perf_lab.hip_source.source import HipSource, TranslationUnit
 
 _POINTERS = ("POINTER", "CONSTANTARRAY", "INCOMPLETEARRAY", "RECORD", "LVALUEREFERENCE", "UNEXPOSED")
+_NUMBERS = ("BOOL", "INT", "UINT", "LONG", "ULONG", "LONGLONG", "ULONGLONG", "FLOAT", "DOUBLE")
 
 
 @dataclass(frozen=True)
@@ -93,8 +94,16 @@ class _Search:
         return identity_of(function if template.is_null() else template)
 
     def _names(self, cursor: Cursor) -> bool:
-        """Whether the cursor refers to the kernel, by name alone: including other functions of that name is safe."""
-        return cursor.kind in (self._kinds.DECL_REF_EXPR, self._kinds.OVERLOADED_DECL_REF) and cursor.spelling == self._name
+        """Whether the cursor refers to the kernel, by name alone: including other functions of that name is safe. A number of
+        that name is none.
+        """
+        refers = cursor.kind in (self._kinds.DECL_REF_EXPR, self._kinds.OVERLOADED_DECL_REF) and cursor.spelling == self._name
+        return refers and not self._is_number(cursor.referenced)
+
+    def _is_number(self, declaration: Cursor | None) -> bool:
+        if declaration is None or declaration.kind not in (self._kinds.VAR_DECL, self._kinds.PARM_DECL):
+            return False
+        return declaration.type.get_canonical().kind.name in _NUMBERS
 
     def _is_label(self, cursor: Cursor) -> bool:
         """Whether a hand-written symbol may be the kernel's handle: `extern char handle asm("_Z4rowsPf")`."""
@@ -185,4 +194,5 @@ def _is_copied(above: list[Cursor]) -> bool:
 
     above: the ancestors of the name. Copying converts to a reference to const, as do calls that can cast the const away.
     """
-    return len(above) > 1 and above[-1].kind.name == "UNEXPOSED_EXPR" and above[-2].spelling == "dim3"
+    holders = [one for one in above if one.kind.name != "PAREN_EXPR"]
+    return len(holders) > 1 and holders[-1].kind.name == "UNEXPOSED_EXPR" and holders[-2].spelling == "dim3"

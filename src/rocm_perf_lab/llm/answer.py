@@ -8,14 +8,13 @@ assembler's .incbin. Directives are therefore refused before any compiler or par
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
 
 from rocm_perf_lab.hip_source.directive_lines import directive_lines
+from rocm_perf_lab.llm.fenced import blocks_in
+from rocm_perf_lab.llm.unusable import Unusable
 
 LONGEST_CODE = 128 * 1024  # bytes; kernels have hundreds of lines
 
-_NEWLINE = re.compile(r"\r\n|\n|\r")
 _LANGUAGES = ("cpp", "c++", "cc", "cxx", "c", "hip", "cuda", "cu", "")
 _LAUNCH = "launch"
 _ALLOWED_DIRECTIVE = re.compile(r"\s*#\s*pragma\s+(unroll|nounroll)\b[\w\s()]*(//[^\\]*)?")
@@ -25,16 +24,9 @@ _TRIGRAPH = re.compile(r"\?\?[=/'()!<>-]")
 _WORDS = re.compile(r"\b(_Pragma|__pragma|__has_include\w*|__has_embed|__include_macros|import(?=\s*[<\":\w]))")
 
 
-@dataclass(frozen=True)
-class Unusable:
-    """An answer or a candidate that is not used. reason: one sentence that tells its author what to fix."""
-
-    reason: str
-
-
 def code_of(answer: str) -> str | Unusable:
     """The C++ of an answer in Markdown; fenced blocks in other languages do not count."""
-    blocks = _blocks(answer, _LANGUAGES)
+    blocks = blocks_in(answer, _LANGUAGES)
     if len(blocks) != 1:
         return Unusable(f"the answer has {len(blocks) or 'no'} fenced C++ blocks; exactly one is needed: ```cpp ... ```")
     if blocks[0] is None:
@@ -44,28 +36,12 @@ def code_of(answer: str) -> str | Unusable:
 
 def launch_of(answer: str) -> str | Unusable | None:
     """The text of the fenced block with the language `launch`; None if the answer has none."""
-    blocks = _blocks(answer, (_LAUNCH,))
+    blocks = blocks_in(answer, (_LAUNCH,))
     if len(blocks) > 1:
         return Unusable(f"the answer has {len(blocks)} fenced blocks `launch`: one launch is for all")
     if blocks and blocks[0] is None:
         return Unusable("the fenced block `launch` does not end")
     return blocks[0] if blocks else None
-
-
-def _blocks(answer: str, languages: Sequence[str]) -> list[str | None]:
-    """The fenced blocks in these languages; None for one that does not end."""
-    from markdown_it import MarkdownIt
-
-    lines = _NEWLINE.sub("\n", answer).split("\n")
-    # Only fences are parsed: other rules take time quadratic in the length of a hostile text.
-    fences = [token for token in MarkdownIt("zero").enable("fence").parse("\n".join(lines)) if token.type == "fence"]
-    found: list[str | None] = []
-    for block in fences:
-        if (block.info.split() or [""])[0].lower() in languages:
-            first, end = block.map or (0, 0)
-            whole = end - first >= 2 and lines[end - 1].strip().startswith(block.markup)
-            found.append(block.content if whole else None)
-    return found
 
 
 def forbidden(code: str) -> str | None:

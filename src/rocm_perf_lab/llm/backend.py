@@ -14,10 +14,10 @@ from rocm_perf_lab.optimize.targets import Target
 
 
 class ModelBackend(Backend, Protocol):
-    def context(self, source: HipSource, survey: ProfileSummary, target: Target) -> str:
+    def context(self, source: Any, survey: ProfileSummary, target: Target) -> str:
         """What a proposer should know about the target: the first question."""
 
-    def complaint(self, source: HipSource) -> str | None:
+    def complaint(self, source: Any) -> str | None:
         """The compiler's message for a source that it rejects; None if it accepts it."""
 
 

@@ -9,7 +9,6 @@ from dataclasses import replace
 from rocm_perf_lab.errors import CaptureError, JournalDiffersError, RocmPerfError
 from rocm_perf_lab.gate.promises import NONE, Promises
 from rocm_perf_lab.gate.verdict import StepVerdict, Verdict
-from rocm_perf_lab.hip_source import HipSource
 from rocm_perf_lab.json_model import with_texts_changed
 from rocm_perf_lab.llm.backend import ModelBackend
 from rocm_perf_lab.llm.journal_lines import (
@@ -27,6 +26,7 @@ from rocm_perf_lab.llm.redact import Redactor
 from rocm_perf_lab.llm.replay_cache import ReplayCache
 from rocm_perf_lab.optimize.backend import Gate, ProfileSummary
 from rocm_perf_lab.optimize.journal_lines import SkippedKernel
+from rocm_perf_lab.optimize.source import Source
 from rocm_perf_lab.optimize.source_file import digest
 from rocm_perf_lab.optimize.targets import SkippedTarget, Target
 
@@ -38,17 +38,15 @@ class CachedBackend:
     applied to everything that enters the cache.
     """
 
-    def __init__(
-        self, backend: ModelBackend | None, read: Callable[[bytes], HipSource], cache: ReplayCache, redactor: Redactor
-    ):
+    def __init__(self, backend: ModelBackend | None, read: Callable[[bytes], Source], cache: ReplayCache, redactor: Redactor):
         self._backend, self.read, self._cache, self._redactor = backend, read, cache, redactor
         self._surveys: dict[bytes, ProfileSummary] = {}
 
-    def survey(self, source: HipSource) -> ProfileSummary:
+    def survey(self, source: Source) -> ProfileSummary:
         asked = OfSource(source=digest(source.state))
         return _survey(self._cache.recall(SurveyLine, asked, lambda: _remembered(self._surveyed(source))))
 
-    def context(self, source: HipSource, target: Target, round_: int) -> str:
+    def context(self, source: Source, target: Target, round_: int) -> str:
         asked = OfRound(source=digest(source.state), kernel=target.demangled, round=round_)
 
         def ask() -> str:
@@ -56,7 +54,7 @@ class CachedBackend:
 
         return self._cache.recall(ContextLine, asked, ask)
 
-    def complaint(self, source: HipSource) -> str | None:
+    def complaint(self, source: Source) -> str | None:
         def ask() -> str | None:
             words = self._asked.complaint(source)
             if words is None or "error:" not in words:
@@ -66,17 +64,17 @@ class CachedBackend:
         return self._cache.recall(SyntaxLine, OfSource(source=digest(source.state)), ask)
 
     @contextlib.contextmanager
-    def gate(self, source: HipSource, target: Target) -> Iterator[Gate]:
+    def gate(self, source: Source, target: Target) -> Iterator[Gate]:
         if self._backend is None:
             raise self._obstacle(source, target)
         with self._backend.gate(source, target) as gate:
             yield _RedactedGate(gate, self._redactor)
 
-    def remember_obstacle(self, source: HipSource, target: Target, error: RocmPerfError) -> None:
+    def remember_obstacle(self, source: Source, target: Target, error: RocmPerfError) -> None:
         """Record why a kernel cannot be judged, since a replay must report the same."""
         self._cache.recall(ObstacleLine, _place(source, target), lambda: self._redactor.text(error.what))
 
-    def _obstacle(self, source: HipSource, target: Target) -> RocmPerfError:
+    def _obstacle(self, source: Source, target: Target) -> RocmPerfError:
         if self._cache.knows(ObstacleLine, _place(source, target)):
             return CaptureError(self._cache.recall(ObstacleLine, _place(source, target), str))
         return JournalDiffersError(
@@ -86,7 +84,7 @@ class CachedBackend:
     def redacted(self, text: str) -> str:
         return self._redactor.text(text)
 
-    def _surveyed(self, source: HipSource) -> ProfileSummary:
+    def _surveyed(self, source: Source) -> ProfileSummary:
         if source.state not in self._surveys:
             self._surveys[source.state] = self._asked.survey(source)
         return self._surveys[source.state]
@@ -101,7 +99,7 @@ class CachedBackend:
         return self._backend
 
 
-def _place(source: HipSource, target: Target) -> OfKernel:
+def _place(source: Source, target: Target) -> OfKernel:
     return OfKernel(source=digest(source.state), kernel=target.demangled)
 
 

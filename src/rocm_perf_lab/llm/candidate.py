@@ -1,28 +1,22 @@
-"""One candidate: ask, extract the code from the answer, splice it, compile it and have it judged; up to two repairs with
-feedback.
-"""
+"""One candidate: ask, make the answer a change of the source, compile it, have it judged; up to two repairs with feedback."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from pathlib import Path
 
-from rocm_perf_lab.hip_source import Edit, HipSource
-from rocm_perf_lab.hip_source.program_launches import by_file
-from rocm_perf_lab.llm.answer import Unusable, code_of, launch_of
 from rocm_perf_lab.llm.ask import Asker, Reply
 from rocm_perf_lab.llm.cached_backend import CachedBackend
 from rocm_perf_lab.llm.feedback import feedback
 from rocm_perf_lab.llm.journal_lines import AttemptLine, Question
-from rocm_perf_lab.llm.launch import launch_edits
+from rocm_perf_lab.llm.language import AnsweredChange, Language
 from rocm_perf_lab.llm.providers import Message
-from rocm_perf_lab.llm.splice import splice
-from rocm_perf_lab.llm.system_prompt import SYSTEM
+from rocm_perf_lab.llm.unusable import Unusable
 from rocm_perf_lab.optimize.backend import CANNOT_JUDGE, Gate
 from rocm_perf_lab.optimize.journal import Journal
 from rocm_perf_lab.optimize.result import Judged
 from rocm_perf_lab.optimize.run_state import RunState
+from rocm_perf_lab.optimize.source import Source
 from rocm_perf_lab.optimize.source_file import digest
 from rocm_perf_lab.optimize.targets import Target
 from rocm_perf_lab.optimize.transforms import Proposal
@@ -61,19 +55,20 @@ class CandidateChain:
         backend: CachedBackend,
         asker: Asker,
         journal: Journal,
-        source: HipSource,
+        source: Source,
         target: Target,
         gate: Callable[[], Gate],
         ulps: int,
+        language: Language,
     ):
-        self._ulps = ulps
+        self._ulps, self._language = ulps, language
         self._run, self._backend, self._asker, self._journal = run, backend, asker, journal
         self._source, self._target, self._gate = source, target, gate
         self._kernel = source.kernel(target.kernel)
 
     def attempts(self, iteration: int, candidate: int, context: str) -> Iterator[Attempt]:
         """The attempts, up to the first that the gate accepts. Errors: those of asking and of the gate's baseline."""
-        messages = [Message("system", SYSTEM), Message("user", context)]
+        messages = [Message("system", self._language.system), Message("user", context)]
         for number in range(1, MOST_REPAIRS + 2):
             asked = Question(
                 iteration=iteration,
@@ -90,35 +85,29 @@ class CandidateChain:
                 return
             messages += [Message("assistant", reply.text)]
             figures = attempt.judged.verdict.resources if attempt.judged is not None else {}
-            words = feedback(attempt.step, attempt.reason, attempt.compiler, figures, self._ulps)
+            words = feedback(attempt.step, attempt.reason, attempt.compiler, figures, self._ulps, self._language)
             messages += [Message("user", words)]
 
     def _examined(self, reply: Reply, attempt: Attempt) -> Attempt:
         if reply.complaint:
             return replace(attempt, step=ANSWER, reason=reply.complaint)
-        code = code_of(reply.text)
-        if isinstance(code, Unusable):
-            return replace(attempt, step=ANSWER, reason=code.reason)
-        launch = launch_of(reply.text)
-        launches = launch_edits(self._source, self._kernel, launch) if isinstance(launch, str) else launch or []
-        if isinstance(launches, Unusable):
-            return replace(attempt, step=ANSWER, reason=launches.reason)
-        mine, others = by_file(self._source, launches)
-        edits = (splice(self._kernel, code), *mine)
-        changed = self._backend.read(self._source.edited(edits, others).state)
+        change = self._language.change(self._source, self._target.kernel, reply.text)
+        if isinstance(change, Unusable):
+            return replace(attempt, step=ANSWER, reason=change.reason)
+        changed = self._backend.read(self._source.edited(change.edits, change.elsewhere).state)
         if words := self._backend.complaint(changed):
             reason = f"it does not compile: {_first_error(words)}"
             return replace(attempt, step=COMPILE, reason=reason, compiler=words)
-        return self._judged(edits, tuple(others), attempt)
+        return self._judged(change, attempt)
 
-    def _judged(self, edits: tuple[Edit, ...], elsewhere: tuple[tuple[Path, Edit], ...], attempt: Attempt) -> Attempt:
+    def _judged(self, change: AnsweredChange, attempt: Attempt) -> Attempt:
         proposal = Proposal(
             transformation="model",
             kernel=self._kernel.name,
             line=self._kernel.span.line,
             description=f"the model's rewrite of {self._kernel.name} (candidate {attempt.candidate}, answer {attempt.number})",
-            edits=edits,
-            elsewhere=elsewhere,
+            edits=change.edits,
+            elsewhere=change.elsewhere,
             parameters={"candidate": attempt.candidate, "answer": attempt.number},
         )
         try:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
+from typing import Protocol
 
 from rocm_perf_lab.llm.ask import Asker, Consent
 from rocm_perf_lab.llm.backend import HipModelBackend, ModelBackend
@@ -18,16 +19,17 @@ from rocm_perf_lab.llm.providers import ModelOptions, Provider, provider_of
 from rocm_perf_lab.llm.redact import Redactor
 from rocm_perf_lab.llm.replay_cache import ReplayCache
 from rocm_perf_lab.llm.result import ModelOutcome
+from rocm_perf_lab.llm.subject import Subject, of_program
 from rocm_perf_lab.optimize import run_folder
 from rocm_perf_lab.optimize.backend import BackendOptions, Log
-from rocm_perf_lab.optimize.build_target import BuildTarget, find_build_target, settings_of
-from rocm_perf_lab.optimize.entry import folder_of
+from rocm_perf_lab.optimize.build_target import find_build_target
 from rocm_perf_lab.optimize.journal import Journal
 from rocm_perf_lab.optimize.journal_lines import BuildLine, Line
 from rocm_perf_lab.optimize.page import write_page
 from rocm_perf_lab.optimize.run_seed import with_seed
 from rocm_perf_lab.optimize.run_state import Approve, RunState
 from rocm_perf_lab.optimize.source_choice import by_time
+from rocm_perf_lab.optimize.under_way import folder_of, under_way
 
 COMMAND = "llm-optimize"
 
@@ -69,30 +71,51 @@ def llm_optimize(
     cannot be asked.
     """
     build_target = find_build_target(request.words, request.source, request.build, by_time(request.backend_options, note))
+
+    def backend(directory: Path, options: BackendOptions, log: Log, runs: Path) -> HipModelBackend:
+        options = replace(options, suggest=not request.backend_options.also)
+        return HipModelBackend(build_target, directory, options, log, note, runs=runs, full_source=request.full_source)
+
+    return run_with(of_program(build_target), backend, request, keys, environment, approve, consent, note)
+
+
+class ClearableBackend(ModelBackend, Protocol):
+    def clear(self) -> None:
+        """Remove what only this process needed."""
+
+
+MakeBackend = Callable[[Path, BackendOptions, Log, Path], ClearableBackend]
+"""(directory of the run, options with its seed, journal, folder of all runs) -> the backend."""
+
+
+def run_with(
+    subject: Subject,
+    made: MakeBackend,
+    request: LlmRequest,
+    keys: Mapping[str, Key],
+    environment: Mapping[str, str],
+    approve: Approve,
+    consent: Consent,
+    note: Callable[[str], None],
+) -> ModelOutcome:
+    """Like llm_optimize(), on what has been found. Of the request, what says how to find it is not used."""
     provider = provider_of(request.model, keys)
     budget = budget_of(request.model, provider)
-    run_folder.expect_place_for_results(build_target.source)
-    folder = folder_of(request.folder, build_target.name).absolute()
-    if restored := run_folder.sweep_after_kills(folder):
-        note(f"an earlier run was killed while it replaced several files; restored: {', '.join(map(str, restored))}")
-    directory = run_folder.unfinished(folder, COMMAND) if request.resume else run_folder.new_run(folder)
-    with run_folder.held(directory):
-        note(f"source: {build_target.source} (by {build_target.found_by}); journal: {directory}; model: {provider.place}")
-        journal = Journal(directory)
-        redactor = Redactor(build_target.source.parent, keys.values(), environment, _already_told(build_target))
-        log = _redacted_log(journal, redactor, build_target)
-        options = replace(with_seed(request.backend_options, journal), suggest=not request.backend_options.also)
-        backend = HipModelBackend(build_target, directory, options, log, note, runs=folder, full_source=request.full_source)
-        outcome = loop_on(
-            build_target, request, journal, backend, provider, budget, redactor, approve, consent, note
-        ).optimize()
+    run_folder.expect_place_for_results(subject.source)
+    folder = folder_of(request.folder, subject.name).absolute()
+    with under_way(folder, COMMAND, request.resume, note) as (directory, journal):
+        note(f"source: {subject.source} (by {subject.found_by}); journal: {directory}; model: {provider.place}")
+        redactor = Redactor(subject.source.parent, keys.values(), environment, subject.known)
+        log = _redacted_log(journal, redactor, subject.source.name)
+        backend = made(directory, with_seed(request.backend_options, journal), log, folder)
+        outcome = loop_on(subject, request, journal, backend, provider, budget, redactor, approve, consent, note).optimize()
         backend.clear()
         note(f"page for browsers: {write_page(directory, page(outcome.document()))}")
         return outcome
 
 
 def loop_on(
-    build_target: BuildTarget,
+    subject: Subject,
     request: LlmRequest,
     journal: Journal,
     backend: ModelBackend,
@@ -107,13 +130,20 @@ def loop_on(
     cache = ReplayCache(journal)
     cached = CachedBackend(backend, backend.read, cache, redactor)
     directory = journal.path.parent
-    target = build_target
     run = RunState(
-        target.source, target.found_by, directory, journal, cached, approve, request.in_place, COMMAND, request.accept_modelled
+        subject.source,
+        subject.found_by,
+        directory,
+        journal,
+        cached,
+        approve,
+        request.in_place,
+        COMMAND,
+        request.accept_modelled,
     )
-    journal.append(_settings(request, build_target))
+    journal.append(_settings(request, subject))
     asker = Asker(provider, journal, cache, budget, redactor, consent, note)
-    loop = ModelLoop(run, cached, asker, budget, journal, request.loop, note)
+    loop = ModelLoop(run, cached, asker, budget, journal, request.loop, note, subject.language)
     loop.outcome.provider, loop.outcome.model = request.model.provider, request.model.name
     return loop
 
@@ -123,19 +153,14 @@ def budget_of(model: ModelOptions, provider: Provider) -> Budget:
     return Budget(price, model.max_cost, model.max_tokens)
 
 
-def _already_told(build_target: BuildTarget) -> str:
-    """Text that is not redacted even if a variable has the same value: the source itself and the user's commands."""
-    words = [word for step in build_target.build.steps for word in step.words]
-    return " ".join((build_target.source.read_text(errors="replace"), *build_target.arguments, *words))
-
-
-def _settings(request: LlmRequest, build_target: BuildTarget) -> SettingsLine:
+def _settings(request: LlmRequest, subject: Subject) -> SettingsLine:
     """The settings that a replay needs."""
     return SettingsLine(
-        source=str(build_target.source.resolve()),
-        found_by=build_target.found_by,
-        **dict(settings_of(build_target)),
-        name=build_target.name,
+        source=str(subject.source.resolve()),
+        language=subject.language.name,
+        found_by=subject.found_by,
+        **dict(subject.settings),
+        name=subject.name,
         provider=request.model.provider,
         model=request.model.name,
         in_place=request.in_place,
@@ -144,12 +169,12 @@ def _settings(request: LlmRequest, build_target: BuildTarget) -> SettingsLine:
     )
 
 
-def _redacted_log(journal: Journal, redactor: Redactor, build_target: BuildTarget) -> Log:
-    """The journal for the backend's own steps; what they quote from compilers is redacted."""
+def _redacted_log(journal: Journal, redactor: Redactor, source: str) -> Log:
+    """The journal for the backend's own steps; what they quote from compilers about the file `source` is redacted."""
 
     def log(line: Line) -> None:
         if isinstance(line, BuildLine):
-            line.log = redactor.compiler_words(line.log, build_target.source.name)
+            line.log = redactor.compiler_words(line.log, source)
         journal.append(line)
 
     return log

@@ -55,6 +55,7 @@ class SettingsLine(Line):
 
     event: Literal["settings"] = "settings"
     source: Text
+    language: str = "hip"  # journals of versions that knew no other do not say
     found_by: str
     build: list[Text]
     folder: Text

@@ -18,11 +18,11 @@ from rocm_perf_lab.llm.budget import Budget
 from rocm_perf_lab.llm.cached_backend import CachedBackend
 from rocm_perf_lab.llm.entry import COMMAND
 from rocm_perf_lab.llm.journal_lines import SettingsLine
+from rocm_perf_lab.llm.languages import LANGUAGES
 from rocm_perf_lab.llm.loop import LlmLoopOptions, ModelLoop
 from rocm_perf_lab.llm.redact import Redactor
 from rocm_perf_lab.llm.replay_cache import ReplayCache
 from rocm_perf_lab.llm.result import ModelOutcome
-from rocm_perf_lab.optimize.build_target import reader_of
 from rocm_perf_lab.optimize.journal import FILE, Entries, Journal
 from rocm_perf_lab.optimize.journal import read as entries_of
 from rocm_perf_lab.optimize.result import Judged
@@ -91,7 +91,8 @@ def _told(entries: Sequence[dict[str, Any]], directory: Path) -> Journal:
 
 def _loop(settings: SettingsLine, source: Path, journal: Journal, note: Callable[[str], None]) -> ModelLoop:
     original = Path(settings.source)
-    as_source = reader_of(SourceSettings.model_validate(dict(settings)), original)
+    language = LANGUAGES[settings.language]
+    as_source = language.reader(SourceSettings.model_validate(dict(settings)), original)
     cache, redactor, budget = ReplayCache(journal, closed=True), Redactor(original.parent), Budget(None, None, 0)
     backend = CachedBackend(None, as_source, cache, redactor)
     options = LlmLoopOptions(**dict(settings.loop))
@@ -100,7 +101,7 @@ def _loop(settings: SettingsLine, source: Path, journal: Journal, note: Callable
         settings.accept_modelled,
     )  # fmt: skip
     asker = Asker(None, journal, cache, budget, redactor, lambda _place, _messages: None, note)
-    loop = ModelLoop(run, backend, asker, budget, journal, options, note)
+    loop = ModelLoop(run, backend, asker, budget, journal, options, note, language)
     loop.outcome.provider, loop.outcome.model = settings.provider, settings.model
     return loop
 

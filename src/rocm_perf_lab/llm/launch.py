@@ -13,7 +13,7 @@ from rocm_perf_lab.hip_source import Edit, HipSource, SourceKernel
 from rocm_perf_lab.hip_source.launch_shapes import NotUnderstood, ShapedLaunch
 from rocm_perf_lab.hip_source.program_launches import program_launches
 from rocm_perf_lab.hip_source.written_launches import operands_of
-from rocm_perf_lab.llm.answer import Unusable
+from rocm_perf_lab.llm.unusable import Unusable
 
 _TOKEN = re.compile(r"\s*([A-Za-z_]\w*|\d[\w']*|[-+*/%(),])")
 _WRITTEN = re.compile(r"\s*(?:[\w:]+\s*)?<<<(.*)>>>\s*;?\s*", re.DOTALL)

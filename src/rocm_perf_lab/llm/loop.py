@@ -6,19 +6,20 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from rocm_perf_lab.errors import RocmPerfError
-from rocm_perf_lab.hip_source import HipSource
 from rocm_perf_lab.llm.ask import Asker
 from rocm_perf_lab.llm.budget import Budget, UnsentError
 from rocm_perf_lab.llm.cached_backend import CachedBackend
 from rocm_perf_lab.llm.candidate import Attempt, CandidateChain
 from rocm_perf_lab.llm.journal_lines import StopLine
 from rocm_perf_lab.llm.kernel_scheduler import KernelScheduler, Stop
+from rocm_perf_lab.llm.language import Language
 from rocm_perf_lab.llm.result import ModelOutcome
 from rocm_perf_lab.optimize.backend import CANNOT_JUDGE, ProfileSummary
 from rocm_perf_lab.optimize.journal import Journal
 from rocm_perf_lab.optimize.locked_gate import LockedGate
 from rocm_perf_lab.optimize.result import Judged
 from rocm_perf_lab.optimize.run_state import RunState
+from rocm_perf_lab.optimize.source import Source
 from rocm_perf_lab.optimize.targets import Target
 from rocm_perf_lab.process.side_by_side import mapped
 
@@ -55,7 +56,9 @@ class ModelLoop:
         journal: Journal,
         options: LlmLoopOptions,
         note: Callable[[str], None],
+        language: Language,
     ):
+        self._language = language
         self._run, self._backend, self._asker, self._journal = run, backend, asker, journal
         self._options, self._note = options, note
         self._scheduler = KernelScheduler(options.chosen)
@@ -96,8 +99,8 @@ class ModelLoop:
         return self.outcome
 
     def _round(
-        self, number: int, source: HipSource, survey: ProfileSummary, target: Target
-    ) -> tuple[HipSource | None, Exception | None]:
+        self, number: int, source: Source, survey: ProfileSummary, target: Target
+    ) -> tuple[Source | None, Exception | None]:
         """The source with the best accepted change, None without one; and the exception that ended the round early."""
         accepted, errors = self._asked(number, source, survey, target)
         obstacle = next((error.what for error in errors if isinstance(error, CANNOT_JUDGE)), "")
@@ -115,14 +118,14 @@ class ModelLoop:
         return None, error
 
     def _asked(
-        self, number: int, source: HipSource, survey: ProfileSummary, target: Target
+        self, number: int, source: Source, survey: ProfileSummary, target: Target
     ) -> tuple[list[Judged], list[Exception]]:
         """The candidates that the gate accepts, and the exceptions that ended candidates early."""
         context = self._backend.context(source, target, self._scheduler.rounds[target.demangled])
         alone = survey.timing == "measured"
         with LockedGate(lambda: self._backend.gate(source, target), alone) as gate:
             shared = (self._run, self._backend, self._asker, self._journal, source, target)
-            chain = CandidateChain(*shared, lambda: gate, self._options.ulps)
+            chain = CandidateChain(*shared, lambda: gate, self._options.ulps, self._language)
             ends = list(self._ends(lambda which: self._one(chain, number, which, context)))
         attempts = [attempt for attempts, _ in ends for attempt in attempts]
         self.outcome.attempts += attempts

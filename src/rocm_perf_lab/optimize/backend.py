@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from rocm_perf_lab.cage import View
 from rocm_perf_lab.collect import device as devices
@@ -14,8 +14,8 @@ from rocm_perf_lab.gate.promises import NONE, Promises
 from rocm_perf_lab.gate.regression import DEFAULTS, RegressionLimits
 from rocm_perf_lab.gate.verdict import Verdict
 from rocm_perf_lab.gate.verdict_document import Timing
-from rocm_perf_lab.hip_source import HipSource
 from rocm_perf_lab.optimize.journal_lines import Line
+from rocm_perf_lab.optimize.source import Source
 from rocm_perf_lab.optimize.targets import SkippedTarget, Target
 
 if TYPE_CHECKING:
@@ -65,19 +65,19 @@ class Gate(Protocol):
 
 
 class Backend(Protocol):
-    """The operations that the loop needs; tests replace them with a fake."""
+    """The operations that the loop needs, each for the sources of its own language; tests replace them with a fake."""
 
-    def read(self, text: bytes) -> HipSource: ...
+    def read(self, text: bytes) -> Source: ...
 
-    def survey(self, source: HipSource) -> ProfileSummary: ...
+    def survey(self, source: Any) -> ProfileSummary: ...
 
-    def gate(self, source: HipSource, target: Target) -> AbstractContextManager[Gate]: ...
+    def gate(self, source: Any, target: Target) -> AbstractContextManager[Gate]: ...
 
 
 class RememberingBackend(Backend, Protocol):
     """For a loop that remembers rejections across runs."""
 
-    def fingerprint(self, source: HipSource, target: Target) -> str:
+    def fingerprint(self, source: Any, target: Target) -> str:
         """Of everything that the gate's rejections of changes of this kernel rest on; see optimize.rejections."""
 
 

@@ -127,7 +127,7 @@ def find_build_target(
     if source.suffix == _PYTHON if source is not None else build is None and is_python(program):
         raise UsageError(
             f"{source or program} is Python, and this changes kernels in HIP sources",
-            "for Triton functions there are `prompt --triton`, `autotune --triton` and `gate --triton`; "
+            "for a Triton function, name it with --triton SCRIPT::KERNEL; "
             "for kernels of a library that Python loads, name their --source and --build",
         )
     try:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from rocm_perf_lab.optimize.counters_moved import moved
 from rocm_perf_lab.optimize.measure_script import FILE
+from rocm_perf_lab.optimize.not_judged import grouped
 from rocm_perf_lab.optimize.result import Iteration, OptimizeResult
 
 Say = Callable[[str], None]
@@ -45,8 +46,10 @@ def describe(outcome: OptimizeResult, say: Say, stop: bool = True) -> None:
 
 
 def _passed_over(outcome: OptimizeResult, say: Say) -> None:
-    for one in outcome.passed_over:
-        say(f"Not judged: {one.description} in {one.kernel}: {one.reason}")
+    for kernel in dict.fromkeys(one.kernel for one in outcome.passed_over):
+        its = [(one.description, one.reason) for one in outcome.passed_over if one.kernel == kernel]
+        for reason, what in grouped(its):
+            say(f"Not judged in {kernel}: {reason}: {what}")
 
 
 def _undecided(outcome: OptimizeResult, say: Say) -> None:

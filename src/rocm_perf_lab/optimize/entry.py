@@ -10,7 +10,6 @@ from rocm_perf_lab.optimize import run_folder
 from rocm_perf_lab.optimize.backend import BackendOptions
 from rocm_perf_lab.optimize.build_target import find_build_target, program_of
 from rocm_perf_lab.optimize.hip_backend import HipBackend
-from rocm_perf_lab.optimize.journal import Journal
 from rocm_perf_lab.optimize.loop import COMMAND, OptimizeLoopOptions, Session
 from rocm_perf_lab.optimize.measure_script import write_script
 from rocm_perf_lab.optimize.page import page, write_page
@@ -18,6 +17,7 @@ from rocm_perf_lab.optimize.result import OptimizeResult
 from rocm_perf_lab.optimize.run_seed import with_seed
 from rocm_perf_lab.optimize.run_state import Approve
 from rocm_perf_lab.optimize.source_choice import by_time
+from rocm_perf_lab.optimize.under_way import folder_of, under_way
 
 
 @dataclass(frozen=True)
@@ -37,10 +37,6 @@ class OptimizeRequest:
     loop: OptimizeLoopOptions = field(default_factory=OptimizeLoopOptions)
 
 
-def folder_of(folder: Path | None, name: str) -> Path:
-    return folder or Path(name + run_folder.SUFFIX)
-
-
 def optimize(request: OptimizeRequest, approve: Approve, note: Callable[[str], None]) -> OptimizeResult:
     """Start or resume a run and carry it out.
 
@@ -49,13 +45,9 @@ def optimize(request: OptimizeRequest, approve: Approve, note: Callable[[str], N
     build_target = find_build_target(request.words, request.source, request.build, by_time(request.backend_options, note))
     if not request.loop.dry_run:
         run_folder.expect_place_for_results(build_target.source)
-    folder = folder_of(request.folder, build_target.name).absolute()
-    if restored := run_folder.sweep_after_kills(folder):
-        note(f"an earlier run was killed while it replaced several files; restored: {', '.join(map(str, restored))}")
-    run = run_folder.unfinished(folder, COMMAND) if request.resume else run_folder.new_run(folder)
-    with run_folder.held(run):
+    folder = folder_of(request.folder, build_target.name)
+    with under_way(folder, COMMAND, request.resume, note) as (run, journal):
         note(f"source: {build_target.source} (by {build_target.found_by}); journal: {run}")
-        journal = Journal(run)
         options = replace(
             with_seed(request.backend_options, journal), suggest=not request.backend_options.also, time_first=True
         )
@@ -70,8 +62,5 @@ def optimize(request: OptimizeRequest, approve: Approve, note: Callable[[str], N
                 note(f"to measure on a GPU what the model cannot decide: {script}")
             note(f"page for browsers: {write_page(run, page(result.document()))}")
             return result
-        except KeyboardInterrupt:
-            note(f"interrupted: the source is intact, and --resume continues {run}")
-            raise
         finally:
             backend.clear()

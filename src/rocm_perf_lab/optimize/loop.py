@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from rocm_perf_lab.hip_source import HipSource
 from rocm_perf_lab.optimize.backend import ProfileSummary, RememberingBackend
 from rocm_perf_lab.optimize.journal import Journal
 from rocm_perf_lab.optimize.locked_gate import LockedGate
@@ -17,9 +16,11 @@ from rocm_perf_lab.optimize.rejections import Memory, Rejections
 from rocm_perf_lab.optimize.result import Judged, OptimizeResult
 from rocm_perf_lab.optimize.run_state import Approve, RunState
 from rocm_perf_lab.optimize.search import Search
+from rocm_perf_lab.optimize.source import Source
 from rocm_perf_lab.optimize.targets import Target
 from rocm_perf_lab.optimize.time_budget import TimeBudget
-from rocm_perf_lab.optimize.transforms import DEFAULT, TRANSFORMS, Proposal, Refusal
+from rocm_perf_lab.optimize.transforms import DEFAULT, TRANSFORMS, Proposal, Refusal, Transformation
+from rocm_perf_lab.optimize.transforms.combined import combined
 
 COMMAND = "optimize"
 _MOST_KERNELS = 3  # tried in one iteration
@@ -29,9 +30,9 @@ _MOST_KERNELS = 3  # tried in one iteration
 class OptimizeLoopOptions:
     """Settings of the loop.
 
-    factors: used by transformations that take a factor. transforms: names in optimize.transforms.TRANSFORMS, in the order of
-    trial. workers: number of proposals that are judged at a time. accept_modelled: also accept gains that are within the timing
-    model's error. min_improvement: the least gain that the gate accepts. budget_seconds: nothing new is begun after so much
+    factors: used by transformations that take a factor. transforms: names of transformations, in the order of trial. workers:
+    number of proposals that are judged at a time. accept_modelled: also accept gains that are within the timing model's
+    error. min_improvement: the least gain that the gate accepts. budget_seconds: nothing new is begun after so much
     time, None for no limit. judge_again: whether to judge what earlier runs rejected.
     """
 
@@ -48,8 +49,8 @@ class OptimizeLoopOptions:
 
 
 class Session:
-    """One run. source: the user's file. run: the run's directory. clock: in seconds. Errors: those of the backend, SourceError,
-    OutputError.
+    """One run. source: the user's file. run: the run's directory. transformations: those of its language, by name. clock: in
+    seconds. Errors: those of the backend, SourceError, OutputError.
     """
 
     def __init__(
@@ -63,8 +64,10 @@ class Session:
         approve: Approve,
         note: Callable[[str], None],
         clock: Callable[[], float] = time.monotonic,
+        transformations: Mapping[str, Transformation] = TRANSFORMS,
     ):
         self._backend, self._options, self._note = backend, options, note
+        self._transformations = transformations
         self._budget = TimeBudget(options.budget_seconds, clock)
         self._rejections = Rejections(run.parent, run.name, options.judge_again)
         self._run = RunState(
@@ -103,7 +106,7 @@ class Session:
             return f"nothing left above {self._options.min_improvement * 100:g} %"
         return "no proposal for a kernel that could gain is kept"
 
-    def _iteration(self, source: HipSource, survey: ProfileSummary) -> tuple[Target, Judged, HipSource] | None:
+    def _iteration(self, source: Source, survey: ProfileSummary) -> tuple[Target, Judged, Source] | None:
         """The best accepted change of the first kernel that has one; kernels without one are skipped from then on."""
         wanted = [target for target in survey.targets if target.demangled not in self._exhausted]
         for target in wanted[:_MOST_KERNELS]:
@@ -119,13 +122,13 @@ class Session:
             self._run.leave(target, obstacle or self._why_nothing(judged, refusals))
         return None
 
-    def _options_for(self, source: HipSource, target: Target) -> tuple[list[Option], list[Refusal]]:
+    def _options_for(self, source: Source, target: Target) -> tuple[list[Option], list[Refusal]]:
         """The proposals, those with most to gain first, and the refusals."""
         kernel = source.kernel(target.kernel)
-        answers = [
-            answer for name in self._options.transforms for answer in TRANSFORMS[name](source, kernel, self._options.factors)
-        ]
+        used = {name: self._transformations[name] for name in self._options.transforms}
+        answers = [answer for propose in used.values() for answer in propose(source, kernel, self._options.factors)]
         proposals = [answer for answer in answers if isinstance(answer, Proposal)]
+        proposals += combined(source, kernel, proposals, used, self._options.factors, self._backend.read)
         ordered = ranked(proposals, kernel, target.waited_cycles, source.text)
         options = [Option(one, predicted(one, kernel, target.stack, target.share, source.text)) for one in ordered]
         return (
@@ -133,9 +136,7 @@ class Session:
             [answer for answer in answers if isinstance(answer, Refusal)],
         )
 
-    def _searched(
-        self, source: HipSource, target: Target, options: Sequence[Option]
-    ) -> tuple[Judged | None, list[Judged], str]:
+    def _searched(self, source: Source, target: Target, options: Sequence[Option]) -> tuple[Judged | None, list[Judged], str]:
         """The proposal to keep, all verdicts, and what kept the rest from being judged."""
         if self._options.dry_run:
             self._outcome.judged += [self._run.candidate(source, one.proposal, one.prediction) for one in options]
@@ -160,7 +161,7 @@ class Session:
         how = "by experiments and by their time on the captured inputs" if search.timed else "by experiments"
         return f"none of {len(options)} proposals can gain the required {self._options.min_improvement:.1%}, {how}"
 
-    def _memory_of(self, source: HipSource, target: Target) -> Memory:
+    def _memory_of(self, source: Source, target: Target) -> Memory:
         """What is known of proposals for this kernel, of earlier runs."""
         kernel, fingerprint = source.kernel(target.kernel), self._backend.fingerprint(source, target)
         return Memory(self._rejections, kernel, fingerprint)

@@ -10,13 +10,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from rocm_perf_lab.hip_source import SourceKernel
+from rocm_perf_lab.optimize.source import Kernel
 from rocm_perf_lab.optimize.transforms import Proposal
 
 # What each transformation can take away. Anything that changes the code of a loop changes its scalar instructions as well.
 _LOOP = ("memory-latency", "lds-latency", "scalar-issue", "vector-issue", "address-issue", "few-waves", "instruction-fetch")
 CAUSES: Mapping[str, Sequence[str]] = {
     "wave-per-row": ("small-grid", "uncoalesced", "imbalance", "l2-bandwidth", "memory-bandwidth", "beyond-l2", *_LOOP),
+    "split-loop": ("small-grid", "imbalance", "memory-bandwidth", "beyond-l2", *_LOOP),
+    "privatize": ("atomics", "l2-bandwidth", "memory-bandwidth", "beyond-l2", "uncoalesced", "imbalance", *_LOOP),
+    "load-ahead": (*_LOOP, "lds-issue", "atomics"),
     "unroll": _LOOP,
     "batch": _LOOP,
     "lds_padding": ("bank-conflicts", "lds-latency", "lds-issue", "barriers"),
@@ -86,9 +89,7 @@ class Option:
         return 0.0 if self.prediction is None else -round(self.prediction.estimate, 6)
 
 
-def predicted(
-    proposal: Proposal, kernel: SourceKernel, stack: Stack | None, share: float | None, text: bytes
-) -> Prediction | None:
+def predicted(proposal: Proposal, kernel: Kernel, stack: Stack | None, share: float | None, text: bytes) -> Prediction | None:
     """None without experiments, or for a transformation whose effect is not known. share: of the critical path."""
     causes = CAUSES.get(proposal.transformation)
     if stack is None or causes is None:
@@ -98,7 +99,7 @@ def predicted(
     return Prediction(its, gain, None if share is None else gain * share, _of_lines(proposal, kernel, stack, its, text))
 
 
-def _of_lines(proposal: Proposal, kernel: SourceKernel, stack: Stack, causes: Sequence[str], text: bytes) -> float:
+def _of_lines(proposal: Proposal, kernel: Kernel, stack: Stack, causes: Sequence[str], text: bytes) -> float:
     loops = [loop for loop in kernel.all_loops() if loop.span.line == proposal.line]
     gains = {line: sum(of.get(cause, 0) for cause in causes) for line, of in stack.lines.items()}
     if not loops or not sum(gains.values()):

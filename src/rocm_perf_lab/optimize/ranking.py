@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from rocm_perf_lab.hip_source import SourceKernel
+from rocm_perf_lab.optimize.source import Kernel
 from rocm_perf_lab.optimize.transforms import Proposal
 
 
-def ranked(
-    proposals: Iterable[Proposal], kernel: SourceKernel, waited_cycles: Mapping[int, int], text: bytes
-) -> list[Proposal]:
+def ranked(proposals: Iterable[Proposal], kernel: Kernel, waited_cycles: Mapping[int, int], text: bytes) -> list[Proposal]:
     """Sort proposals in the order of judging.
 
     waited_cycles: source line -> cycles that waves waited for its accesses; empty without a thread trace.
@@ -19,7 +17,7 @@ def ranked(
     return sorted(order, key=lambda proposal: (-_waits(proposal, kernel, waited_cycles, text), order.index(proposal)))
 
 
-def _waits(proposal: Proposal, kernel: SourceKernel, waited_cycles: Mapping[int, int], text: bytes) -> int:
+def _waits(proposal: Proposal, kernel: Kernel, waited_cycles: Mapping[int, int], text: bytes) -> int:
     """Cycles waited within the loop at the proposal's line; 0 if there is no loop."""
     loops = [loop for loop in kernel.all_loops() if loop.span.line == proposal.line]
     last = {loop: loop.span.line + text.count(b"\n", loop.span.start, loop.span.end) for loop in loops}

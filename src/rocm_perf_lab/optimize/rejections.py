@@ -16,8 +16,9 @@ from pathlib import Path
 
 from rocm_perf_lab.errors import OutputError
 from rocm_perf_lab.gate.verdict import StepVerdict
-from rocm_perf_lab.hip_source import Edit, SourceKernel
+from rocm_perf_lab.hip_source import Edit
 from rocm_perf_lab.json_model import TOLERANT, JsonModel, Text
+from rocm_perf_lab.optimize.source import Kernel
 from rocm_perf_lab.optimize.transforms import Proposal
 
 FILE = "rejected.jsonl"
@@ -50,7 +51,7 @@ class Rejections:
     run: str
     ignored: bool = False
 
-    def of(self, fingerprint: str, kernel: SourceKernel, proposal: Proposal) -> Rejection | None:
+    def of(self, fingerprint: str, kernel: Kernel, proposal: Proposal) -> Rejection | None:
         """The last rejection of this change by an earlier run."""
         if self.ignored:
             return None
@@ -58,7 +59,7 @@ class Rejections:
         found = [one for one in self._lines() if (one.fingerprint, one.change) == wanted and one.run != self.run]
         return found[-1] if found else None
 
-    def keep(self, fingerprint: str, kernel: SourceKernel, proposal: Proposal, rejection: StepVerdict) -> None:
+    def keep(self, fingerprint: str, kernel: Kernel, proposal: Proposal, rejection: StepVerdict) -> None:
         """Errors: OutputError."""
         told = Rejection(
             fingerprint=fingerprint,
@@ -98,7 +99,7 @@ class Memory:
     """The rejections of one kernel as it is."""
 
     rejections: Rejections
-    kernel: SourceKernel
+    kernel: Kernel
     fingerprint: str
 
     def of(self, proposal: Proposal) -> Rejection | None:
@@ -118,7 +119,7 @@ def fingerprint_of(*parts: str | bytes) -> str:
     return hashed.hexdigest()
 
 
-def change_of(kernel: SourceKernel, proposal: Proposal) -> str:
+def change_of(kernel: Kernel, proposal: Proposal) -> str:
     """What distinguishes a change: its transformation and parameters, and its edits by their places in the kernel."""
     start = kernel.span.start
     edits = [[edit.start - start, edit.end - start, edit.text] for edit in proposal.edits if _inside(kernel, edit)]
@@ -128,5 +129,5 @@ def change_of(kernel: SourceKernel, proposal: Proposal) -> str:
     return fingerprint_of(json.dumps(whole))
 
 
-def _inside(kernel: SourceKernel, edit: Edit) -> bool:
+def _inside(kernel: Kernel, edit: Edit) -> bool:
     return kernel.span.start <= edit.start and edit.end <= kernel.span.end

@@ -12,7 +12,6 @@ from pathlib import Path
 
 from rocm_perf_lab.errors import SourceError, TraceError
 from rocm_perf_lab.gate.verdict import Verdict
-from rocm_perf_lab.hip_source import HipSource
 from rocm_perf_lab.hip_source.state import parted
 from rocm_perf_lab.optimize.backend import Backend, Gate, ProfileSummary
 from rocm_perf_lab.optimize.journal import Journal
@@ -37,6 +36,7 @@ from rocm_perf_lab.optimize.prediction import Prediction
 from rocm_perf_lab.optimize.program_diff import program_diff
 from rocm_perf_lab.optimize.result import Candidate, Iteration, Judged, OptimizeResult, PassedOver, Undecided
 from rocm_perf_lab.optimize.run_folder import results_of
+from rocm_perf_lab.optimize.source import Source
 from rocm_perf_lab.optimize.source_file import SourceFile, digest, put_together, write_whole
 from rocm_perf_lab.optimize.targets import SkippedTarget, Target
 from rocm_perf_lab.optimize.transforms import Proposal
@@ -92,7 +92,7 @@ class RunState:
         self._journal.append(ResumeLine())
         return text
 
-    def survey(self, source: HipSource) -> ProfileSummary:
+    def survey(self, source: Source) -> ProfileSummary:
         """Profile the source. The first survey sets the initial figures of the outcome."""
         survey, outcome = self._backend.survey(source), self.outcome
         self._check_parameters(survey.timing, survey.timing_parameters)
@@ -121,14 +121,14 @@ class RunState:
             )
             raise TraceError(f"times of {self._directory} are {before}, now they are {now}", "start again without --resume")
 
-    def candidate(self, source: HipSource, proposal: Proposal, prediction: Prediction | None = None) -> Candidate:
+    def candidate(self, source: Source, proposal: Proposal, prediction: Prediction | None = None) -> Candidate:
         changed = source.edited(proposal.edits, proposal.elsewhere)
         diff = program_diff(source.path, source.state, changed.state)
         return Candidate(proposal, digest(changed.state), diff, changed.state, prediction=prediction)
 
     def judged(
         self,
-        source: HipSource,
+        source: Source,
         target: Target,
         proposal: Proposal,
         gate: Callable[[], Gate],
@@ -161,7 +161,7 @@ class RunState:
         self._journal.append(PassedOverLine(kernel=told.kernel, description=told.description, reason=reason))
         self._journal.append(_outcome(target, one, measured, None, accepted=False))
 
-    def first_ratio(self, source: HipSource, proposal: Proposal, gate: Gate) -> float | None:
+    def first_ratio(self, source: Source, proposal: Proposal, gate: Gate) -> float | None:
         """See Gate.first_ratio(); from the verdict if the journal has one."""
         one = self.candidate(source, proposal)
         known = self._known.get((digest(source.state), one.digest))
@@ -197,7 +197,7 @@ class RunState:
         self._journal.append(UndecidedLine(kernel=target.demangled, candidate=judged.digest, reason=reason, file=str(file)))
         self.outcome.undecided.append(Undecided(target.demangled, judged, file))
 
-    def accept(self, number: int, target: Target, judged: Judged, source: HipSource) -> None:
+    def accept(self, number: int, target: Target, judged: Judged, source: Source) -> None:
         """Record an accepted change. number: index of the iteration, from 1. source: the changed source."""
         kept = self._directory / f"accepted-{number}{source.path.suffix}"
         write_whole(kept, source.text)

@@ -13,12 +13,13 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
-from rocm_perf_lab.hip_source import HipSource
 from rocm_perf_lab.optimize.backend import CANNOT_JUDGE, Gate
+from rocm_perf_lab.optimize.not_judged import grouped
 from rocm_perf_lab.optimize.prediction import Option
 from rocm_perf_lab.optimize.rejections import Memory
 from rocm_perf_lab.optimize.result import Candidate, Judged
 from rocm_perf_lab.optimize.run_state import RunState
+from rocm_perf_lab.optimize.source import Source
 from rocm_perf_lab.optimize.targets import Target
 from rocm_perf_lab.optimize.time_budget import TimeBudget
 from rocm_perf_lab.process.side_by_side import mapped
@@ -46,7 +47,7 @@ class Search:
     def __init__(
         self,
         run: RunState,
-        source: HipSource,
+        source: Source,
         target: Target,
         gate: Gate,
         limits: Limits,
@@ -60,6 +61,7 @@ class Search:
         self._waiting: list[tuple[float, Option]] = []
         self.judged: list[Judged] = []
         self.passed_over: list[Candidate] = []
+        self._left: list[tuple[str, str]] = []
         self.obstacle = ""
         self.known = 0
         self.timed = 0
@@ -74,6 +76,8 @@ class Search:
             if not self._waiting or self._budget.used or self._is_too_slow(self._waiting[0][0]):
                 break
         self._pass_over()
+        for why, what in grouped(self._left):
+            self._note(f"  not judged ({why}): {what}")
         return best
 
     def _hopeless(self, option: Option) -> bool:
@@ -159,4 +163,4 @@ class Search:
         candidate = self._run.candidate(self._source, option.proposal, option.prediction)
         self.passed_over.append(candidate)
         self._run.pass_over(self._target, candidate, why, measured)
-        self._note(f"  {option.proposal.description}: not judged ({why})")
+        self._left.append((option.proposal.description, why))

@@ -111,8 +111,8 @@ def _target(analysis: KernelAnalysis, source: HipSource, share: Mapping[str, flo
         headroom=analysis.headroom.fraction,
         priority=analysis.headroom.priority,
         bottleneck=analysis.bottleneck.name,
-        waited_cycles=_waits(analysis, source),
-        stack=_stack(analysis, source),
+        waited_cycles=waits_of(analysis, source.path.name),
+        stack=stack_of(analysis, source.path.name),
     )
 
 
@@ -153,25 +153,27 @@ def _most(target: Target) -> float | None:
     return target.share if target.priority is None else target.priority
 
 
-def _waits(analysis: KernelAnalysis, source: HipSource) -> dict[int, int]:
+def waits_of(analysis: KernelAnalysis, file: str) -> dict[int, int]:
+    """Line -> cycles that waves waited for its accesses. file: the name of the source."""
     trace = analysis.thread_trace
     lines: dict[int, int] = {}
     for line in trace.hot_lines if trace else ():
         for place in line.source.split(" -> "):  # inlined code also counts for each place that it was called from
-            file, _, number = place.rpartition(":")
-            if number.isdigit() and file.rsplit("/", 1)[-1] == source.path.name:
+            name, _, number = place.rpartition(":")
+            if number.isdigit() and name.rsplit("/", 1)[-1] == file:
                 lines[int(number)] = lines.get(int(number), 0) + line.waited_cycles
     return lines
 
 
-def _stack(analysis: KernelAnalysis, source: HipSource) -> Stack | None:
+def stack_of(analysis: KernelAnalysis, file: str) -> Stack | None:
+    """The time stack with the lines of the file of this name; None without experiments."""
     found = analysis.thread_trace.time_stack if analysis.thread_trace is not None else None
     if found is None or not found.without_ns:
         return None
     lines: dict[int, dict[str, int]] = {}
     for line in found.lines:
-        file, _, number = line.source.rpartition(":")
-        if number.isdigit() and file.rsplit("/", 1)[-1] == source.path.name:
+        name, _, number = line.source.rpartition(":")
+        if number.isdigit() and name.rsplit("/", 1)[-1] == file:
             lines[int(number)] = dict(line.by_cause_ns)
     return Stack(found.duration_ns, tuple(found.causes), tuple(found.without_ns), lines, found.alone_ns)
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import shutil
+import subprocess
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from rocm_perf_lab.collect import triton
@@ -13,21 +14,34 @@ from rocm_perf_lab.errors import MissingInputError, UnavailableError, UsageError
 _SEPARATOR = "::"
 _MODULE = "rocm_perf_triton.served"
 _KEY_VARIABLE = "ROCM_PERF_TRITON_KEY"  # as rocm_perf_triton/served/__main__.py says
+_CHANGED_MODULE, _CHANGED_OPTION = "rocm_perf_triton.changed", "--changed"  # as rocm_perf_triton/changed.py says
 _PYTHON_OPTION = "name the Python that has Triton with --python"
+_FINDS_TRITON = "import importlib.util, sys; sys.exit(importlib.util.find_spec('triton') is None)"
+
+
+@dataclass(frozen=True)
+class ChangedFile:
+    """A file of the user's that has another text when the script runs. text: a file with it."""
+
+    path: Path
+    text: Path
 
 
 @dataclass(frozen=True)
 class ScriptKernel:
-    """A function with `@triton.jit`, and the script that launches it. python: the interpreter that has Triton."""
+    """A function with `@triton.jit`, and the script that launches it. python: the interpreter that has Triton. changed: the
+    script, or a module that it imports, with another text; None if all are as they are.
+    """
 
     script: Path
     kernel: str
     arguments: tuple[str, ...]
     python: Path
+    changed: ChangedFile | None = None
 
     @classmethod
     def of(cls, text: str, arguments: Sequence[str], python: str) -> ScriptKernel:
-        """text: "script.py::kernel". Raises UsageError, MissingInputError, UnavailableError for a Triton that cannot run."""
+        """text: "script.py::kernel". Raises UsageError, MissingInputError, UnavailableError without a Triton that can run."""
         script, separator, kernel = text.rpartition(_SEPARATOR)
         if not separator or not script or not kernel.isidentifier():
             raise UsageError(f"{text} does not name a kernel of a script", "write script.py::kernel")
@@ -38,6 +52,8 @@ class ScriptKernel:
             raise MissingInputError(f"{python} is not a program", _PYTHON_OPTION)
         if (reason := triton.refusal(Path(found))) is not None:
             raise UnavailableError(*reason.split(": ", 1))
+        if triton.installed_version(Path(found)) is None and not _finds_triton(found):
+            raise UnavailableError(f"{python} has no Triton", _PYTHON_OPTION)
         return cls(Path(script), kernel, tuple(arguments), Path(found).absolute())
 
     def version(self) -> str | None:
@@ -49,9 +65,30 @@ class ScriptKernel:
         marker = self.python.parent.parent / "pyvenv.cfg"
         return [marker] if marker.exists() else []
 
+    def with_text(self, path: Path, text: Path) -> ScriptKernel:
+        """The same, run with the text in the file `text` in the place of that of `path`."""
+        return replace(self, changed=ChangedFile(path, text))
+
+    def of_change(self) -> list[Path]:
+        """The file with the other text."""
+        return [] if self.changed is None else [self.changed.text]
+
     def command(self) -> list[str]:
         """The command line of the process that serves the kernel's launches."""
-        return [str(self.python), "-m", _MODULE, self.kernel, str(self.script), *self.arguments]
+        changed = [] if self.changed is None else [_CHANGED_OPTION, str(self.changed.path), str(self.changed.text)]
+        return [str(self.python), "-m", _MODULE, *changed, self.kernel, str(self.script), *self.arguments]
+
+    def program(self) -> list[str]:
+        """The command line of the script itself."""
+        if self.changed is None:
+            return [str(self.python), str(self.script), *self.arguments]
+        of_change = [_CHANGED_MODULE, str(self.changed.path), str(self.changed.text)]
+        return [str(self.python), "-m", *of_change, str(self.script), *self.arguments]
+
+
+def _finds_triton(python: str) -> bool:
+    """Asked of the interpreter, which knows folders of the user's and PYTHONPATH besides its environment."""
+    return subprocess.run([python, "-c", _FINDS_TRITON], stdin=subprocess.DEVNULL, capture_output=True).returncode == 0
 
 
 def environment_of(base: Mapping[str, str], key: Sequence[str] = ()) -> dict[str, str]:

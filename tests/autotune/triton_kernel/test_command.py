@@ -31,4 +31,4 @@ def test_options_of_tuning_triton_need_it(rocm_perf):
 def test_a_python_without_triton(rocm_perf, tmp_path, native_dir):
     (tmp_path / "script.py").write_text("")
     ran = rocm_perf("autotune", "--triton", "script.py::scale", "--python", sys.executable)
-    assert ran.returncode == 47 and "No module named 'triton'" in ran.stderr.splitlines()[-1]
+    assert ran.returncode == 69 and "has no Triton; name the Python that has Triton" in ran.stderr.splitlines()[-1]

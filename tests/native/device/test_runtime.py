@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from disassembly import llvm_tool
 from rocm_perf_lab.collect import device as devices
 
 PROGRAMS = Path(__file__).parent / "runtime"
@@ -98,3 +99,11 @@ def test_a_wrong_thread_count_is_refused_by_name(run: Run, scenarios: Path) -> N
     completed = run(scenarios, "ring_wraps", ROCM_PERF_DEVICE_THREADS="many")
     assert completed.returncode == 0
     assert "ROCM_PERF_DEVICE_THREADS=many is not a number from 1 to 1024" in completed.stderr
+
+
+def test_programs_with_many_libraries_can_load_it(native_dir):
+    """Of each thread's static memory, glibc keeps 512 bytes for all that are loaded later (rtld.optional_static_tls)."""
+    segments = [llvm_tool("llvm-readelf"), "--program-headers", "--wide", native_dir / "lib" / "librocmperf_device.so"]
+    text = subprocess.run(segments, capture_output=True, text=True, check=True).stdout
+    (size,) = (int(line.split()[5], 16) for line in text.splitlines() if line.split()[:1] == ["TLS"])
+    assert size <= 384

@@ -22,6 +22,7 @@ GAINS = {
     "hoist": "lines",
     "vector": "quads",
     "launch_bounds": "blocked",
+    "split-loop": "scaled",
 }
 OPTIONS = GateOptions(equivalence=EquivalenceOptions(level="program", device="gfx942"))  # the same bits: their own tests
 

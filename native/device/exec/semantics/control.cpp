@@ -120,7 +120,7 @@ void get_register(const Op& op, Wave& wave) {
   write_scalar(op.destination, wave, (hardware_register(wave, field.id).value_or(0) & field.mask()) >> field.offset);
 }
 const char* refuse_to_get(const Op& op) {
-  static thread_local Wave any;
+  Wave any;
   if (hardware_register(any, field_of(op.immediate).id)) return nullptr;
   return "s_getreg of a hardware register that the device does not model";
 }

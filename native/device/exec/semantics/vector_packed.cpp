@@ -415,6 +415,7 @@ void fused_mix(const Op& op, Wave& wave) {
 constexpr Semantics mixed(const char* name, Execute execute) {
   Semantics entry{name, execute, Unit::Valu, 1, Type::F32, {Type::F32, Type::F32, Type::F32}};
   entry.packed = true;
+  entry.mixes_precisions = true;
   entry.default_packed_high = 0;
   return entry;
 }
@@ -425,8 +426,9 @@ float dot_halves(u32 a, u32 b, float c) {
   return half(a, 16) * half(b, 16) + (half(a, 0) * half(b, 0) + c);
 }
 
-// Which NaN it gives depends on how the compiler orders operands.
-constexpr Semantics without_plain_form(Semantics entry) {
+// Of two pairs of halves. Which NaN it gives depends on how the compiler orders operands: there is no plain form.
+constexpr Semantics dot_of_halves(Semantics entry) {
+  entry.source_types[0] = entry.source_types[1] = Type::PackedF16;
   entry.plain = nullptr;
   return entry;
 }
@@ -476,8 +478,8 @@ const Semantics kTable[] = {
     mixed("v_mad_mix_f32", fused_mix<MixTo::Single>),
     mixed("v_mad_mixlo_f16", fused_mix<MixTo::LowHalf>),
     mixed("v_mad_mixhi_f16", fused_mix<MixTo::HighHalf>),
-    without_plain_form(vector<[](u32 a, u32 b, float c) { return dot_halves(a, b, c); }>("v_dot2_f32_f16")),
-    without_plain_form(accumulate<[](u32 a, u32 b, float c) { return dot_halves(a, b, c); }>("v_dot2c_f32_f16")),
+    dot_of_halves(vector<[](u32 a, u32 b, float c) { return dot_halves(a, b, c); }>("v_dot2_f32_f16")),
+    dot_of_halves(accumulate<[](u32 a, u32 b, float c) { return dot_halves(a, b, c); }>("v_dot2c_f32_f16")),
 };
 
 }  // namespace

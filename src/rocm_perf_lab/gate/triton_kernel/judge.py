@@ -5,10 +5,9 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 
-from rocm_perf_lab.collect import device as devices
-from rocm_perf_lab.collect import triton
 from rocm_perf_lab.collect.device import Device
-from rocm_perf_lab.errors import CaptureError, NoKernelsError, SourceError, UnavailableError
+from rocm_perf_lab.errors import CaptureError, NoKernelsError, SourceError
+from rocm_perf_lab.gate.triton_kernel.device import software_device
 from rocm_perf_lab.gate.triton_kernel.launch_judgement import LaunchJudgement, Note, words_of
 from rocm_perf_lab.gate.triton_kernel.launching_script import Launched, LaunchingScript, launching
 from rocm_perf_lab.gate.triton_kernel.rejection import LAUNCH, Found, Rejected
@@ -19,8 +18,8 @@ from rocm_perf_lab.gate.verdict import Verdict
 from rocm_perf_lab.gate.verdict_document import APPLICATION
 from rocm_perf_lab.triton_launches import Died, TookTooLong
 
-_MOST_LAUNCHES = 4
-_LEAST_SECONDS = 120.0
+MOST_LAUNCHES = 4
+LEAST_SECONDS = 120.0
 
 
 def judge(request: TritonGateRequest, note: Note) -> Verdict:
@@ -30,12 +29,7 @@ def judge(request: TritonGateRequest, note: Note) -> Verdict:
     """
     with tempfile.TemporaryDirectory(prefix="rocm-perf-gate-") as name:
         scratch = Path(name)
-        device = devices.select(request.device, scratch)
-        if device.is_hardware or device.target != triton.TARGET:
-            raise UnavailableError(
-                f"launches of Triton are only repeated on the software {triton.TARGET}", f"use `--device {triton.TARGET}`"
-            )
-        return _Judgement(request, device, scratch, note).verdict()
+        return _Judgement(request, software_device(request.device, scratch), scratch, note).verdict()
 
 
 class _Judgement:
@@ -44,7 +38,7 @@ class _Judgement:
         (files := scratch / "files").mkdir()
         self._files = files
         self._found = Found()
-        repetition = Repetition(request.device, request.view, files, scratch, _LEAST_SECONDS)
+        repetition = Repetition(request.device, request.view, files, scratch, LEAST_SECONDS)
         self._launches = LaunchJudgement(request, repetition, files, self._found, note)
 
     def verdict(self) -> Verdict:
@@ -78,7 +72,7 @@ class _Judgement:
             if (name := _other_type(ours, theirs)) is not None:
                 raise Rejected(LAUNCH, f"{name} is {theirs.types[name]}, and {ours.types[name]} in the baseline")
             count += 1
-            if count <= _MOST_LAUNCHES:
+            if count <= MOST_LAUNCHES:
                 self._launches.judge(ours, theirs, baseline, candidate)
             baseline.go_on()
             candidate.go_on()

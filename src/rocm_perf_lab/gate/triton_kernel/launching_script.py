@@ -113,7 +113,7 @@ def launching(
     if view is not None:
         kept = [name for name in environment if name.startswith("TRITON_") and name not in _OTHER_HOMES]
         view = View(
-            (*view.readable, kernel.script.absolute().parent, scratch, *kernel.of_environment()),
+            (*view.readable, kernel.script.absolute().parent, scratch, *kernel.of_environment(), *kernel.of_change()),
             (*view.writable, folder),
             keep_env=(*view.keep_env, *kept, "PYTHONPATH", "ROCM_PERF_TRITON_KEY"),
             trusted=view.trusted,

@@ -1,8 +1,8 @@
 """The transformations that the optimizer can propose, by name. To add one, add a file here with `propose`, and a line below.
 
 A transformation reads a kernel and yields proposals and refusals; it runs nothing and decides nothing. Every proposal is
-intended to keep results bit-identical, except that `wave-per-row` adds floating-point numbers in another order; the gate
-verifies this.
+intended to keep results bit-identical, except that `wave-per-row` and `privatize` add floating-point numbers in another order;
+the gate verifies this.
 """
 
 from __future__ import annotations
@@ -12,15 +12,31 @@ from rocm_perf_lab.optimize.transforms import (
     hoist,
     launch_bounds,
     lds_padding,
+    load_ahead,
     nontemporal,
+    privatize,
     restrict,
+    split_loop,
     unroll,
     vector,
     wave_per_row,
 )
 from rocm_perf_lab.optimize.transforms.proposal import Proposal, Refusal, Transformation
 
-_ALL = (wave_per_row, unroll, batch, lds_padding, restrict, hoist, vector, launch_bounds, nontemporal)
+_ALL = (
+    wave_per_row,
+    split_loop,
+    privatize,
+    load_ahead,
+    unroll,
+    batch,
+    lds_padding,
+    restrict,
+    hoist,
+    vector,
+    launch_bounds,
+    nontemporal,
+)
 TRANSFORMS: dict[str, Transformation] = {module.NAME: module.propose for module in _ALL}
 DEFAULT = tuple(name for name in TRANSFORMS if name != nontemporal.NAME)  # a hint costs one judgement per pointer
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from rocm_perf_lab.gate.promises import Promises, broken_in_source
 from rocm_perf_lab.hip_source import Edit, HipSource, Loop, SourceKernel
-from rocm_perf_lab.hip_source.edits import indentation, line_start, new_names
+from rocm_perf_lab.hip_source.edits import before_pragmas, indentation, line_start, new_names
 from rocm_perf_lab.hip_source.invariant_loads import Entry, InvariantLoad, entry_of, invariant_loads
 from rocm_perf_lab.hip_source.model import Construct
 from rocm_perf_lab.optimize.transforms.proposal import Proposal, Refusal
@@ -57,7 +57,7 @@ def why_not(loop: Loop) -> str | None:
 
 def _edits(text: bytes, loop: Loop, loads: list[InvariantLoad], entry: Entry) -> tuple[Edit, ...]:
     names = new_names(text, "hoisted", len(loads))
-    start, end = _before_pragmas(text, loop.span.start), _end(text, loop)
+    start, end = before_pragmas(text, loop.span.start), _end(text, loop)
     indent = indentation(text, loop.span.start)
     assigned = " ".join(f"{name} = {load.text};" for name, load in zip(names, loads, strict=True))
     if entry.condition:
@@ -70,16 +70,6 @@ def _edits(text: bytes, loop: Loop, loads: list[InvariantLoad], entry: Entry) ->
     opening = head if start == line_start(text, loop.span.start) and start != loop.span.start else head + indent
     uses = [Edit(place.start, place.end, name) for name, load in zip(names, loads, strict=True) for place in load.places]
     return (Edit(start, start, opening), *uses, Edit(end, end, f"\n{indent}}}"))
-
-
-def _before_pragmas(text: bytes, start: int) -> int:
-    """The place for an insertion before the loop: a pragma must stay directly before it."""
-    place = line_start(text, start)
-    if text[place:start].strip() or not text[line_start(text, place - 1) : place].strip().startswith(b"#"):
-        return start
-    while place and text[line_start(text, place - 1) : place].strip().startswith(b"#pragma"):
-        place = line_start(text, place - 1)
-    return place
 
 
 def _end(text: bytes, loop: Loop) -> int:

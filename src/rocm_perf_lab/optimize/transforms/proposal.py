@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from rocm_perf_lab.gate.promises import NONE, Promises
-from rocm_perf_lab.hip_source import Edit, HipSource, SourceKernel
+from rocm_perf_lab.hip_source import Edit
 
 
 @dataclass(frozen=True)
@@ -39,5 +40,7 @@ class Refusal:
     reason: str
 
 
-Transformation = Callable[[HipSource, SourceKernel, tuple[int, ...]], Iterator[Proposal | Refusal]]
-"""(source, kernel, factors) -> proposals and refusals in source order; factors: used by transformations that take a factor."""
+Transformation = Callable[[Any, Any, tuple[int, ...]], Iterator[Proposal | Refusal]]
+"""(source, kernel, factors), both in the language that it is for -> proposals and refusals in source order;
+factors: used by transformations that take a factor.
+"""

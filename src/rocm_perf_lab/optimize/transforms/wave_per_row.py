@@ -12,11 +12,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rocm_perf_lab.hip_source import Edit, HipSource, Loop, SourceKernel, libclang
-from rocm_perf_lab.hip_source.cursors import body_of, place_of, walk
+from rocm_perf_lab.hip_source.cursors import body_of, place_of, unwrapped, walk
 from rocm_perf_lab.hip_source.edits import indentation, new_names
 from rocm_perf_lab.hip_source.kernels import function_of
 from rocm_perf_lab.hip_source.launch_shapes import NotUnderstood
 from rocm_perf_lab.hip_source.program_launches import by_file, program_launches
+from rocm_perf_lab.hip_source.variables import changed_in
+from rocm_perf_lab.optimize.transforms.nan_order import kept_in_order, ordered
 from rocm_perf_lab.optimize.transforms.proposal import Proposal, Refusal
 
 if TYPE_CHECKING:
@@ -27,7 +29,7 @@ NAME = "wave-per-row"
 _LANES, _ROWS = 64, 4  # lanes of a wave; rows, and so waves, of a workgroup
 _THREAD = ("blockIdx.x*blockDim.x+threadIdx.x", "blockDim.x*blockIdx.x+threadIdx.x", "threadIdx.x+blockIdx.x*blockDim.x")
 _PLACES = re.compile(rb"\b(blockIdx|blockDim|threadIdx|gridDim|__syncthreads|__shared__)\b")
-_CHOOSING = ("fmaxf", "fmax", "fminf", "fmin", "max", "min")
+_CHOOSING = ("fmaxf", "fmax", "fminf", "fmin", "max", "min", "std::max", "std::min")
 _ZERO = re.compile(r"0(\.0*)?[fFuUlL]*")
 
 
@@ -62,15 +64,19 @@ def _edits(source: HipSource, kernel: SourceKernel) -> tuple[list[Edit], str]:
     if body is None or len(statements) < 2 or unit.cut_by_macro(unit.own, *place_of(body)):
         raise _Unfit("its body is too short, or comes from a macro")
     first, guard, *rest = statements
-    row = _row_of(unit, first)
-    rows = _bound_of(unit, guard, row)
-    if _PLACES.search(source.text[place_of(guard)[1] : kernel.body.end]):
+    row, type_ = _row_of(unit, first)
+    rows, inside = _bound_of(unit, guard, row)
+    if inside is not None and rest:
+        raise _Unfit("it does something for rows beyond the last")
+    begin = place_of(guard)[1] if inside is None else place_of(inside)[0]
+    rest = rest if inside is None else _statements(inside)
+    if _PLACES.search(source.text[begin : kernel.body.end]):
         raise _Unfit("it uses its place in the grid, or LDS, for more than its row")
     lane, step = new_names(source.text, "lane", 1)[0], new_names(source.text, "step", 1)[0]
     start, end = place_of(first)
     margin = indentation(source.text, start)
     mine = f"blockIdx.x * {_ROWS} + threadIdx.x / {_LANES}"
-    edits = [Edit(start, end, f"const int {lane} = threadIdx.x % {_LANES};\n{margin}const int {row} = {mine};")]
+    edits = [Edit(start, end, f"const int {lane} = threadIdx.x % {_LANES};\n{margin}const {type_} {row} = {mine};")]
     loops = {(loop.span.start, loop.span.end): loop for loop in kernel.loops}
     for statement in rest:
         loop = loops.pop(place_of(statement), None)
@@ -80,21 +86,24 @@ def _edits(source: HipSource, kernel: SourceKernel) -> tuple[list[Edit], str]:
     return edits, rows
 
 
-def _row_of(unit: TranslationUnit, statement: Cursor) -> str:
-    """The name of the variable that holds the thread's row."""
+def _row_of(unit: TranslationUnit, statement: Cursor) -> tuple[str, str]:
+    """The name and the type of the variable that holds the thread's row."""
     declared = list(statement.get_children())
     made = [child for child in declared[0].get_children() if child.kind.is_expression()] if len(declared) == 1 else []
     if not made or statement.kind.name != "DECL_STMT" or _tight(unit.text_of(made[-1])) not in _THREAD:
         raise _Unfit("it does not begin with its thread's number as its row")
-    return str(declared[0].spelling)
+    return str(declared[0].spelling), declared[0].type.spelling.removeprefix("const ")
 
 
-def _bound_of(unit: TranslationUnit, statement: Cursor, row: str) -> str:
-    """The name of the number of rows, from `if (row >= rows) return;`."""
-    found = re.fullmatch(rf"if\({row}>=(\w+)\){{?return;?}}?", _tight(unit.text_of(statement)))
-    if found is None:
-        raise _Unfit(f"the end of the rows is not checked by `if ({row} >= ...) return;`")
-    return found[1]
+def _bound_of(unit: TranslationUnit, statement: Cursor, row: str) -> tuple[str, Cursor | None]:
+    """The name of the number of rows, from `if (row >= rows) return;`, or from `if (row < rows) { ... }` with what it holds."""
+    text = _tight(unit.text_of(statement))
+    if found := re.fullmatch(rf"if\({row}>=(\w+)\){{?return;?}}?", text):
+        return found[1], None
+    parts = list(statement.get_children())
+    if (found := re.match(rf"if\({row}<(\w+)\){{", text)) and statement.kind.name == "IF_STMT" and len(parts) == 2:
+        return found[1], parts[1]
+    raise _Unfit(f"the end of the rows is not checked by `if ({row} >= ...) return;` or `if ({row} < ...) {{ ... }}`")
 
 
 def _shared(unit: TranslationUnit, statement: Cursor, loop: Loop, lane: str, step: str) -> Iterator[Edit]:
@@ -108,29 +117,70 @@ def _shared(unit: TranslationUnit, statement: Cursor, loop: Loop, lane: str, ste
     begin = text if text.isalnum() else f"({text})"
     yield Edit(start, end, lane if text == "0" else f"{begin} + {lane}")
     yield Edit(*place_of(increment), f"{loop.variable} += {_LANES}")
-    combined = [line for one in _statements(inside) if (line := _combined(unit, one, step))]
-    _expect_independent(inside)
-    margin = indentation(unit.text, loop.span.start)
-    after = "".join(
-        f"\n{margin}for (int {step} = {_LANES // 2}; {step} > 0; {step} /= 2) {line}" for line in dict.fromkeys(combined)
-    )
+    own = _declared(inside)
+    combined = [line for one in _under_conditions(inside) if (line := _combined(unit, one, step, own))]
+    _expect_independent(unit, inside)
+    lines = [f"for (int {step} = {_LANES // 2}; {step} > 0; {step} /= 2) {line}" for line in dict.fromkeys(combined)]
     behind = unit.text.find(b";", loop.span.end - 1) + 1 if inside.kind.name != "COMPOUND_STMT" else loop.span.end
+    in_order, after = _in_order(unit, inside, (loop.span.start, behind), lines)
+    yield from in_order
     yield Edit(behind, behind, after)
 
 
-def _expect_independent(inside: Cursor) -> None:
+def _in_order(unit: TranslationUnit, inside: Cursor, loop: tuple[int, int], lines: list[str]) -> tuple[list[Edit], str]:
+    """What else changes in the loop, and what stands behind it: there, a NaN may count by its place."""
+    found = [one for statement in _under_conditions(inside) if (one := ordered(unit, statement)) is not None]
+    found = [one for one in found if one.name not in _declared(inside)]
+    if not found:
+        margin = indentation(unit.text, loop[0])
+        return [], "".join(f"\n{margin}{line}" for line in lines)
+    stores = any(next(one.get_children()).kind.name == "ARRAY_SUBSCRIPT_EXPR" for one in _under_conditions(inside))
+    if len(lines) > 1 or stores or not found[0].value or any(True for _ in _conditions(inside)):
+        raise _Unfit(f"in line {found[0].statement.location.line}, what a NaN does depends on its place")
+    return kept_in_order(unit.text, loop, found[0], lines[0])
+
+
+def _expect_independent(unit: TranslationUnit, inside: Cursor) -> None:
     """Refuse a loop in which an element needs what another one has left: a result so far, or memory that the loop stores to."""
-    statements = [(statement, [*statement.get_children()]) for statement in _statements(inside)]
-    reduced = {parts[0].spelling for _, parts in statements if parts[0].kind.name == "DECL_REF_EXPR"}
+    statements = [(statement, [*statement.get_children()]) for statement in _under_conditions(inside)]
+    own = _declared(inside)
+    reduced = {parts[0].spelling for _, parts in statements if parts[0].kind.name == "DECL_REF_EXPR"} - own
     stored = {_base(parts[0]) for _, parts in statements if parts[0].kind.name == "ARRAY_SUBSCRIPT_EXPR"}
     for statement, (target, *_) in statements:
         names = [one.spelling for one in walk(statement) if one.kind.name == "DECL_REF_EXPR"]
-        for name in reduced - {target.spelling}:
-            if name in names:
+        for name in reduced:
+            if names.count(name) > (0 if target.spelling != name else 1 + (statement.kind.name == "BINARY_OPERATOR")):
                 raise _Unfit(f"{name} is needed while it is summed, in line {statement.location.line}")
         for name in stored:
             if names.count(name) > (_base(target) == name):
                 raise _Unfit(f"the loop reads {name}, which it stores to, in line {statement.location.line}")
+    results = [parts[0].referenced for _, parts in statements if parts[0].kind.name == "DECL_REF_EXPR"]
+    declared = [one for one in walk(inside) if one.kind.name == "VAR_DECL"]
+    if changed_in(inside, unit.bindings) - {one.get_usr() for one in (*results, *declared)}:
+        raise _Unfit(f"the loop of line {inside.location.line} changes a variable beside what it reduces")
+    for condition in _conditions(inside):
+        if name := next((one for one in (*reduced, *stored) if _names(condition, one)), None):
+            raise _Unfit(f"the condition of line {condition.location.line} needs {name}, which the loop changes")
+
+
+def _under_conditions(inside: Cursor) -> Iterator[Cursor]:
+    """The statements of an iteration; in place of an `if` without else, those that it holds."""
+    for statement in _statements(inside):
+        held = _held(statement)
+        yield from [statement] if held is None else _under_conditions(held[1])
+
+
+def _conditions(inside: Cursor) -> Iterator[Cursor]:
+    """The conditions of every `if` that _under_conditions() looks into."""
+    for held in filter(None, map(_held, _statements(inside))):
+        yield held[0]
+        yield from _conditions(held[1])
+
+
+def _held(statement: Cursor) -> tuple[Cursor, Cursor] | None:
+    """The condition of an `if` without else or declaration, and what it holds; None for any other statement."""
+    parts = list(statement.get_children()) if statement.kind.name == "IF_STMT" else []
+    return (parts[0], parts[1]) if len(parts) == 2 and parts[0].kind.is_expression() else None
 
 
 def _base(element: Cursor) -> str:
@@ -138,10 +188,17 @@ def _base(element: Cursor) -> str:
     return next((one.spelling for one in walk(element) if one.kind.name == "DECL_REF_EXPR"), "")
 
 
-def _combined(unit: TranslationUnit, statement: Cursor, step: str) -> str:
-    """How the lanes' results of a statement are combined; "" for one that stores elements."""
-    target, *values = list(statement.get_children())
+def _declared(inside: Cursor) -> set[str]:
+    """The variables that every iteration has anew."""
+    return {one.spelling for one in walk(inside) if one.kind.name == "VAR_DECL"}
+
+
+def _combined(unit: TranslationUnit, statement: Cursor, step: str, own: set[str]) -> str:
+    """How the lanes' results of a statement are combined; "" for one that stores elements, or concerns its iteration alone."""
+    target, *values = list(statement.get_children()) or [statement]
     operator = libclang.operator(unit.bindings, statement)
+    if statement.kind.name == "DECL_STMT" or (operator.endswith("=") and target.spelling in own):
+        return ""
     if operator == "=" and target.kind.name == "ARRAY_SUBSCRIPT_EXPR":
         return ""
     decl = target.referenced if target.kind.name == "DECL_REF_EXPR" else None
@@ -153,10 +210,20 @@ def _combined(unit: TranslationUnit, statement: Cursor, step: str) -> str:
         if not made or not _ZERO.fullmatch(unit.text_of(made[-1])):
             raise _Unfit(f"{name} does not begin as 0")
         return f"{name} += __shfl_xor({name}, {step});"
-    words = re.fullmatch(rf"({'|'.join(_CHOOSING)})\({name},.*\)", _tight(unit.text_of(values[0]))) if operator == "=" else None
-    if words is None or sum(cursor.spelling == name for cursor in walk(values[0]) if cursor.kind.name == "DECL_REF_EXPR") != 1:
+    chosen = _chosen(unit, values[0], name) if operator == "=" else ""
+    if not chosen:
         raise _Unfit(f"line {statement.location.line} reduces in a way that is not known")
-    return f"{name} = {words[1]}({name}, __shfl_xor({name}, {step}));"
+    return f"{name} = {chosen}({name}, __shfl_xor({name}, {step}));"
+
+
+def _chosen(unit: TranslationUnit, value: Cursor, name: str) -> str:
+    """The function that chooses between the variable and something without it; "" if there is none."""
+    called = unwrapped(value)
+    function = _tight(unit.text_of(called)).partition("(")[0]
+    arguments = [unwrapped(one) for one in called.get_arguments()] if called.kind.name == "CALL_EXPR" else []
+    is_itself = [one.kind.name == "DECL_REF_EXPR" and one.spelling == name for one in arguments]
+    named = sum(_names(one, name) for one in arguments)
+    return function if function in _CHOOSING and len(arguments) == 2 and sum(is_itself) == named == 1 else ""
 
 
 def _kept(unit: TranslationUnit, statement: Cursor, lane: str) -> Iterator[Edit]:
@@ -167,8 +234,12 @@ def _kept(unit: TranslationUnit, statement: Cursor, lane: str) -> Iterator[Edit]
     target = next(statement.get_children(), None)
     if target is not None and target.kind.name == "DECL_REF_EXPR" and operator.endswith("="):
         return
+    if statement.kind.name == "CALL_EXPR" and statement.spelling.startswith("atomic"):
+        start = place_of(statement)[0]
+        yield Edit(start, start, f"if ({lane} == 0) ")
+        return
     if target is None or operator != "=" or target.kind.name != "ARRAY_SUBSCRIPT_EXPR":
-        raise _Unfit(f"line {statement.location.line} is neither a loop nor a plain assignment")
+        raise _Unfit(f"line {statement.location.line} is neither a loop, a plain assignment nor an atomic")
     start = place_of(statement)[0]
     yield Edit(start, start, f"if ({lane} == 0) ")
 

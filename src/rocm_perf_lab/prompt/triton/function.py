@@ -8,6 +8,8 @@ from pathlib import Path
 
 from rocm_perf_lab.errors import SourceError
 from rocm_perf_lab.prompt.code import Excerpt, SourceExcerpts
+from rocm_perf_lab.triton_source import TritonSource
+from rocm_perf_lab.triton_source.function import first_line
 
 
 @dataclass(frozen=True)
@@ -29,17 +31,13 @@ class TritonFunction:
     template: None = None
 
 
-def function_at(path: Path, name: str, line: int) -> TritonFunction:
+def function_at(source: TritonSource, name: str, line: int) -> TritonFunction:
     """The function `name` that has this line, which may be that of a decorator. Raises SourceError if the file has none."""
-    try:
-        text = path.read_text("utf-8")
-        tree = ast.parse(text, str(path))
-    except (OSError, ValueError, SyntaxError) as error:
-        raise SourceError(f"{path} cannot be read as Python: {error}", "name the script that launches the kernel") from error
-    functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
-    own = next((one for one in functions if one.name == name and _first(one) <= line <= (one.end_lineno or line)), None)
+    path, tree = source.path, source.tree
+    own = source.function_at(name, line)
     if own is None:
         raise SourceError(f"{path} has no function {name} in line {line}", "profile the script again: it has changed")
+    text = source.text.decode()
     lines = text.splitlines()
     used = [one for one in _called(own, tree) if one is not own]
     excerpts = SourceExcerpts(
@@ -49,10 +47,6 @@ def function_at(path: Path, name: str, line: int) -> TritonFunction:
         (),
     )
     return TritonFunction(name, _parameters(own), tuple(f"@{ast.unparse(one)}" for one in own.decorator_list), excerpts)
-
-
-def _first(function: ast.FunctionDef) -> int:
-    return min([function.lineno, *(decorator.lineno for decorator in function.decorator_list)])
 
 
 def _called(function: ast.FunctionDef, tree: ast.Module) -> list[ast.FunctionDef]:
@@ -68,7 +62,7 @@ def _called(function: ast.FunctionDef, tree: ast.Module) -> list[ast.FunctionDef
 
 
 def _excerpt(path: Path, lines: list[str], function: ast.FunctionDef, role: str) -> Excerpt:
-    first, last = _first(function), function.end_lineno or function.lineno
+    first, last = first_line(function), function.end_lineno or function.lineno
     return Excerpt(path.name, first, last, role, "\n".join(lines[first - 1 : last]))
 
 

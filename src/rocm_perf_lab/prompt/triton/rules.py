@@ -22,7 +22,9 @@ class TritonAnswerRules:
             "Name, parameters and their order stay as they are, and so does the host's code: grid, block sizes and options are "
             "what the script gives. `@triton.autotune` and `@triton.heuristics` may be added or changed where the script does "
             "not give what they set.",
-            "The function uses what the file imports and defines already; it keeps nothing from one launch to the next.",
+            "The function uses what the old one uses, Triton's language, methods of its tensors, functions of the file with "
+            "`@triton.jit`, and range, min, max, abs, len, int, float, bool, tuple, isinstance; no inline assembly, lambdas, "
+            "comprehensions, imports or f-strings. It keeps nothing from one launch to the next.",
             f"The results stay {self._results}.",
             "The gate launches both functions from the script, and runs what they launch again on the same memory: with the "
             "captured, random, positive, large and special contents, smaller numbers for every integer, other orders of waves "

@@ -9,7 +9,7 @@ import types
 from collections.abc import Callable
 from typing import Any
 
-from rocm_perf_triton import hip, standard_device
+from rocm_perf_triton import hip, standard_device, torch_generator
 from rocm_perf_triton.device_memory import MEMORY
 from rocm_perf_triton.host_arrays import span
 from rocm_perf_triton.launcher import is_launching
@@ -27,6 +27,7 @@ def install(torch: Any) -> None:
         torch.version.hip, torch.version.cuda = "7", None  # programs ask this to tell AMD's GPUs from NVIDIA's
     _change_cuda_module(torch)
     torch.Generator = _generator(torch)
+    torch_generator.install(torch)
     _mode(torch).__enter__()
 
 
@@ -81,6 +82,8 @@ def _mode(torch: Any) -> Any:
                 return None
             if function is tensor.pin_memory:
                 return args[0]
+            if function is torch.nn.functional.layer_norm and is_marked(args[0]):
+                return mark(_in_singles(function, args, kwargs, torch), torch)
             there = _named_device(function, args, kwargs, torch)
             args, kwargs = _on_cpu(args, torch), {name: _cpu(value, torch) for name, value in kwargs.items()}
             if kwargs.get("pin_memory"):
@@ -127,6 +130,16 @@ def _destination(function: Any, args: Any, kwargs: Any, torch: Any) -> bool:
         if isinstance(value, (str, torch.device)):
             return _is_cuda(value, torch)
     return is_marked(args[0])
+
+
+def _in_singles(function: Any, args: Any, kwargs: Any, torch: Any) -> Any:
+    """What PyTorch computes so for narrow types on a GPU: on the CPU it sums their gradients in them."""
+
+    def single(value: Any) -> Any:
+        narrow = isinstance(value, torch.Tensor) and value.dtype in (torch.float16, torch.bfloat16)
+        return value.float() if narrow else value
+
+    return function(*map(single, args), **{name: single(value) for name, value in kwargs.items()}).to(args[0].dtype)
 
 
 def _named_device(function: Any, args: Any, kwargs: Any, torch: Any) -> bool | None:
@@ -210,8 +223,6 @@ def _change_cuda_module(torch: Any) -> None:
         "device": lambda device: _Stream(),
         "set_stream": lambda stream: None,
         "empty_cache": lambda: None,
-        "manual_seed": lambda seed: None,
-        "manual_seed_all": lambda seed: None,
         "get_device_name": lambda device=None: _NAME,
         "get_device_capability": lambda device=None: (9, 4),
         "get_device_properties": lambda device=None: _properties(),

@@ -185,6 +185,21 @@ def test_mixed_precision(assembler, probe, random, name):
             assert got == expected[name]
 
 
+def test_a_constant_has_the_bits_of_its_operand(assembler, probe, random):
+    """1.0 is 0x3c00 where a half is read (llvm-mc encodes both alike there), and 0x3f800000 where a single is."""
+    mixed = [f"v_fma_mix_f32 v3, v0, {one}, v1 op_sel_hi:[1,1,0]" for one in ("1.0", "0x3c00")]
+    assert assembler.assemble(mixed[:1]) == assembler.assemble(mixed[1:])
+    vgpr = np.concatenate([finite_halves(random, 1), np.zeros((3, LANES), np.uint32)])
+    lines = [
+        *(f"v_fma_mix_f32 v3, v0, 1.0, v1 op_sel_hi:[1,{is_half},0]" for is_half in (0, 1)),
+        "v_fma_mix_f32 v3, v0, -2.0, 1.0 op_sel_hi:[1,1,0]",
+        "v_dot2_f32_f16 v3, v0, 1.0, v1",
+    ]
+    low = half(vgpr[0], 0).astype(np.uint16).view(np.float16).astype(np.float32)
+    for expected, after in zip((low, low, 1 - 2 * low, low), run(assembler, probe, lines, vgpr), strict=True):
+        assert np.array_equal(after[3].view(np.float32), expected)
+
+
 def test_dot_of_halves(assembler, probe, random):
     """The order of the roundings is not documented: the result must be exact up to one rounding of each of its three steps."""
     vgpr = finite_halves(random, 4)

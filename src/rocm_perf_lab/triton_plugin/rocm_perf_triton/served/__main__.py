@@ -1,12 +1,15 @@
-"""See the package."""
+"""See the package.
+
+python -m rocm_perf_triton.served [--changed FILE TEXT] KERNEL SCRIPT [ARGUMENTS]...
+"""
 
 from __future__ import annotations
 
 import os
-import runpy
 import sys
 import traceback
 
+from rocm_perf_triton.changed import OPTION, ChangedFile, run_script
 from rocm_perf_triton.served.channel import Channel
 from rocm_perf_triton.served.interception import Interception
 from rocm_perf_triton.served.server import Server
@@ -15,21 +18,22 @@ KEY_VARIABLE = "ROCM_PERF_TRITON_KEY"
 
 
 def main() -> None:
-    kernel, script, *arguments = sys.argv[1:]
+    words, changed = sys.argv[1:], None
+    if words[0] == OPTION:
+        changed, words = ChangedFile.of(*words[1:3]), words[3:]
+    kernel, script, *arguments = words
     channel = Channel()
     key = os.environ.get(KEY_VARIABLE)
     import triton.testing  # noqa: F401 - makes the driver for the software device change Triton first
 
     Interception(kernel, Server(channel, key.split(",") if key else None).served).install()
-    channel.send(event="end", status=_run(script, arguments))
+    channel.send(event="end", status=_run(script, arguments, changed))
 
 
-def _run(script: str, arguments: list[str]) -> int:
+def _run(script: str, arguments: list[str], changed: ChangedFile | None) -> int:
     """The exit status of the script, as if Python had been given its name."""
-    sys.argv = [script, *arguments]
-    sys.path[0] = os.path.dirname(os.path.abspath(script))
     try:
-        runpy.run_path(script, run_name="__main__")
+        run_script(script, arguments, changed)
     except SystemExit as end:
         if isinstance(end.code, str):
             print(end.code, file=sys.stderr)

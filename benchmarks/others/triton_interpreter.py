@@ -1,0 +1,116 @@
+"""What Triton's interpreter does not know, although the compiler does: mended, so that more programs can be compared.
+
+For the user's Python, beside triton_program.py: imports nothing of this project.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from functools import wraps
+from typing import Any
+
+import numpy as np
+from triton import language as tl
+from triton.language.extra import libdevice
+from triton.runtime.autotuner import Autotuner
+from triton.runtime.errors import InterpreterError
+from triton.runtime.interpreter import GridExecutor, InterpreterBuilder
+
+
+def install() -> None:
+    GridExecutor.__init__ = _knowing_constants(GridExecutor.__init__)
+    GridExecutor.__call__ = _with_tuple_as_grid(GridExecutor.__call__)
+    Autotuner._bench = _dropping_refused(Autotuner._bench)
+    GridExecutor._init_args_hst = _noting_extents(GridExecutor._init_args_hst)
+    for name, place in (("create_masked_load", 1), ("create_masked_store", 2)):
+        setattr(InterpreterBuilder, name, _within_arrays(getattr(InterpreterBuilder, name), place))
+    # Of CUDA's and AMD's mathematical functions it has the names alone; they return None.
+    libdevice.rsqrt = lambda x: tl.math.rsqrt(x)
+    libdevice.tanh = lambda x: 2 * tl.sigmoid(2 * x) - 1
+
+
+def _knowing_constants(make: Any) -> Any:
+    """Annotations may be strings."""
+
+    @wraps(make)
+    def made(self: Any, function: Any, *arguments: Any, **named: Any) -> None:
+        make(self, function, *arguments, **named)
+        annotations = getattr(function, "__annotations__", {})
+        self.constexprs = list({*self.constexprs, *(name for name, kind in annotations.items() if "constexpr" in str(kind))})
+
+    return made
+
+
+def _with_tuple_as_grid(execute: Any) -> Any:
+    """Grids, and what functions return as one, may be lists."""
+
+    @wraps(execute)
+    def executed(self: Any, *arguments: Any, **named: Any) -> Any:
+        grid = self.grid
+        self.grid = (lambda known: tuple(grid(known))) if callable(grid) else tuple(grid)
+        return execute(self, *arguments, **named)
+
+    return executed
+
+
+def _dropping_refused(bench: Any) -> Any:
+    """A configuration that the kernel's static assertions refuse is the slowest, not the end."""
+
+    @wraps(bench)
+    def benched(self: Any, *arguments: Any, **named: Any) -> Any:
+        try:
+            return bench(self, *arguments, **named)
+        except InterpreterError as error:
+            if not isinstance(error.__cause__, AssertionError):
+                raise
+            return [float("inf")] * 3
+
+    return benched
+
+
+_extents = np.empty((0, 2), np.uint64)  # of the arrays of the launch: first address, and that behind the last
+
+
+def _noting_extents(copied: Any) -> Any:
+    """copied: makes the copies of a launch's arrays that the kernel then works on."""
+
+    @wraps(copied)
+    def noting(self: Any, *arguments: Any) -> Any:
+        global _extents
+        plain, named = copied(self, *arguments)
+        storages = [one.untyped_storage() for one in _tensors((*plain, *named.values()))]
+        extents = sorted((one.data_ptr(), one.data_ptr() + one.nbytes()) for one in storages)
+        _extents = np.array(extents, np.uint64).reshape(-1, 2)
+        return plain, named
+
+    return noting
+
+
+def _tensors(values: Iterable[Any]) -> Iterator[Any]:
+    for value in values:
+        if isinstance(value, tuple):
+            yield from _tensors(value)
+        elif hasattr(value := getattr(value, "base", value), "untyped_storage"):  # of a descriptor, what it describes
+            yield value
+
+
+def _within_arrays(access: Any, place: int) -> Any:
+    """An access that leaves the arrays is an error: it would read anything, or end the process. place: of the mask.
+
+    Masks may be integers, as comparisons of scalars make them, which the interpreter does not take for truths.
+    """
+
+    @wraps(access)
+    def accessed(self: Any, pointers: Any, *more: Any) -> Any:
+        mask = more[place - 1]
+        mask.data = np.asarray(mask.data).astype(bool)
+        _expect_within_arrays(np.asarray(pointers.data)[mask.data])
+        return access(self, pointers, *more)
+
+    return accessed
+
+
+def _expect_within_arrays(addresses: np.ndarray) -> None:
+    before = np.searchsorted(_extents[:, 0], addresses, "right") - 1
+    if np.any(before < 0) or np.any(addresses >= _extents[before, 1]):
+        raise IndexError("an address outside of the launch's arrays")

@@ -1,0 +1,116 @@
+"""Triton's own tutorials on the software device: do their own checks pass?
+
+    python benchmarks/triton_tutorials.py CHECKOUT --python PYTHON [--only NAME...] [--timeout SECONDS] [--again]
+                                          [--folder DIR]
+
+CHECKOUT is one of github.com/triton-lang/triton; nothing of it is in this repository, and nothing is written there. PYTHON has
+Triton, a PyTorch for CPUs, pytest and what the tutorials import. Each runs unmodified, without times and without the
+benchmarks that follow its checks; of the attention's tests, those with one batch and two heads. Results stay in DIR, so that
+a run that was cut goes on; --again runs again what did not pass. --timeout 0 prints the table alone.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from itertools import product
+from pathlib import Path
+from typing import Any, NamedTuple
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from others.process import Ran, end_with_sessions, run  # noqa: E402
+from others.results import Results  # noqa: E402
+from others.table import markdown  # noqa: E402
+from others.triton_runs import CACHE, ON_DEVICE, last_error, triton_version  # noqa: E402
+
+_TUTORIALS = "python/tutorials"
+_RUNNER = Path(__file__).parent / "others" / "triton_tutorial.py"
+_ATTENTION = "06-fused-attention"
+_LENGTHS, _HEADS = (128, 1024, 2048), (64, 128)
+
+_LEFT_OUT = re.compile(r"^.*left out$", re.MULTILINE)
+_DECLINES = re.compile(r"^.*(?:not supported on|requires GPU support).*$", re.MULTILINE)
+
+
+class Case(NamedTuple):
+    """tutorial: its file, without the suffix. test: one of pytest's; empty for the whole script."""
+
+    tutorial: str
+    test: str = ""
+
+    @property
+    def name(self) -> str:
+        return f"{self.tutorial} {self.test.partition('[')[2].rstrip(']')}".strip()
+
+
+def main() -> None:
+    given = arguments()
+    end_with_sessions()
+    if given.checkout is None or given.python is None:
+        print("no checkout of Triton and Python with Triton and PyTorch: name them")
+        return
+    version = triton_version(given.python)
+    results = Results(given.folder / version)
+    chosen = [case for case in cases(given.checkout) if not given.only or any(word in case.name for word in given.only)]
+    for case in chosen if given.timeout else []:
+        attempt(case, given, results)
+    print(f"Triton {version}\n")
+    found = ((case.name, results.get(case.name)) for case in chosen)
+    print(markdown(["tutorial", "outcome", "s", "what it says"], [row(name, one) for name, one in found if one]))
+
+
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("checkout", nargs="?", type=lambda word: Path(word).resolve())
+    parser.add_argument("--python", metavar="PYTHON")
+    parser.add_argument("--only", nargs="+", metavar="NAME", help="parts of names, such as 05 or fp8")
+    parser.add_argument("--timeout", type=float, default=600)
+    parser.add_argument("--again", action="store_true")
+    parser.add_argument("--folder", type=lambda word: Path(word).resolve(), default=CACHE / "tutorials")
+    return parser.parse_args()
+
+
+def cases(checkout: Path) -> list[Case]:
+    found = sorted(path.stem for path in (checkout / _TUTORIALS).glob("[0-9]*.py"))
+    plain = [Case(name) for name in found if name != _ATTENTION]
+    return sorted([*plain, *attention()]) if _ATTENTION in found else plain
+
+
+def attention() -> list[Case]:
+    kinds = ("triton-fp16-bwd", "triton-fp8-fwd")  # a test of the backward pass checks the forward one as well
+    choices = product(kinds, (False, True), _HEADS, _LENGTHS)
+    return [Case(_ATTENTION, f"test_op[{kind}-False-{causal}-{head}-{length}-2-1]") for kind, causal, head, length in choices]
+
+
+def attempt(case: Case, given: argparse.Namespace, results: Results) -> None:
+    before = results.get(case.name)
+    if before and not (given.again and before["outcome"] != "passes"):
+        return
+    place = given.folder / "runs" / case.name.replace(" ", "-")
+    place.mkdir(parents=True, exist_ok=True)
+    script = given.checkout / _TUTORIALS / f"{case.tutorial}.py"
+    words = (*ON_DEVICE, given.python, str(_RUNNER), str(script), *filter(None, [case.test]))
+    result = judged(run(words, place, place / "log", given.timeout))
+    results.put(case.name, result)
+    print(f"{case.name}: {result['outcome']}", file=sys.stderr, flush=True)
+
+
+def judged(ran: Ran) -> dict[str, Any]:
+    if ran.status is None:
+        return {"outcome": "takes longer", "seconds": ran.seconds, "says": ""}
+    if ran.status != 0:
+        says = last_error(ran.output) or f"ends with status {ran.status}"
+        return {"outcome": "fails", "seconds": ran.seconds, "says": says}
+    declined = _DECLINES.findall(ran.output)
+    said = dict.fromkeys(line.strip()[:120] for line in declined or _LEFT_OUT.findall(ran.output))
+    return {"outcome": "declines" if declined else "passes", "seconds": ran.seconds, "says": "; ".join(said)}
+
+
+def row(name: str, result: dict[str, Any]) -> list[object]:
+    return [name, result["outcome"], result["seconds"], result["says"]]
+
+
+if __name__ == "__main__":
+    main()

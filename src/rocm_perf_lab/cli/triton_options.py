@@ -1,0 +1,42 @@
+"""Options of commands that take a Triton function in the place of a HIP program."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from rocm_perf_lab.errors import UsageError
+
+if TYPE_CHECKING:
+    from rocm_perf_lab.optimize.backend import BackendOptions
+    from rocm_perf_lab.triton_launches import ScriptKernel
+
+python_option = click.option(
+    "--python", default="python3", show_default=True, metavar="PYTHON", help="--triton: the Python that has Triton."
+)
+
+
+def triton_option(use: str) -> Callable[..., Any]:
+    """use: what is done with the function, in one word."""
+    return click.option(
+        "--triton",
+        "triton_kernel",
+        metavar="SCRIPT::KERNEL",
+        help=f"Triton function to {use}, as the script (run with the words of PROGRAM) launches it.",
+    )
+
+
+def script_kernel(
+    name: str, arguments: Sequence[str], python: str, options: BackendOptions, others: Sequence[object]
+) -> ScriptKernel:
+    """The function. others: what was given for HIP programs alone.
+
+    Raises UsageError, MissingInputError, UnavailableError.
+    """
+    from rocm_perf_lab.triton_launches import ScriptKernel
+
+    if any(others) or options.pattern or options.also or options.equivalence != "full":
+        raise UsageError("--source, --build, --kernel, --also and --equivalence are not for --triton", "omit them")
+    return ScriptKernel.of(name, arguments, python)

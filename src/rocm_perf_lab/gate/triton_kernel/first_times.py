@@ -1,0 +1,88 @@
+"""What a candidate's kernel takes on the captured inputs, without judging it: one start of its script, one repetition.
+
+The verdict's time is that of the same launches, so a candidate that saves too little here need not be judged.
+"""
+
+from __future__ import annotations
+
+import tempfile
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from rocm_perf_lab.cage import View
+from rocm_perf_lab.errors import CaptureError, SourceError
+from rocm_perf_lab.gate.triton_kernel.device import software_device
+from rocm_perf_lab.gate.triton_kernel.judge import LEAST_SECONDS, MOST_LAUNCHES
+from rocm_perf_lab.gate.triton_kernel.launching_script import launching
+from rocm_perf_lab.gate.triton_kernel.recorded_launch import RecordedLaunch, on_memory_of
+from rocm_perf_lab.gate.triton_kernel.repeated import Repetition
+from rocm_perf_lab.gate.triton_kernel.request import TritonGateRequest
+from rocm_perf_lab.triton_launches import Died, ScriptKernel, TookTooLong
+
+_CANNOT = (Died, TookTooLong, SourceError)
+
+
+@contextmanager
+def first_times(request: TritonGateRequest) -> Iterator[FirstTimes]:
+    """Raises UnavailableError. What the baseline raises comes with the first candidate."""
+    with tempfile.TemporaryDirectory(prefix="rocm-perf-gate-") as scratch:
+        yield FirstTimes(request, Path(scratch))
+
+
+class FirstTimes:
+    """For several threads."""
+
+    def __init__(self, request: TritonGateRequest, scratch: Path):
+        self._request, self._scratch = request, scratch
+        self._device = software_device(request.device, scratch)
+        (files := scratch / "files").mkdir()
+        self._files = files
+        self._repetition = Repetition(request.device, request.view, files, scratch, LEAST_SECONDS)
+        self._baseline: tuple[tuple[str, ...], list[RecordedLaunch], float] | None = None
+        self._lock = threading.Lock()
+
+    def ratio(self, candidate: ScriptKernel) -> float | None:
+        """candidate / baseline of the kernel's time; None if something is the matter with it, which a judgement then tells.
+
+        Raises CaptureError if the baseline's launches cannot be repeated, NoCageError.
+        """
+        with self._lock:
+            key, launches, before = self._baseline = self._baseline or self._of_baseline()
+        try:
+            _, theirs = self._recorded(candidate, key, self._request.view.showing((self._scratch,)))
+        except _CANNOT:
+            return None
+        if len(theirs) != len(launches):
+            return None
+        placed = [on_memory_of(one, ours) for one, ours in zip(theirs, launches, strict=True)]
+        after = self._milliseconds([one for one in placed if not isinstance(one, str)])
+        return None if after is None or any(isinstance(one, str) for one in placed) else after / before
+
+    def _of_baseline(self) -> tuple[tuple[str, ...], list[RecordedLaunch], float]:
+        try:
+            key, launches = self._recorded(self._request.baseline, (), None)
+        except _CANNOT as error:
+            raise CaptureError(f"the baseline {error}", "make it run to its end with `rocm-perf run` first") from error
+        before = self._milliseconds(launches) if launches else None
+        if before is None:
+            raise CaptureError("the baseline's launches cannot be repeated", "see `rocm-perf gate --triton`")
+        return key, launches, before
+
+    def _recorded(
+        self, kernel: ScriptKernel, key: tuple[str, ...], view: View | None
+    ) -> tuple[tuple[str, ...], list[RecordedLaunch]]:
+        """The names of the first launch's key, and the launches that a verdict is about."""
+        place, found = Path(tempfile.mkdtemp(dir=self._scratch)), list[RecordedLaunch]()
+        with launching(kernel, self._device, place, self._files, key, view, self._request.timeout) as script:
+            while len(found) < MOST_LAUNCHES and not isinstance(launched := script.next(), int):
+                key = key or tuple(launched.key)
+                found.append(script.record({}))
+                script.go_on()
+        return key, found
+
+    def _milliseconds(self, launches: list[RecordedLaunch]) -> float | None:
+        repeated = self._repetition.run(launches)
+        self._repetition.forget(repeated)
+        return sum(repeated.ms) if repeated.failure is None else None

@@ -1,0 +1,163 @@
+"""Whether the iterations of a loop can be executed by different threads, in any order.
+
+They can if each stores only to elements that are chosen by its own index, reads nothing that another one stores, and leaves no
+variable changed. That the pointers it stores through overlap with no others is left to a promise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from rocm_perf_lab.hip_source import libclang
+from rocm_perf_lab.hip_source.cursors import place_of, unwrapped, walk, walk_below
+from rocm_perf_lab.hip_source.variables import changed_in
+
+if TYPE_CHECKING:
+    from rocm_perf_lab.hip_source.libclang import Cursor
+    from rocm_perf_lab.hip_source.source import TranslationUnit
+
+_LEAVES = ("BREAK_STMT", "RETURN_STMT", "GOTO_STMT", "INDIRECT_GOTO_STMT")
+_POINTERS = ("POINTER", "CONSTANTARRAY", "INCOMPLETEARRAY", "DEPENDENTSIZEDARRAY")
+
+
+class Dependent(Exception):
+    """Why the iterations are not independent, or may not be."""
+
+
+@dataclass(frozen=True)
+class Independence:
+    """What makes the iterations independent. stored: the pointer parameters that they store through. strides: the factors, as
+    source text, by which the loop's variable is multiplied in the elements' numbers: none of them may be 0.
+    """
+
+    stored: tuple[str, ...]
+    strides: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class _Access:
+    """`base[index]`. stored: whether it is written."""
+
+    element: Cursor
+    base: Cursor
+    index: Cursor
+    stored: bool
+
+
+def independence_of(unit: TranslationUnit, body: Cursor, loop: Cursor) -> Independence:
+    """On what the iterations are independent.
+
+    body: the function's. loop: a `for` statement that declares its variable. Raises Dependent if they are not, or the rest of
+    the body has an effect on memory.
+    """
+    _expect_no_effects_outside(unit, body, loop)
+    left = next((one for one in walk(loop) if one.kind.name in _LEAVES), None)
+    if left is not None:
+        raise Dependent(f"the loop may end in line {left.location.line}, before its bound")
+    own = {one.get_usr() for one in walk(loop) if one.kind.name == "VAR_DECL"}
+    changed = changed_in(loop, unit.bindings)
+    for one in walk(loop):
+        if one.kind.name == "DECL_REF_EXPR" and one.referenced is not None:
+            name = one.referenced.get_usr()
+            if name in changed - own:
+                raise Dependent(f"{one.spelling} keeps a value from one iteration to the next, or after the loop")
+    accesses = list(_accesses(unit, loop))
+    stored = [one for one in accesses if one.stored]
+    variable = next(one for one in walk(next(loop.get_children())) if one.kind.name == "VAR_DECL")
+    strides: list[str] = []
+    for one in stored:
+        strides += _strides(unit, one, variable, own)
+        _expect_not_read(unit, one, accesses)
+    if not stored:
+        raise Dependent("the loop stores nothing")
+    parameters = dict.fromkeys(_parameter(one.base) for one in stored)
+    return Independence(tuple(parameters), tuple(dict.fromkeys(strides)))
+
+
+def _expect_no_effects_outside(unit: TranslationUnit, body: Cursor, loop: Cursor) -> None:
+    start, end = place_of(loop)
+    for one in walk(body):
+        if start <= place_of(one)[0] < end:
+            continue
+        target = _target(unit, one)
+        if target is not None and target.kind.name != "DECL_REF_EXPR":
+            raise Dependent(f"line {one.location.line} stores outside of the loop")
+
+
+def _accesses(unit: TranslationUnit, loop: Cursor) -> Iterator[_Access]:
+    """Every element that the loop accesses. Raises Dependent for pointers that are used in other ways."""
+    targets = {place_of(target) for one in walk(loop) if (target := _target(unit, one)) is not None}
+    for target in (target for one in walk(loop) if (target := _target(unit, one)) is not None):
+        if target.kind.name not in ("DECL_REF_EXPR", "ARRAY_SUBSCRIPT_EXPR"):
+            raise Dependent(f"line {target.location.line} stores to something else than an element or a variable")
+    for one, above in walk_below(loop):
+        if one.kind.name != "DECL_REF_EXPR" or one.type.get_canonical().kind.name not in _POINTERS:
+            continue
+        holders = list(above)
+        while holders and holders[-1].kind.name in ("UNEXPOSED_EXPR", "PAREN_EXPR"):
+            holders.pop()
+        element = holders[-1]
+        parts = list(element.get_children())
+        if element.kind.name != "ARRAY_SUBSCRIPT_EXPR" or unwrapped(parts[0]) != one:
+            raise Dependent(f"{one.spelling} is used in other ways than `{one.spelling}[...]` (line {one.location.line})")
+        yield _Access(element, one.referenced, parts[1], place_of(element) in targets)
+
+
+def _target(unit: TranslationUnit, cursor: Cursor) -> Cursor | None:
+    """What an expression assigns to; None if it assigns nothing."""
+    operator = libclang.operator(unit.bindings, cursor)
+    if cursor.kind.name == "COMPOUND_ASSIGNMENT_OPERATOR" or operator in ("++", "--"):
+        return unwrapped(next(cursor.get_children()))
+    if cursor.kind.name == "BINARY_OPERATOR" and operator == "=":
+        return unwrapped(next(cursor.get_children()))
+    if cursor.kind.name == "CALL_EXPR" and cursor.spelling.startswith("operator") and cursor.spelling.endswith("="):
+        return unwrapped(next(cursor.get_children()))
+    return None
+
+
+def _strides(unit: TranslationUnit, store: _Access, variable: Cursor, own: set[str]) -> list[str]:
+    """What the loop's variable is multiplied by in the element's number, as it is or in a variable that the loop declares."""
+    found, part = [], unwrapped(store.index)
+    while not (part.kind.name == "DECL_REF_EXPR" and part.referenced == variable):
+        operands = [unwrapped(one) for one in part.get_children()]
+        if part.kind.name == "DECL_REF_EXPR" and part.referenced is not None and part.referenced.get_usr() in own:
+            made = [one for one in part.referenced.get_children() if one.kind.is_expression()]
+            operands = [unwrapped(made[-1])] if made and part.referenced.type.is_const_qualified() else []
+        moving = [one for one in operands if _moves(one, own)]
+        operator = libclang.operator(unit.bindings, part) if len(operands) == 2 else "+"
+        if not operands or (not moving and part == unwrapped(store.index)):
+            raise Dependent(f"every iteration stores to {unit.text_of(store.element)}, or may")
+        if len(moving) != 1 or operator not in ("+", "-", "*"):
+            raise Dependent(f"{unit.text_of(store.element)} may be the same element in two iterations")
+        found += [unit.text_of(one) for one in operands if operator == "*" and one != moving[0]]
+        part = moving[0]
+    return [one for one in found if not one.isdigit() or int(one) == 0]
+
+
+def _moves(part: Cursor, own: set[str]) -> bool:
+    """Whether it is computed from something that every iteration has anew."""
+    named = (one.referenced for one in walk(part) if one.kind.name == "DECL_REF_EXPR")
+    return any(one is not None and one.get_usr() in own for one in named)
+
+
+def _expect_not_read(unit: TranslationUnit, store: _Access, accesses: list[_Access]) -> None:
+    """The element itself may be read: no other iteration stores to it."""
+    text = unit.text_of(store.element)
+    for one in accesses:
+        if one.base == store.base and unit.text_of(one.element) != text:
+            raise Dependent(f"{store.base.spelling}, which the loop stores to, is accessed at two places")
+
+
+def _parameter(base: Cursor) -> str:
+    """The parameter that a pointer is, or is made from."""
+    while base.kind.name == "VAR_DECL" and base.type.get_canonical().kind.name == "POINTER":
+        named = [one.referenced for one in walk(base) if one.kind.name == "DECL_REF_EXPR"]
+        pointers = [one for one in named if one is not None and one.type.get_canonical().kind.name == "POINTER"]
+        if len(pointers) != 1:
+            raise Dependent(f"what {base.spelling} points to is not known")
+        (base,) = pointers
+    if base.kind.name != "PARM_DECL":
+        raise Dependent(f"it stores to {base.spelling}, which is no pointer parameter")
+    return str(base.spelling)

@@ -1,0 +1,24 @@
+"""The fenced blocks of an answer in Markdown."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+_NEWLINE = re.compile(r"\r\n|\n|\r")
+
+
+def blocks_in(answer: str, languages: Sequence[str]) -> list[str | None]:
+    """The fenced blocks in these languages, in lower case; None for one that does not end."""
+    from markdown_it import MarkdownIt
+
+    lines = _NEWLINE.sub("\n", answer).split("\n")
+    # Only fences are parsed: other rules take time quadratic in the length of a hostile text.
+    fences = [token for token in MarkdownIt("zero").enable("fence").parse("\n".join(lines)) if token.type == "fence"]
+    found: list[str | None] = []
+    for block in fences:
+        if (block.info.split() or [""])[0].lower() in languages:
+            first, end = block.map or (0, 0)
+            whole = end - first >= 2 and lines[end - 1].strip().startswith(block.markup)
+            found.append(block.content if whole else None)
+    return found

@@ -1,0 +1,45 @@
+"""What differs between models' answers in HIP and in Triton: what is asked for, and what an answer means."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+from rocm_perf_lab.hip_source.edits import Edit
+from rocm_perf_lab.llm.unusable import Unusable
+from rocm_perf_lab.optimize.source import Source
+from rocm_perf_lab.optimize.source_settings import SourceSettings
+
+
+@dataclass(frozen=True)
+class AnsweredChange:
+    """The edits of the source, and those of other files, by real path."""
+
+    edits: tuple[Edit, ...]
+    elsewhere: tuple[tuple[Path, Edit], ...] = ()
+
+
+class Language(Protocol):
+    """name: as journals have it. system: the system prompt. again: what a question after a rejection asks for. exact: what to
+    keep in mind where results must not change at all.
+    """
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def system(self) -> str: ...
+
+    @property
+    def again(self) -> str: ...
+
+    @property
+    def exact(self) -> str: ...
+
+    def change(self, source: Any, name: str, answer: str) -> AnsweredChange | Unusable:
+        """What an answer makes of the kernel `name`."""
+
+    def reader(self, settings: SourceSettings, source: Path) -> Callable[[bytes], Source]:
+        """Reads texts as the run with these settings did. source: the file."""

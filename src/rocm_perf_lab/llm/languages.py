@@ -1,0 +1,11 @@
+"""The languages of kernels, by the names that journals have for them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from rocm_perf_lab.llm.hip import HIP
+from rocm_perf_lab.llm.language import Language
+from rocm_perf_lab.llm.triton.answers import TRITON
+
+LANGUAGES: Mapping[str, Language] = {one.name: one for one in (HIP, TRITON)}

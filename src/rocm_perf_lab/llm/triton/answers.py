@@ -1,0 +1,76 @@
+"""Answers in Triton: one function, which takes the place of the one in the file."""
+
+from __future__ import annotations
+
+import ast
+import re
+import textwrap
+from collections.abc import Callable
+from pathlib import Path
+
+from rocm_perf_lab.llm.fenced import blocks_in
+from rocm_perf_lab.llm.language import AnsweredChange
+from rocm_perf_lab.llm.system_prompt import system_prompt
+from rocm_perf_lab.llm.unusable import Unusable
+from rocm_perf_lab.optimize.source_settings import SourceSettings
+from rocm_perf_lab.triton_source import Edit, TritonKernel, TritonSource
+from rocm_perf_lab.triton_source.replacement import why_not_replacement
+
+LONGEST_CODE = 128 * 1024  # bytes; functions have hundreds of lines
+
+_LANGUAGES = ("python", "py", "python3", "triton", "")
+_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
+
+
+class TritonAnswers:
+    name = "triton"
+    system = system_prompt(
+        "Triton",
+        "takes the one fenced Python block in it, which holds one function with its decorators, puts it in the place of the "
+        "function of that name, and has a gate launch both,",
+    )
+    again = (
+        "Answer again with exactly one fenced Python block: the complete function with its decorators. All rules still hold."
+    )
+    exact = (
+        "The results must stay the same bit for bit: another order of a floating-point sum, another block size along it, or "
+        "another function than the baseline's (exp2 for exp) changes them."
+    )
+
+    def change(self, source: TritonSource, name: str, answer: str) -> AnsweredChange | Unusable:
+        code, kernel = code_of(answer), source.kernel(name)
+        if isinstance(code, Unusable):
+            return code
+        if (reason := why_not_replacement(source, kernel, code)) is not None:
+            return Unusable(reason)
+        return AnsweredChange((Edit(kernel.span.start, kernel.span.end, _indented(kernel, code)),))
+
+    def reader(self, settings: SourceSettings, source: Path) -> Callable[[bytes], TritonSource]:
+        return lambda text: TritonSource(source, text)
+
+
+def code_of(answer: str) -> str | Unusable:
+    """The Python of an answer, dedented; fenced blocks in other languages do not count."""
+    blocks = blocks_in(answer, _LANGUAGES)
+    if len(blocks) != 1:
+        return Unusable(f"the answer has {len(blocks) or 'no'} fenced Python blocks; exactly one is needed: ```python ... ```")
+    if blocks[0] is None:
+        return Unusable("the fenced Python block does not end: the answer seems to be cut off; give a shorter one")
+    code = textwrap.dedent(blocks[0]).strip("\n")
+    if len(code.encode(errors="replace")) > LONGEST_CODE:
+        return Unusable(f"the fenced Python block is longer than {LONGEST_CODE // 1024} KiB")
+    if found := _CONTROL.search(code):
+        return Unusable(f"the code has the control character {ord(found[0]):#04x}")
+    try:
+        ast.parse(code)
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        return Unusable(f"the code is not Python: {error}")
+    return code
+
+
+def _indented(kernel: TritonKernel, code: str) -> str:
+    """Lines inside strings are changed with the others: a function that needs one has none."""
+    return textwrap.indent(code, kernel.indentation)
+
+
+TRITON = TritonAnswers()

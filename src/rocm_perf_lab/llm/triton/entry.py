@@ -1,0 +1,44 @@
+"""From the user's request to a result, for a Triton function."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from rocm_perf_lab.llm.ask import Consent
+from rocm_perf_lab.llm.entry import LlmRequest, run_with
+from rocm_perf_lab.llm.keys import Key
+from rocm_perf_lab.llm.result import ModelOutcome
+from rocm_perf_lab.llm.subject import Subject
+from rocm_perf_lab.llm.triton.answers import TRITON
+from rocm_perf_lab.llm.triton.backend import TritonModelBackend
+from rocm_perf_lab.optimize.backend import BackendOptions, Log
+from rocm_perf_lab.optimize.run_state import Approve
+from rocm_perf_lab.optimize.source_settings import SourceSettings
+from rocm_perf_lab.optimize.triton.script_file import file_of
+from rocm_perf_lab.triton_launches import ScriptKernel
+
+
+def llm_optimize_function(
+    kernel: ScriptKernel,
+    request: LlmRequest,
+    keys: Mapping[str, Key],
+    environment: Mapping[str, str],
+    approve: Approve,
+    consent: Consent,
+    note: Callable[[str], None],
+) -> ModelOutcome:
+    """Like llm.entry.llm_optimize(), of the function. Errors: those of finding it and of running the script, too."""
+    timeout = request.backend_options.timeout
+    file, found_by = file_of(kernel, request.backend_options.device, timeout)
+
+    def backend(directory: Path, options: BackendOptions, log: Log, runs: Path) -> TritonModelBackend:
+        return TritonModelBackend(kernel, file, directory, options, log, note, runs=runs, full_source=request.full_source)
+
+    return run_with(subject_of(kernel, file, found_by), backend, request, keys, environment, approve, consent, note)
+
+
+def subject_of(kernel: ScriptKernel, file: Path, found_by: str) -> Subject:
+    settings = SourceSettings(build=[], folder=str(file.parent.absolute()), main=str(file.absolute()), units=[])
+    known = " ".join((file.read_text("utf-8", "replace"), *kernel.arguments))
+    return Subject(file, found_by, kernel.script.name, TRITON, settings, known)

@@ -1,0 +1,12 @@
+"""An answer that cannot be used."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Unusable:
+    """An answer or a candidate that is not used. reason: one sentence that tells its author what to fix."""
+
+    reason: str

@@ -1,0 +1,19 @@
+"""Lines on the proposals that were not judged: one per reason, however many there are."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+
+_TIMED = re.compile(r"(?P<share>[\d.]+% (?:saved|slower)) on the captured inputs; (?P<why>.+)", re.DOTALL)
+
+
+def grouped(passed_over: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:
+    """(reason, what it holds for), in the order of the first ones. passed_over: description and reason of each."""
+    groups: dict[str, list[str]] = {}
+    for description, reason in passed_over:
+        timed = _TIMED.fullmatch(reason)
+        text = f"{description} ({timed['share']})" if timed else description
+        groups.setdefault(f"{timed['why']}, on the captured inputs" if timed else reason, []).append(text)
+    for reason, texts in groups.items():
+        yield reason, "; ".join(texts)

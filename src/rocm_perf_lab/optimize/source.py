@@ -1,0 +1,50 @@
+"""What the loops need of a source and of a kernel in it, whatever their language."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, Protocol
+
+from rocm_perf_lab.hip_source.edits import Edit
+from rocm_perf_lab.hip_source.model import Span
+
+
+class Loop(Protocol):
+    @property
+    def span(self) -> Span: ...
+
+
+class Kernel(Protocol):
+    """name: in the source. span: the definition."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def span(self) -> Span: ...
+
+    def all_loops(self) -> Iterable[Loop]: ...
+
+
+class Source(Protocol):
+    """path: the file with the kernel. text: its bytes. also: other contents of other files, by real path. state: what
+    distinguishes it from others with the same path.
+    """
+
+    @property
+    def path(self) -> Path: ...
+
+    @property
+    def text(self) -> bytes: ...
+
+    @property
+    def also(self) -> Mapping[Path, bytes]: ...
+
+    @property
+    def state(self) -> bytes: ...
+
+    def kernel(self, name: str) -> Any:
+        """The kernel with this name, in its language's terms. Errors: SourceError."""
+
+    def edited(self, edits: Iterable[Edit], elsewhere: Iterable[tuple[Path, Edit]] = ()) -> Source: ...

@@ -1,0 +1,62 @@
+"""A change together with one that it makes possible: where the first alone may gain nothing, the search would not get to the
+second.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from rocm_perf_lab.errors import SourceError
+from rocm_perf_lab.gate.promises import joined
+from rocm_perf_lab.hip_source import Edit, apply_edits
+from rocm_perf_lab.optimize.source import Source
+from rocm_perf_lab.optimize.transforms.proposal import Proposal, Transformation
+
+ENABLED: Mapping[str, Sequence[str]] = {"privatize": ("load-ahead",)}
+"""Which transformations are tried on the result of another one: adding in LDS, a loop no longer writes where it reads."""
+
+
+def combined(
+    source: Source,
+    kernel: Any,
+    firsts: Sequence[Proposal],
+    transforms: Mapping[str, Transformation],
+    factors: tuple[int, ...],
+    read: Callable[[bytes], Source],
+) -> Iterator[Proposal]:
+    """Every first proposal with each that it makes possible. transforms: those that may be used. read: a changed source."""
+    for first in firsts:
+        names = [name for name in ENABLED.get(first.transformation, ()) if name in transforms]
+        if not names or first.elsewhere:
+            continue
+        try:
+            changed = read(apply_edits(source.text, first.edits))
+        except SourceError:
+            continue
+        for name in names:
+            for second in transforms[name](changed, changed.kernel(kernel.identity), factors):
+                if isinstance(second, Proposal) and not second.elsewhere:
+                    yield _joined(source.text, first, second, apply_edits(changed.text, second.edits))
+
+
+def _joined(before: bytes, first: Proposal, second: Proposal, after: bytes) -> Proposal:
+    return Proposal(
+        transformation=first.transformation,
+        kernel=first.kernel,
+        line=first.line,
+        description=f"{first.description}, and {second.description}",
+        edits=(_difference(before, after),),
+        parameters={**first.parameters, **second.parameters},
+        promises=joined(first.promises, second.promises),
+    )
+
+
+def _difference(before: bytes, after: bytes) -> Edit:
+    """One edit, of whole lines."""
+    old, new = before.splitlines(keepends=True), after.splitlines(keepends=True)
+    most = min(len(old), len(new))
+    head = next((i for i in range(most) if old[i] != new[i]), most)
+    tail = next((i for i in range(most - head) if old[-1 - i] != new[-1 - i]), most - head)
+    start, end = len(b"".join(old[:head])), len(b"".join(old[: len(old) - tail]))
+    return Edit(start, end, b"".join(new[head : len(new) - tail]).decode())

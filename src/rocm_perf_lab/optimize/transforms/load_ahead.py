@@ -1,0 +1,189 @@
+"""Load for several iterations at once, before the first of them begins, where stores or atomics keep the compiler from that.
+
+A load behind a store or an atomic is not moved before it unless nothing can be written where it reads: each iteration's loads
+then wait for the iteration before. Here, one 64-bit test precedes several iterations, then come the loads of all of them, then
+their bodies in order. If a body writes to anything but LDS and variables, that the kernel writes nothing where it reads is
+promised to the gate.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from rocm_perf_lab.gate.promises import NONE, Promises, broken_in_source
+from rocm_perf_lab.hip_source import Edit, HipSource, Loop, SourceKernel, libclang
+from rocm_perf_lab.hip_source.cursors import LEAVES, place_of, unwrapped, walk, within
+from rocm_perf_lab.hip_source.edits import indentation, new_names
+from rocm_perf_lab.hip_source.kernels import function_of
+from rocm_perf_lab.hip_source.model import Construct
+from rocm_perf_lab.hip_source.reads import Read, is_pure, reads_in
+from rocm_perf_lab.hip_source.variables import changed_in, escaping_in
+from rocm_perf_lab.optimize.transforms.proposal import Proposal, Refusal
+
+if TYPE_CHECKING:
+    from rocm_perf_lab.hip_source.libclang import Cursor
+    from rocm_perf_lab.hip_source.source import TranslationUnit
+
+NAME = "load-ahead"
+_ALLOWED = (Construct.ATOMIC,)
+_TYPES = ("int", "unsigned int", "long", "unsigned long", "long long", "unsigned long long")
+
+
+class _Unfit(Exception):
+    """Why the loop is left unchanged."""
+
+
+def propose(source: HipSource, kernel: SourceKernel, factors: tuple[int, ...]) -> Iterator[Proposal | Refusal]:
+    """One proposal per loop and factor."""
+    for loop in kernel.all_loops():
+        try:
+            cursor, step, bound = _counted(source, kernel, loop)
+            reads = _reads(source.device, kernel, loop, cursor)
+            promises = _promises(source, kernel, cursor, reads)
+        except _Unfit as error:
+            yield Refusal(NAME, kernel.name, loop.span.line, str(error))
+            continue
+        for factor in factors:
+            if loop.trip_count is not None and factor > loop.trip_count:
+                continue
+            texts = ", ".join(dict.fromkeys(source.device.text_of(one.cursor) for one in reads))
+            yield Proposal(
+                transformation=NAME,
+                kernel=kernel.name,
+                line=loop.span.line,
+                description=f"load {texts} for {factor} iterations of the loop of line {loop.span.line} at once",
+                edits=_edits(source, loop, cursor, step, bound, reads, factor),
+                parameters={"factor": factor, "loads": texts},
+                promises=promises,
+            )
+
+
+def _counted(source: HipSource, kernel: SourceKernel, loop: Loop) -> tuple[Cursor, str, str]:
+    """The loop, its step and its bound."""
+    unit = source.device
+    if loop.in_macro or loop.hint:
+        raise _Unfit("it comes from a macro" if loop.in_macro else "its author has already specified unrolling")
+    if forbidden := next((one for one in loop.found if one.construct not in _ALLOWED), None):
+        raise _Unfit(f"it holds a {forbidden}")
+    if not loop.innermost or loop.kind != "for" or loop.variable is None:
+        raise _Unfit("it is not an innermost loop that counts")
+    cursor = within(function_of(unit, kernel), loop.span, "FOR_STMT")
+    if any(one.kind.name in LEAVES for one in walk(cursor)):
+        raise _Unfit("its body may be left before its end")
+    if loop.stride is not None:
+        return cursor, loop.stride.step, loop.stride.bound
+    init, condition, _, _ = cursor.get_children()
+    variable = next(one for one in walk(init) if one.kind.name == "VAR_DECL")
+    plain = libclang.operator(unit.bindings, condition) == "<" and (loop.step or 0) > 0
+    left, bound = list(condition.get_children()) if plain else (condition, condition)
+    types = {one.type.get_canonical().spelling.removeprefix("const ") for one in (variable, left, bound)}
+    if not plain or len(types) > 1 or not types <= set(_TYPES[:2]):
+        raise _Unfit("it is not `i < bound; i += step` on 32-bit integers")
+    moving = changed_in(cursor, unit.bindings) | escaping_in(function_of(unit, kernel), unit.bindings)
+    named = {one.referenced.get_usr() for one in walk(bound) if one.kind.name == "DECL_REF_EXPR" and one.referenced is not None}
+    if named & moving or not is_pure(unit, bound):
+        raise _Unfit("its bound may change in it")
+    return cursor, str(loop.step), unit.text_of(bound)
+
+
+def _reads(unit: TranslationUnit, kernel: SourceKernel, loop: Loop, cursor: Cursor) -> list[Read]:
+    """The loads that every iteration makes from a place that its number alone decides."""
+    function = function_of(unit, kernel)
+    body = list(cursor.get_children())[-1]
+    variable = next(one for one in walk(next(cursor.get_children())) if one.kind.name == "VAR_DECL")
+    start, end = place_of(body)
+    moving = (changed_in(body, unit.bindings) | escaping_in(function, unit.bindings)) - {variable.get_usr()}
+    found = []
+    for read in reads_in(unit, function, body):
+        names = {one.get_usr() for one in read.variables}
+        inside = any(start <= one.extent.start.offset < end for one in read.variables)
+        if read.always and variable.get_usr() in names and not inside and not names & moving:
+            if not unit.is_cut_by_macro(read.cursor):
+                found.append(read)
+    if not found:
+        raise _Unfit("no load in it depends on the iteration's number alone")
+    if not any(loop.found) and not _writes(unit, body):
+        raise _Unfit("it writes nothing that its loads could wait for: the compiler can move them")
+    return found
+
+
+def _promises(source: HipSource, kernel: SourceKernel, cursor: Cursor, reads: list[Read]) -> Promises:
+    unit = source.device
+    if all(_is_lds(one) for one in _writes(unit, list(cursor.get_children())[-1])):
+        return NONE
+    promises = Promises(unwritten=tuple(dict.fromkeys(one.parameter.spelling for one in reads)))
+    if reason := broken_in_source(source, kernel.name, promises):
+        raise _Unfit(reason)
+    return promises
+
+
+def _writes(unit: TranslationUnit, body: Cursor) -> list[Cursor]:
+    """What the body writes to, except variables: elements, and what its calls are given the address of, or may reach."""
+    found = []
+    for one in walk(body):
+        operator = libclang.operator(unit.bindings, one)
+        assigns = one.kind.name == "COMPOUND_ASSIGNMENT_OPERATOR" or operator in ("++", "--")
+        if assigns or (one.kind.name == "BINARY_OPERATOR" and operator == "="):
+            target = unwrapped(next(one.get_children()))
+            found += [target] if target.kind.name != "DECL_REF_EXPR" else []
+        elif one.kind.name == "CALL_EXPR":
+            found += [argument for argument in one.get_arguments() if _is_pointer(argument)]
+    return found
+
+
+def _is_pointer(argument: Cursor) -> bool:
+    canonical = argument.type.get_canonical()
+    return canonical.kind.name == "POINTER" and not canonical.get_pointee().is_const_qualified()
+
+
+def _is_lds(place: Cursor) -> bool:
+    """Whether it is an element of a static array in LDS, or such an element's address."""
+    place = unwrapped(place)
+    if place.kind.name == "UNARY_OPERATOR":
+        place = unwrapped(next(place.get_children()))
+    while place.kind.name == "ARRAY_SUBSCRIPT_EXPR":
+        place = unwrapped(next(place.get_children()))
+    declared = place.referenced if place.kind.name == "DECL_REF_EXPR" else None
+    return declared is not None and any(child.kind.name == "CUDASHARED_ATTR" for child in declared.get_children())
+
+
+def _edits(
+    source: HipSource, loop: Loop, cursor: Cursor, step: str, bound: str, reads: list[Read], factor: int
+) -> tuple[Edit, ...]:
+    text, variable = source.text, loop.variable or ""
+    loads = list(dict.fromkeys((source.device.text_of(one.cursor), one.type) for one in reads))
+    names = new_names(text, "ahead", len(loads) * factor)
+    outer = indentation(text, loop.span.start)
+    inner, deepest = outer + "  ", outer + "    "
+    lines, bodies = [], []
+    for number in range(factor):
+        its = dict(zip((load for load, _ in loads), names[number * len(loads) :], strict=False))
+        for load, type_ in loads:
+            index = variable if number == 0 else f"({variable} + {number} * ({step}))"
+            place = re.sub(rf"\b{variable}\b", index, load)
+            lines.append(f"{deepest}const {type_} {its[load]} = {place};\n")
+        changed = [Edit(*place_of(one.cursor), its[source.device.text_of(one.cursor)]) for one in reads]
+        bodies.append(f"{deepest}{_body(text, loop, changed)}\n{deepest}{variable} += {step};\n")
+    plain = f"{deepest}{_body(text, loop, [])}\n{deepest}{variable} += {step};\n"
+    wide = "static_cast<long long>"
+    test = f"{wide}({variable}) + {factor - 1} * {wide}({step}) < {wide}({bound})"
+    whole = f"{{\n{inner}if ({test}) {{\n{''.join(lines)}{''.join(bodies)}{inner}}} else {{\n{plain}{inner}}}\n{outer}}}"
+    increment = place_of(list(cursor.get_children())[2])
+    return Edit(*increment, ""), Edit(loop.body.start, _end(text, loop), whole)
+
+
+def _end(text: bytes, loop: Loop) -> int:
+    """A statement's extent ends before its semicolon."""
+    return loop.body.end if text[loop.body.end - 1 : loop.body.end] == b"}" else text.index(b";", loop.body.end) + 1
+
+
+def _body(text: bytes, loop: Loop, edits: list[Edit]) -> str:
+    start, end = loop.body.start, _end(text, loop)
+    made, position = [], start
+    for one in sorted(edits):
+        made += [text[position : one.start].decode(), one.text]
+        position = one.end
+    whole = "".join([*made, text[position:end].decode()])
+    return whole if whole.startswith("{") else f"{{ {whole} }}"

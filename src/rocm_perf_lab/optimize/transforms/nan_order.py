@@ -1,0 +1,66 @@
+"""Minima and maxima whose result depends on the order of the numbers if a NaN is among them: std::min and std::max.
+
+`std::min(t, d)` is `d < t ? d : t`, so a NaN replaces what was found before it and is replaced by what comes behind. The lanes
+of a wave take the numbers in another order. So they note whether they have seen a NaN, and if any has, all of them execute the
+loop as it was.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from rocm_perf_lab.hip_source import Edit, libclang
+from rocm_perf_lab.hip_source.cursors import place_of, unwrapped
+from rocm_perf_lab.hip_source.edits import indentation, new_names
+
+if TYPE_CHECKING:
+    from rocm_perf_lab.hip_source.libclang import Cursor
+    from rocm_perf_lab.hip_source.source import TranslationUnit
+
+_FUNCTIONS = ("std::min", "std::max")
+_FLOATS = ("FLOAT", "DOUBLE", "HALF", "FLOAT16", "BFLOAT16")
+
+
+@dataclass(frozen=True)
+class Ordered:
+    """`name = std::min(value, name);` on floating-point numbers. value: a variable's name; "" if it is no plain variable."""
+
+    statement: Cursor
+    name: str
+    value: str
+
+
+def ordered(unit: TranslationUnit, statement: Cursor) -> Ordered | None:
+    """The statement as such a choice; None if it is none."""
+    if libclang.operator(unit.bindings, statement) != "=":
+        return None
+    target, chosen = statement.get_children()
+    called = unwrapped(chosen)
+    if called.kind.name != "CALL_EXPR" or target.type.get_canonical().kind.name not in _FLOATS:
+        return None
+    if "".join(unit.text_of(called).partition("(")[0].split()) not in _FUNCTIONS:
+        return None
+    others = [unwrapped(one) for one in called.get_arguments() if unwrapped(one).spelling != target.spelling]
+    plain = len(others) == 1 and others[0].kind.name == "DECL_REF_EXPR"
+    return Ordered(statement, target.spelling, others[0].spelling if plain else "")
+
+
+def kept_in_order(text: bytes, loop: tuple[int, int], one: Ordered, combined: str) -> tuple[list[Edit], str]:
+    """The edits of the loop, and what stands behind it. loop: its byte range. combined: how the lanes' results are combined."""
+    start, end = loop
+    before, unordered = (new_names(text, stem, 1)[0] for stem in ("before", "unordered"))
+    margin = indentation(text, start)
+    head = f"const auto {before} = {one.name};\n{margin}int {unordered} = 0;\n{margin}"
+    place = place_of(one.statement)[0]
+    edits = [Edit(start, start, head), Edit(place, place, f"{unordered} |= {one.value} != {one.value};\n{margin}  ")]
+    again = text[start:end].decode()
+    lines = (
+        f"if (__any({unordered})) {{",
+        f"  {one.name} = {before};",
+        f"  {again}",
+        "} else {",
+        f"  {combined}",
+        "}",
+    )
+    return edits, "".join(f"\n{margin}{line}" for line in lines)

@@ -1,0 +1,177 @@
+"""Count in the workgroup's own LDS, and add its counts to global memory once, at the end.
+
+Where many threads add to few elements, such as the bins of a histogram, global atomics on one cache line are served one after
+the other. Those in LDS are served on each compute unit, and one addition per workgroup and element remains. Elements beyond the
+copy in LDS are added to as before, so that no bound has to be known. Floating-point sums are added in another order.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from rocm_perf_lab.hip_source import Edit, HipSource, KernelParameter, SourceKernel, constructs
+from rocm_perf_lab.hip_source.cursors import body_of, parameters_of, place_of, unwrapped, walk, walk_below
+from rocm_perf_lab.hip_source.edits import indentation, new_names
+from rocm_perf_lab.hip_source.kernels import function_of
+from rocm_perf_lab.hip_source.loops import KINDS
+from rocm_perf_lab.hip_source.model import Construct
+from rocm_perf_lab.optimize.transforms.proposal import Proposal, Refusal
+
+if TYPE_CHECKING:
+    from rocm_perf_lab.hip_source.libclang import Cursor
+    from rocm_perf_lab.hip_source.source import TranslationUnit
+
+NAME = "privatize"
+_BINS = (256, 2048)
+_BYTE_BINS = (256,)  # of an index of 8 bits
+_ELEMENTS = ("int", "unsigned int", "unsigned long long", "float", "double")
+_BYTES = ("UCHAR",)
+_STATEMENTS = ("COMPOUND_STMT", "IF_STMT", *KINDS)
+_GUARD = re.compile(r"if\s*\((.*)\)\s*(\{\s*)?return\s*;?\s*\}?", re.DOTALL)
+
+
+class _Unfit(Exception):
+    """Why the kernel is left unchanged."""
+
+
+@dataclass(frozen=True)
+class _Addition:
+    """`atomicAdd(&counts[index], value)` as a statement."""
+
+    call: Cursor
+    index: Cursor
+    value: str
+
+    @property
+    def of_byte(self) -> bool:
+        return unwrapped(self.index).type.get_canonical().kind.name in _BYTES
+
+
+def propose(source: HipSource, kernel: SourceKernel, factors: tuple[int, ...]) -> Iterator[Proposal | Refusal]:
+    """One proposal per parameter and number of bins."""
+    unit = source.device
+    found = False
+    for parameter in kernel.parameters:
+        if parameter.pointee is None or parameter.const_pointee:
+            continue
+        try:
+            additions = _additions(unit, kernel, parameter)
+            frame = _frame(source, kernel) if additions else []
+        except _Unfit as error:
+            found = True
+            yield Refusal(NAME, kernel.name, parameter.span.line, f"{parameter.name}: {error}")
+            continue
+        found |= bool(additions)
+        for bins in (_BYTE_BINS if all(one.of_byte for one in additions) else _BINS) if additions else ():
+            line = additions[0].call.location.line
+            yield Proposal(
+                transformation=NAME,
+                kernel=kernel.name,
+                line=line,
+                description=f"add to {bins} elements of {parameter.name} in LDS first (line {line})",
+                edits=(*frame, *_edits(source, kernel, parameter, additions, bins)),
+                parameters={"parameter": parameter.name, "bins": bins},
+            )
+    if not found:
+        yield Refusal(NAME, kernel.name, kernel.span.line, "no statement of it adds to an element of a parameter by atomicAdd")
+
+
+def _additions(unit: TranslationUnit, kernel: SourceKernel, parameter: KernelParameter) -> list[_Addition]:
+    """All uses of the parameter; empty if none is an atomic addition."""
+    function = function_of(unit, kernel)
+    declared = next(one for one in parameters_of(function) if one.spelling == parameter.name)
+    body, found, other = body_of(function), [], 0
+    for one, above in walk_below(body):
+        if one.kind.name == "DECL_REF_EXPR" and one.referenced == declared:
+            addition = _addition(unit, one, above)
+            found += [addition] if addition else []
+            other = other or (0 if addition else one.location.line)
+    if found and other:
+        raise _Unfit(f"it is used in other ways than to add (line {other})")
+    if found and all(_is_lds(one.call) for one in found):
+        raise _Unfit("what it adds has been summed in LDS already")
+    element = (parameter.pointee or "").removeprefix("const ")
+    if found and element not in _ELEMENTS:
+        raise _Unfit(f"its elements are {element}")
+    return found
+
+
+def _addition(unit: TranslationUnit, use: Cursor, above: list[Cursor]) -> _Addition | None:
+    holders = [one for one in above if one.kind.name not in ("UNEXPOSED_EXPR", "PAREN_EXPR")]
+    if len(holders) < 4 or [one.kind.name for one in holders[-3:]] != ["CALL_EXPR", "UNARY_OPERATOR", "ARRAY_SUBSCRIPT_EXPR"]:
+        return None
+    statement, call, _, element = holders[-4:]
+    base, index = element.get_children()
+    arguments = list(call.get_arguments())
+    plain = call.spelling == "atomicAdd" and len(arguments) == 2 and unwrapped(base) == use
+    if not plain or statement.kind.name not in _STATEMENTS or unit.is_cut_by_macro(call):
+        return None
+    return _Addition(call, index, unit.text_of(arguments[1]))
+
+
+def _is_lds(call: Cursor) -> bool:
+    """Whether the value that is added is an element of an array in LDS."""
+    value = unwrapped(list(call.get_arguments())[1])
+    base = unwrapped(next(value.get_children())) if value.kind.name == "ARRAY_SUBSCRIPT_EXPR" else value
+    declared = base.referenced if base.kind.name == "DECL_REF_EXPR" else None
+    return declared is not None and any(child.kind.name == "CUDASHARED_ATTR" for child in declared.get_children())
+
+
+def _frame(source: HipSource, kernel: SourceKernel) -> list[Edit]:
+    """What lets every thread reach the end: `if (done) return;` at the top level becomes a condition on the rest."""
+    unit = source.device
+    function = function_of(unit, kernel)
+    body = body_of(function)
+    if body is None or unit.cut_by_macro(unit.own, *place_of(body)):
+        raise _Unfit("the kernel's body comes from a macro")
+    returns = [one for one in walk(body) if one.kind.name == "RETURN_STMT"]
+    guards = [one for one in body.get_children() if one.kind.name == "IF_STMT" and _GUARD.fullmatch(unit.text_of(one))]
+    if len(returns) != len(guards):
+        raise _Unfit(f"a thread may end in line {returns[0].location.line}")
+    forbidden = (Construct.BARRIER, Construct.DYNAMIC_LDS, Construct.INLINE_ASM, Construct.JUMP)
+    found = [one for one in constructs.find(function, unit.bindings) if one.construct in forbidden]
+    if guards and found:
+        raise _Unfit(f"it holds a {found[0]}, which threads that have ended do not reach")
+    edits = []
+    for one in guards:
+        condition = _GUARD.fullmatch(unit.text_of(one))
+        start, end = place_of(one)
+        end = end if source.text[end - 1 : end] in (b"}", b";") else source.text.index(b";", end) + 1
+        edits.append(Edit(start, end, f"if (!({condition[1] if condition else ''})) {{"))
+    return edits
+
+
+def _edits(
+    source: HipSource, kernel: SourceKernel, parameter: KernelParameter, additions: list[_Addition], bins: int
+) -> Iterator[Edit]:
+    text = source.text
+    own, bin_, thread, threads = (new_names(text, stem, 1)[0] for stem in ("own", "bin", "thread", "threads"))
+    element = (parameter.pointee or "").removeprefix("const ")
+    for one in additions:
+        start, end = place_of(one.call)
+        inside = f"atomicAdd(&{own}[{bin_}], {one.value});"
+        beyond = f" else atomicAdd(&{parameter.name}[{bin_}], {one.value});"
+        guarded = inside if one.of_byte else f"if (static_cast<unsigned long>({bin_}) < {bins}) {inside}{beyond}"
+        index = source.device.text_of(one.index)
+        yield Edit(start, text.index(b";", end) + 1, f"{{ const auto {bin_} = {index}; {guarded} }}")
+    margin = indentation(text, place_of(additions[0].call)[0])[:2] or "  "
+    loop = f"for (unsigned {bin_} = {thread}; {bin_} < {bins}; {bin_} += {threads})"
+    before = (
+        f"__shared__ {element} {own}[{bins}];",
+        f"const unsigned {thread} = threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z);",
+        f"const unsigned {threads} = blockDim.x * blockDim.y * blockDim.z;",
+        f"{loop} {own}[{bin_}] = 0;",
+        "__syncthreads();",
+    )
+    after = (
+        *("}" for _ in _frame(source, kernel)),
+        "__syncthreads();",
+        f"{loop}",
+        f"  if ({own}[{bin_}] != 0) atomicAdd(&{parameter.name}[{bin_}], {own}[{bin_}]);",
+    )
+    start, end = kernel.body.start + 1, kernel.body.end - 1
+    yield Edit(start, start, "".join(f"\n{margin}{line}" for line in before))
+    yield Edit(end, end, "".join(f"{margin}{line}\n" for line in after))

@@ -1,0 +1,203 @@
+"""Give the iterations of a loop to several workgroups, if they do not depend on each other and the grid is small.
+
+Each of `parts` workgroups in place of one does everything but this loop as before, and executes every `parts`-th iteration of
+the loop. So `parts` times as many waves hide each other's latency, and use compute units that were idle. The shape of the
+launches changes with it: by a dimension of the grid that the kernel does not use, or else by one that it uses through
+`blockIdx` alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rocm_perf_lab.gate.launch_rule import words
+from rocm_perf_lab.gate.promises import NONE, Promises, broken_in_source
+from rocm_perf_lab.hip_source import Edit, HipSource, Loop, SourceKernel, constructs, libclang
+from rocm_perf_lab.hip_source.cursors import body_of, place_of, walk, walk_below, within
+from rocm_perf_lab.hip_source.edits import before_pragmas, indentation, line_start, new_names
+from rocm_perf_lab.hip_source.grid_places import depends_on, replaceable
+from rocm_perf_lab.hip_source.independent_loop import Dependent, Independence, independence_of
+from rocm_perf_lab.hip_source.integer_expression import INT, UNSIGNED, Constant, Conversion, converted, operation
+from rocm_perf_lab.hip_source.kernels import function_of
+from rocm_perf_lab.hip_source.launch_shapes import NotUnderstood, Shape, ShapedLaunch
+from rocm_perf_lab.hip_source.program_launches import by_file, program_launches
+from rocm_perf_lab.optimize.transforms.proposal import Proposal, Refusal
+
+if TYPE_CHECKING:
+    from rocm_perf_lab.hip_source.libclang import Cursor
+
+NAME = "split-loop"
+_PARTS = (4, 8, 32)  # workgroups in place of one
+_AXES = "xyz"
+
+
+class _Unfit(Exception):
+    """Why the kernel is left unchanged."""
+
+
+@dataclass(frozen=True)
+class _Place:
+    """How the kernel learns which part of the loop it executes. axis: the grid's dimension that grows. blocks: the byte ranges
+    of its `blockIdx` in the kernel; empty if the dimension was not used.
+    """
+
+    axis: int
+    blocks: tuple[tuple[int, int], ...]
+
+
+def propose(source: HipSource, kernel: SourceKernel, factors: tuple[int, ...]) -> Iterator[Proposal | Refusal]:
+    """One proposal per number of parts."""
+    try:
+        loop, independence = _loop(source, kernel)
+        promises = _promises(source, kernel, independence)
+        sites = program_launches(source, kernel)
+        place = _place(source, kernel, sites)
+        made = [
+            (parts, *_change(source, kernel, loop, independence, sites, place, parts)) for parts in _PARTS if _fits(loop, parts)
+        ]
+    except (_Unfit, Dependent, NotUnderstood) as error:
+        yield Refusal(NAME, kernel.name, kernel.span.line, str(error))
+        return
+    for parts, mine, others in made:
+        yield Proposal(
+            transformation=NAME,
+            kernel=kernel.name,
+            line=loop.span.line,
+            description=f"give the iterations of the loop of line {loop.span.line} to {parts} workgroups in place of one",
+            edits=tuple(mine),
+            parameters={"parts": parts},
+            promises=promises,
+            elsewhere=tuple(others),
+        )
+
+
+def _loop(source: HipSource, kernel: SourceKernel) -> tuple[Loop, Independence]:
+    """The only outermost loop, and on what its iterations are independent."""
+    unit = source.device
+    if len(kernel.loops) != 1:
+        raise _Unfit(f"it has {len(kernel.loops) or 'no'} loops that are in no other one" if kernel.loops else "it has no loop")
+    (loop,) = kernel.loops
+    if loop.in_macro or loop.kind != "for" or loop.variable is None or _step(loop) is None:
+        raise _Unfit("its loop is not a plain one that counts upwards")
+    function = function_of(unit, kernel)
+    if found := next(iter(constructs.find(function, unit.bindings)), None):
+        raise _Unfit(f"it holds a {found}")
+    body = body_of(function)
+    cursor = within(function, loop.span, "FOR_STMT")
+    condition = list(cursor.get_children())[1]
+    if body is None or libclang.operator(unit.bindings, condition) not in ("<", "<="):
+        raise _Unfit("its loop does not end at an upper bound")
+    _expect_in_block(body, cursor)
+    return loop, independence_of(unit, body, cursor)
+
+
+def _expect_in_block(body: Cursor, loop: Cursor) -> None:
+    """Statements can be put before the loop only where it stands in a block, behind an unroll pragma or not."""
+    holders = next(list(above) for one, above in walk_below(body) if one == loop)
+    while holders and holders[-1].kind.name == "UNEXPOSED_STMT":
+        holders.pop()
+    if not holders or holders[-1].kind.name != "COMPOUND_STMT":
+        raise _Unfit("its loop is the only statement of another one")
+
+
+def _promises(source: HipSource, kernel: SourceKernel, independence: Independence) -> Promises:
+    given = {one.name for one in kernel.parameters if one.restrict}
+    promised = tuple(one for one in independence.stored if one not in given)
+    promises = Promises(restrict=promised) if promised else NONE
+    if reason := broken_in_source(source, kernel.name, promises):
+        raise _Unfit(reason)
+    return promises
+
+
+def _step(loop: Loop) -> str | None:
+    if loop.step is not None:
+        return str(loop.step) if loop.step > 0 else None
+    return loop.stride.step if loop.stride is not None else None
+
+
+def _fits(loop: Loop, parts: int) -> bool:
+    return loop.trip_count is None or parts <= loop.trip_count
+
+
+def _place(source: HipSource, kernel: SourceKernel, sites: list[ShapedLaunch]) -> _Place:
+    unit = source.device
+    for axis in (1, 2):
+        alone = all(_is_one(site.shape, axis) for site in sites)
+        if alone and not depends_on(unit, kernel, _AXES[axis]):
+            return _Place(axis, ())
+    for axis in (2, 1, 0):
+        blocks = replaceable(unit, kernel, _AXES[axis])
+        if blocks:
+            return _Place(axis, tuple(blocks))
+    raise _Unfit("it depends on all dimensions of the grid, and not by `blockIdx` alone")
+
+
+def _is_one(shape: Shape, axis: int) -> bool:
+    number = shape.groups[axis]
+    return isinstance(number, Constant) and number.value == 1
+
+
+def _change(
+    source: HipSource,
+    kernel: SourceKernel,
+    loop: Loop,
+    independence: Independence,
+    sites: list[ShapedLaunch],
+    place: _Place,
+    parts: int,
+) -> tuple[list[Edit], list[tuple[Path, Edit]]]:
+    cursor = within(function_of(source.device, kernel), loop.span, "FOR_STMT")
+    block = _block(source, place)
+    part, count = (new_names(source.text, stem, 1)[0] for stem in ("part", "parts"))
+    own = f"const unsigned {part} = {f'{block} % {parts}' if place.blocks else block};"
+    lines = [own, *_guard(independence.strides, part, count, parts)]
+    start = before_pragmas(source.text, loop.span.start)
+    margin = indentation(source.text, loop.span.start)
+    at_line = start == line_start(source.text, start)
+    text = "".join(f"{margin}{line}\n" for line in lines) if at_line else "".join(f"{line}\n{margin}" for line in lines)
+    edits = [Edit(*one, f"({block} / {parts})") for one in place.blocks]
+    mine, others = by_file(source, [_launch(site, place, parts) for site in sites])
+    factor = count if independence.strides else str(parts)
+    return [*edits, Edit(start, start, text), *_bounds(cursor, loop, part, factor), *mine], others
+
+
+def _guard(strides: Sequence[str], part: str, count: str, parts: int) -> list[str]:
+    """One workgroup goes through all iterations if they store to the same elements: then their order counts."""
+    if not strides:
+        return []
+    moves = " && ".join(f"({one}) != 0" for one in strides)
+    return [f"const unsigned {count} = {moves} ? {parts} : 1;", f"if ({part} >= {count}) return;"]
+
+
+def _bounds(cursor: Cursor, loop: Loop, part: str, parts: str) -> Iterator[Edit]:
+    """Where the loop begins, and how it goes on."""
+    init, _, increment, _ = cursor.get_children()
+    variable = next(one for one in walk(init) if one.kind.name == "VAR_DECL")
+    start, end = place_of([child for child in variable.get_children() if child.kind.is_expression()][-1])
+    step = _step(loop) or "1"
+    by = "" if step == "1" else f" * ({step})"
+    yield Edit(start, start, "(")
+    yield Edit(end, end, f") + static_cast<{variable.type.spelling}>({part}){by}")
+    yield Edit(*place_of(increment), f"{loop.variable} += {parts}{by}")
+
+
+def _block(source: HipSource, place: _Place) -> str:
+    """The workgroup's number in the dimension, in HIP's words if its header is there."""
+    axis = _AXES[place.axis]
+    hip = source.device.has_system_macro("__launch_bounds__")
+    return f"blockIdx.{axis}" if hip else f"__builtin_amdgcn_workgroup_id_{axis}()"
+
+
+def _launch(site: ShapedLaunch, place: _Place, parts: int) -> tuple[Path, Edit]:
+    groups = list(site.shape.groups)
+    before = groups[place.axis]
+    before = before.inner if isinstance(before, Conversion) else before
+    more = Constant(parts, UNSIGNED) if _is_one(site.shape, place.axis) else operation("*", before, Constant(parts, INT))
+    groups[place.axis] = converted(more, UNSIGNED)
+    grid, block, lds = words(replace(site.shape, groups=(groups[0], groups[1], groups[2])))
+    if "_cast<" in grid + block + lds:
+        raise _Unfit(f"the shape of the launch in line {site.line} mixes types of integers")
+    return site.file, Edit(site.start, site.end, site.written(grid, block, lds))

@@ -1,0 +1,42 @@
+"""The gate for candidates of one state of a file: that for Triton functions, and then the whole script."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from rocm_perf_lab.gate.promises import NONE, Promises
+from rocm_perf_lab.gate.triton_kernel.first_times import FirstTimes
+from rocm_perf_lab.gate.triton_kernel.judge import judge
+from rocm_perf_lab.gate.triton_kernel.request import TritonGateRequest
+from rocm_perf_lab.gate.verdict import StepVerdict, Verdict
+from rocm_perf_lab.gate.verdict_document import APPLICATION
+from rocm_perf_lab.triton_launches import ScriptKernel
+
+
+class TritonGate:
+    """request: with the baseline as candidate. whole: judges the script with a candidate's text."""
+
+    def __init__(
+        self,
+        request: TritonGateRequest,
+        times: FirstTimes,
+        with_text: Callable[[bytes], ScriptKernel],
+        whole: Callable[[bytes], StepVerdict],
+    ):
+        self._request, self._times, self._with_text, self._whole = request, times, with_text, whole
+
+    def judge(self, candidate: bytes, promises: Promises = NONE) -> Verdict:
+        """See optimize.backend.Gate. Promises are of HIP's compilers: there are none here."""
+        verdict = judge(replace(self._request, candidate=self._with_text(candidate)), _nothing)
+        if not verdict.accepted:
+            return verdict
+        steps = [step for step in verdict.steps if step.step != APPLICATION]
+        return Verdict((*steps, self._whole(candidate)))
+
+    def first_ratio(self, candidate: bytes, promises: Promises = NONE) -> float | None:
+        return self._times.ratio(self._with_text(candidate))
+
+
+def _nothing(_words: str) -> None:
+    """What is being judged is no news while proposals are compared."""

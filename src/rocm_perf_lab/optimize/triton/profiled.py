@@ -1,0 +1,30 @@
+"""One profile of a script with Triton functions."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+from rocm_perf_lab.errors import NoKernelsError
+from rocm_perf_lab.report.documents import Reports
+from rocm_perf_lab.triton_launches import ScriptKernel
+
+
+def profiled(
+    kernel: ScriptKernel, device: str, destination: Path, timeout: float | None, note: Callable[[str], None]
+) -> Reports:
+    """Of the script that launches the kernel. destination: the run directory to make.
+
+    Errors: those of profiling, with the script's name where it launches nothing.
+    """
+    from rocm_perf_lab.profiling.request import ProfileRequest
+    from rocm_perf_lab.profiling.session import profile
+
+    request = ProfileRequest(kernel.program(), device=device, destination=destination, timeout=timeout)
+    try:
+        documents, _ = profile(request, subprocess.DEVNULL, note)
+    except NoKernelsError as error:
+        what = f"{kernel.script} launches no kernel, neither {kernel.kernel} nor another"
+        raise NoKernelsError(what, "name the script, with its arguments, that launches it") from error
+    return documents

@@ -1,0 +1,18 @@
+"""The transformations that the optimizer can propose for Triton functions, by name. To add one, add a file here with `propose`,
+and a line below.
+
+As for HIP, a transformation reads a function and yields proposals and refusals; it runs nothing and decides nothing. All are
+intended to keep results bit-identical, except that `reciprocal` rounds once more, and that `configuration` can change the order
+of sums.
+"""
+
+from __future__ import annotations
+
+from rocm_perf_lab.optimize.transforms.proposal import Transformation
+from rocm_perf_lab.optimize.triton.transforms import configuration, full_blocks, pipeline, reciprocal, streaming, unroll
+
+_ALL = (configuration, full_blocks, pipeline, unroll, reciprocal, streaming)
+TRANSFORMS: dict[str, Transformation] = {module.NAME: module.propose for module in _ALL}
+DEFAULT = tuple(name for name in TRANSFORMS if name != streaming.NAME)  # a hint costs one judgement per access
+
+__all__ = ["DEFAULT", "TRANSFORMS"]

@@ -1,0 +1,119 @@
+"""The blocks over which a loop goes, and how its body says where they end.
+
+Two forms are known. `for k in range(0, K, BLOCK)` with masks `k + tl.arange(0, BLOCK) < K`; and `for k in range(0, tl.cdiv(K,
+BLOCK))` with `tl.arange(0, BLOCK) < K - k * BLOCK` or `k * BLOCK + tl.arange(0, BLOCK) < K`. What is added or multiplied may
+stand in either order, and have a name.
+"""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+
+from rocm_perf_lab.optimize.triton.transforms.loops import RangeLoop
+from rocm_perf_lab.triton_source import TritonKernel
+from rocm_perf_lab.triton_source.names import calls, is_call
+
+
+@dataclass(frozen=True)
+class Blocks:
+    """end: of the elements, K above. step: the length of a block. counted: whether the loop counts blocks, not elements."""
+
+    kernel: TritonKernel
+    loop: RangeLoop
+    end: ast.expr
+    step: ast.expr
+    counted: bool
+
+    @classmethod
+    def of(cls, kernel: TritonKernel, loop: RangeLoop) -> Blocks | None:
+        """None for a loop of another form."""
+        if loop.begin is not None and not (isinstance(loop.begin, ast.Constant) and loop.begin.value == 0):
+            return None
+        if is_call(loop.end, "cdiv") and isinstance(loop.end, ast.Call) and len(loop.end.args) == 2 and loop.step is None:
+            end, step = loop.end.args
+            return cls(kernel, loop, end, step, counted=True)
+        return cls(kernel, loop, loop.end, loop.step, counted=False) if loop.step is not None else None
+
+    def is_bound(self, mask: ast.expr) -> bool:
+        """Whether the mask is true everywhere in full blocks, and for no other reason there."""
+        if not isinstance(mask, ast.Compare) or len(mask.ops) != 1:
+            return False
+        left, right = mask.left, mask.comparators[0]
+        if isinstance(mask.ops[0], ast.Gt):
+            left, right = right, left
+        elif not isinstance(mask.ops[0], ast.Lt):
+            return False
+        left = _without_expansion(left)
+        return any(self._is(left, places) and self._is(right, ends) for places, ends in self._forms())
+
+    def _forms(self) -> list[tuple[set[str], set[str]]]:
+        """(what a lane is called, below which it must be)."""
+        lanes, k = self._lanes(), ast.Name(self.loop.variable, ast.Load())
+        begin = _sides(k, ast.Mult(), self.step) if self.counted else {ast.dump(k)}
+        placed = {_joined(*pair, "Add") for one in begin for lane in lanes for pair in ((one, lane), (lane, one))}
+        forms = [(placed, {ast.dump(self.end)})]
+        if self.counted:
+            forms.append((lanes, {_joined(ast.dump(self.end), one, "Sub") for one in begin}))
+        return forms
+
+    def _lanes(self) -> set[str]:
+        """tl.arange(0, step), and the names that it has outside of the loop."""
+        aranges = {ast.dump(call) for call in calls(self.kernel.node, "arange") if self._is_arange(call)}
+        named = assigned_once(self.kernel.node)
+        names = {name for name, value in named.items() if ast.dump(value) in aranges and name not in self.loop.changed}
+        return aranges | {ast.dump(ast.Name(name, ast.Load())) for name in names}
+
+    def _is_arange(self, call: ast.Call) -> bool:
+        first, *rest = call.args or [call]
+        zero = isinstance(first, ast.Constant) and first.value == 0
+        return zero and [ast.dump(one) for one in rest] == [ast.dump(self.step)] and not call.keywords
+
+    def _is(self, node: ast.expr, wanted: set[str]) -> bool:
+        """Whether the expression is one of these, or a name that the loop's body gives it before."""
+        if ast.dump(node) in wanted:
+            return True
+        if not isinstance(node, ast.Name):
+            return False
+        once = assigned_once(self.loop.node)
+        before = [one for one in self.loop.node.body if isinstance(one, ast.Assign) and one.end_lineno is not None]
+        given = next((one for one in before if node.id in _targets(one) and one.end_lineno < node.lineno), None)  # type: ignore[operator]
+        return given is not None and node.id in once and ast.dump(once[node.id]) in wanted
+
+
+def assigned_once(tree: ast.AST) -> dict[str, ast.expr]:
+    """name -> value, of the names that one plain assignment in it binds, and nothing else does."""
+    values: dict[str, list[ast.expr | None]] = {}
+    plain = {
+        id(node.targets[0]): node.value for node in ast.walk(tree) if isinstance(node, ast.Assign) and len(node.targets) == 1
+    }
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            values.setdefault(node.id, []).append(plain.get(id(node)))
+    return {name: one for name, (one, *more) in values.items() if one is not None and not more}
+
+
+def _targets(statement: ast.Assign) -> set[str]:
+    return {target.id for target in statement.targets if isinstance(target, ast.Name)}
+
+
+def _without_expansion(node: ast.expr) -> ast.expr:
+    """`at` of `at[None, :]`."""
+    if not isinstance(node, ast.Subscript):
+        return node
+    parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+    plain = all(_is_whole(one) or (isinstance(one, ast.Constant) and one.value is None) for one in parts)
+    return node.value if plain else node
+
+
+def _is_whole(part: ast.expr) -> bool:
+    return isinstance(part, ast.Slice) and part.lower is part.upper is part.step is None
+
+
+def _sides(left: ast.expr, operator: ast.operator, right: ast.expr) -> set[str]:
+    return {ast.dump(ast.BinOp(*pair)) for pair in ((left, operator, right), (right, operator, left))}
+
+
+def _joined(left: str, right: str, operator: str) -> str:
+    """As ast.dump() writes the operation on expressions that it has written."""
+    return f"BinOp(left={left}, op={operator}(), right={right})"

@@ -1,0 +1,82 @@
+"""configuration: twice and half the warps and the block sizes with which the file launches the function, and other stages.
+
+One step at a time: the loop profiles what was accepted, and goes on from there. `rocm-perf autotune --triton` searches a whole
+space, for functions with `@triton.autotune` as well.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from rocm_perf_lab.optimize.transforms.proposal import Proposal, Refusal
+from rocm_perf_lab.optimize.triton.transforms.launches import launches_in
+from rocm_perf_lab.triton_source import Edit, TritonKernel, TritonSource
+from rocm_perf_lab.triton_source.names import dotted, keyword
+
+NAME = "configuration"
+_WARPS, _STAGES = "num_warps", "num_stages"
+_USUAL = {_WARPS: 4, _STAGES: 2}  # of Triton on AMD's GPUs
+_MOST = {_WARPS: 16, _STAGES: 4}
+_LEAST_BLOCK, _MOST_BLOCK = 16, 8192
+
+
+def propose(source: TritonSource, kernel: TritonKernel, factors: tuple[int, ...]) -> Iterator[Proposal | Refusal]:
+    line = kernel.node.lineno
+    launches = launches_in(source, kernel)
+    if any(
+        dotted(one.func)[-1:] in (("autotune",), ("heuristics",))
+        for one in kernel.node.decorator_list
+        if isinstance(one, ast.Call)
+    ):
+        yield Refusal(NAME, kernel.name, line, "it chooses its configuration itself: `rocm-perf autotune --triton` tunes it")
+        return
+    if not launches:
+        yield Refusal(NAME, kernel.name, line, "its file does not launch it")
+        return
+    for name, usual in _USUAL.items():
+        yield from _steps(source, kernel, launches, name, usual)
+    for name in (one.arg for one in kernel.parameters if one.arg in kernel.constants):
+        yield from _steps(source, kernel, launches, name, None)
+
+
+def _steps(
+    source: TritonSource, kernel: TritonKernel, launches: list[ast.Call], name: str, usual: int | None
+) -> Iterator[Proposal | Refusal]:
+    given = {_value(launch, name, usual) for launch in launches}
+    value = given.pop()
+    if given or value is None:
+        if name not in _USUAL and value is not None:
+            yield Refusal(NAME, kernel.name, launches[0].lineno, f"launches give {name} different values, or no numbers")
+        return
+    for other in _neighbours(name, value):
+        edits = tuple(_edit(source, launch, name, other) for launch in launches)
+        words = f"{name}={other} instead of {value}"
+        yield Proposal(NAME, kernel.name, launches[0].lineno, words, edits, {name: other})
+
+
+def _value(launch: ast.Call, name: str, usual: int | None) -> int | None:
+    """What a launch gives it; None for what is no number, or not given at all."""
+    found = keyword(launch, name)
+    if found is None:
+        return usual
+    return found.value if isinstance(found, ast.Constant) and type(found.value) is int else None
+
+
+def _neighbours(name: str, value: int) -> list[int]:
+    if name == _STAGES:
+        return [other for other in (value - 1, value + 1) if 1 <= other <= _MOST[name]]
+    if value < 1 or value & (value - 1):
+        return []
+    if name == _WARPS:
+        return [other for other in (value // 2, value * 2) if 1 <= other <= _MOST[name]]
+    return [other for other in (value // 2, value * 2) if _LEAST_BLOCK <= other <= _MOST_BLOCK and value >= _LEAST_BLOCK]
+
+
+def _edit(source: TritonSource, launch: ast.Call, name: str, value: int) -> Edit:
+    if (found := keyword(launch, name)) is not None:
+        span = source.places.span(found)
+        return Edit(span.start, span.end, str(value))
+    end = source.places.end(launch) - 1
+    comma = "" if source.text[:end].rstrip().endswith(b",") else ", "
+    return Edit(end, end, f"{comma}{name}={value}")

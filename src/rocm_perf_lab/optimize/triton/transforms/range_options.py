@@ -1,0 +1,42 @@
+"""Options of a loop: `range(...)` becomes `tl.range(..., option=value)`, which means the same and tells the compiler more."""
+
+from __future__ import annotations
+
+import ast
+
+from rocm_perf_lab.optimize.triton.transforms.loops import RangeLoop
+from rocm_perf_lab.triton_source import Edit, TritonSource
+from rocm_perf_lab.triton_source.names import dotted, keyword
+
+
+def with_option(source: TritonSource, loop: RangeLoop, language: str, name: str, value: int) -> list[Edit]:
+    """The edits that give the loop this option. language: Triton's language as the file calls it."""
+    places, call = source.places, loop.call
+    edits = []
+    if not loop.is_of_triton:
+        start = places.span(call.func).start
+        edits.append(Edit(start, start, f"{language}."))
+    if (given := keyword(call, name)) is not None:
+        span = places.span(given)
+        return [*edits, Edit(span.start, span.end, str(value))]
+    end = places.end(call) - 1
+    comma = "" if source.text[:end].rstrip().endswith(b",") else ", "
+    return [*edits, Edit(end, end, f"{comma}{name}={value}")]
+
+
+def language_of(source: TritonSource) -> str | None:
+    """What the file calls `triton.language`: "tl", mostly; None if it has no name for it."""
+    for node in source.tree.body:
+        if isinstance(node, ast.Import):
+            for one in node.names:
+                if one.name == "triton.language" and one.asname:
+                    return one.asname
+        if isinstance(node, ast.ImportFrom) and node.module == "triton":
+            for one in node.names:
+                if one.name == "language":
+                    return one.asname or one.name
+    return "triton.language" if any(dotted(one)[:2] == ("triton", "language") for one in _attributes(source)) else None
+
+
+def _attributes(source: TritonSource) -> list[ast.Attribute]:
+    return [node for node in ast.walk(source.tree) if isinstance(node, ast.Attribute)]

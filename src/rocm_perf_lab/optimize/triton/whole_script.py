@@ -1,0 +1,88 @@
+"""The whole script with a candidate: it must end and print as before, and be no slower."""
+
+from __future__ import annotations
+
+import shlex
+import threading
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+from rocm_perf_lab.cage import View
+from rocm_perf_lab.cage.needed import installation
+from rocm_perf_lab.gate.application import Application, ApplicationOptions
+from rocm_perf_lab.gate.verdict import StepVerdict
+from rocm_perf_lab.optimize.backend import BackendOptions, Log
+from rocm_perf_lab.optimize.journal_lines import ApplicationBaselineLine
+from rocm_perf_lab.optimize.source_file import digest, write_whole
+from rocm_perf_lab.triton_launches import ScriptKernel
+
+_KEPT = ("PYTHONPATH", "VIRTUAL_ENV")
+_CACHE = "TRITON_CACHE_DIR"
+
+
+class WholeScript:
+    """For several threads. with_text: the script, run with a text of the file. folder: for the runs, not deleted."""
+
+    def __init__(
+        self, with_text: Callable[[bytes], ScriptKernel], folder: Path, options: BackendOptions, log: Log,
+        note: Callable[[str], None],
+    ):  # fmt: skip
+        self._with_text, self._folder, self._options, self._log, self._note = with_text, folder, options, log, note
+        self._application: Application | None = None
+        self._starting = threading.Lock()
+        self._compared: bytes | None = None
+
+    def against(self, baseline: bytes) -> Callable[[bytes], StepVerdict]:
+        """Judges candidates against this text; it runs when the first one is judged. Errors then: those of running it."""
+
+        def judged(candidate: bytes) -> StepVerdict:
+            with self._starting:
+                application = self._held_against(baseline)
+            return application.check(self._program(candidate))
+
+        return judged
+
+    def _held_against(self, baseline: bytes) -> Application:
+        program = self._program(baseline)
+        if self._application is None:
+            self._note("running the unchanged script twice")
+            self._application = Application(program, (), self._folder, self._limits(self._with_text(baseline)))
+        elif baseline != self._compared:
+            self._application.take_as_baseline(program)
+        else:
+            return self._application
+        self._compared = baseline
+        found = self._application
+        times, repeats = found.runtimes_ms, found.reproducible
+        self._log(ApplicationBaselineLine(source=digest(baseline), runtimes_ms=times, stdout_repeats=repeats))
+        return found
+
+    def _limits(self, kernel: ScriptKernel) -> ApplicationOptions:
+        options = self._options
+        return ApplicationOptions(
+            runtime=options.limits.runtime,
+            dram_bytes=options.limits.dram,
+            check=options.check,
+            timeout=options.timeout,
+            device=options.device,
+            view=self._view(kernel, options.view),
+        )
+
+    def _view(self, kernel: ScriptKernel, view: View) -> View:
+        texts = [path.parents[1] for path in kernel.of_change()]
+        interpreter = installation(str(kernel.python), Path.cwd())
+        shown = view.showing(
+            (kernel.script.absolute().parent, *kernel.of_environment(), *texts, *filter(Path.exists, interpreter))
+        )
+        return replace(shown, keep_env=(*shown.keep_env, *_KEPT))
+
+    def _program(self, text: bytes) -> Path:
+        """The script as one executable file, since all programs that are compared are started from one place."""
+        kernel = self._with_text(text)
+        place = self._folder / "programs" / digest(text)[:16] / kernel.script.stem
+        # A cache in the cage is gone with it; and code that one run has compiled must not be what another one executes.
+        words = f"#!/bin/sh\nexport {_CACHE}=/tmp/triton-cache\nexec {shlex.join(kernel.program())}\n"
+        write_whole(place, words.encode("utf-8", "surrogateescape"))
+        place.chmod(0o755)
+        return place

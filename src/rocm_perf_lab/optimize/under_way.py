@@ -1,0 +1,33 @@
+"""A run from its start or resumption to its end: its directory, locked, and its journal."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from rocm_perf_lab.optimize import run_folder
+from rocm_perf_lab.optimize.journal import Journal
+
+
+def folder_of(folder: Path | None, name: str) -> Path:
+    """Where the runs of the program `name` are kept, unless the user says where."""
+    return folder or Path(name + run_folder.SUFFIX)
+
+
+@contextmanager
+def under_way(folder: Path, command: str, resume: bool, note: Callable[[str], None]) -> Iterator[tuple[Path, Journal]]:
+    """Begin a run in the folder, or go on with the newest one, after what killed runs left has been restored.
+
+    Errors: OutputError, MissingInputError if there is nothing to resume.
+    """
+    folder = folder.absolute()
+    if restored := run_folder.sweep_after_kills(folder):
+        note(f"an earlier run was killed while it replaced several files; restored: {', '.join(map(str, restored))}")
+    run = run_folder.unfinished(folder, command) if resume else run_folder.new_run(folder)
+    with run_folder.held(run):
+        try:
+            yield run, Journal(run)
+        except KeyboardInterrupt:
+            note(f"interrupted: the source is intact, and --resume continues {run}")
+            raise

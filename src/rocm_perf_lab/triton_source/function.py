@@ -1,0 +1,58 @@
+"""A function with `@triton.jit` in its file."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from rocm_perf_lab.hip_source.model import Span
+from rocm_perf_lab.triton_source.places import Places
+
+_LOOPS = (ast.For, ast.While)
+
+
+@dataclass(frozen=True)
+class SourceLoop:
+    """span: from its first word to the end of its body."""
+
+    node: ast.For | ast.While
+    span: Span
+
+
+@dataclass(frozen=True)
+class TritonKernel:
+    """span: whole lines, from the first decorator to the end of the body, without the last line's end.
+
+    indentation: of its first line, as text.
+    """
+
+    name: str
+    node: ast.FunctionDef
+    span: Span
+    indentation: str
+    places: Places = field(repr=False, compare=False)
+
+    @property
+    def parameters(self) -> list[ast.arg]:
+        arguments = self.node.args
+        return [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
+
+    @property
+    def constants(self) -> frozenset[str]:
+        """The parameters that are `tl.constexpr`."""
+        return frozenset(one.arg for one in self.parameters if "constexpr" in _words(one.annotation))
+
+    def all_loops(self) -> Iterator[SourceLoop]:
+        """In source order, inner ones after the outer ones that contain them."""
+        loops = [node for node in ast.walk(self.node) if isinstance(node, _LOOPS)]
+        return (SourceLoop(node, self.places.span(node)) for node in sorted(loops, key=lambda node: node.lineno))
+
+
+def first_line(function: ast.FunctionDef) -> int:
+    """That of the first decorator, if there is one."""
+    return min([function.lineno, *(decorator.lineno for decorator in function.decorator_list)])
+
+
+def _words(annotation: ast.expr | None) -> str:
+    return ast.unparse(annotation) if annotation is not None else ""

@@ -1,0 +1,43 @@
+"""What names and calls of a Triton function mean, as far as its text tells."""
+
+from __future__ import annotations
+
+import ast
+
+
+def dotted(node: ast.expr) -> tuple[str, ...]:
+    """("tl", "math", "exp2") of `tl.math.exp2`; empty for what is no chain of names."""
+    parts: list[str] = []
+    while isinstance(node, ast.Attribute):
+        parts.append(node.attr)
+        node = node.value
+    return (node.id, *reversed(parts)) if isinstance(node, ast.Name) else ()
+
+
+def is_jit(decorator: ast.expr) -> bool:
+    """Of `@triton.jit`, `@jit`, `@triton.jit(...)`."""
+    called = decorator.func if isinstance(decorator, ast.Call) else decorator
+    return dotted(called)[-1:] == ("jit",)
+
+
+def calls(node: ast.AST, name: str) -> list[ast.Call]:
+    """The calls of `tl.NAME` in it, in source order."""
+    found = [one for one in ast.walk(node) if isinstance(one, ast.Call) and is_call(one, name)]
+    return sorted(found, key=lambda call: (call.lineno, call.col_offset))
+
+
+def is_call(node: ast.AST, name: str) -> bool:
+    return isinstance(node, ast.Call) and len(chain := dotted(node.func)) > 1 and chain[-1] == name
+
+
+def keyword(call: ast.Call, name: str) -> ast.expr | None:
+    return next((one.value for one in call.keywords if one.arg == name), None)
+
+
+def names_in(node: ast.AST) -> set[str]:
+    return {one.id for one in ast.walk(node) if isinstance(one, ast.Name)}
+
+
+def assigned_in(node: ast.AST) -> set[str]:
+    """The names that statements in it bind, loop variables and walrus included."""
+    return {one.id for one in ast.walk(node) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)}

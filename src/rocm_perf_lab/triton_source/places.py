@@ -1,0 +1,46 @@
+"""Where nodes of Python's AST are in the bytes of their file. Python counts columns in bytes of UTF-8, too."""
+
+from __future__ import annotations
+
+import ast
+import re
+from typing import Protocol
+
+from rocm_perf_lab.hip_source.model import Span
+
+_LINE_END = re.compile(rb"\r\n|\r|\n")  # as Python counts lines; form feeds and the like end none
+
+
+class Placed(Protocol):
+    """A node of the AST with a place."""
+
+    lineno: int
+    col_offset: int
+    end_lineno: int | None
+    end_col_offset: int | None
+
+
+class Places:
+    """Of one text."""
+
+    def __init__(self, text: bytes):
+        self._text = text
+        self._starts = [0, *(end.end() for end in _LINE_END.finditer(text))]
+
+    def offset(self, line: int, column: int) -> int:
+        """line: from 1. column: in bytes, from 0."""
+        return self._starts[line - 1] + column
+
+    def span(self, node: Placed) -> Span:
+        return Span(self.offset(node.lineno, node.col_offset), self.end(node), node.lineno)
+
+    def end(self, node: Placed) -> int:
+        """The offset behind the node."""
+        return self.offset(node.end_lineno or node.lineno, node.end_col_offset or node.col_offset)
+
+    def start_of_line(self, line: int) -> int:
+        return self._starts[line - 1]
+
+    def text(self, node: ast.expr | ast.stmt) -> str:
+        span = self.span(node)
+        return self._text[span.start : span.end].decode()

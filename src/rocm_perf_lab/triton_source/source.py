@@ -1,0 +1,76 @@
+"""A Python file with Triton functions, and the edits of it."""
+
+from __future__ import annotations
+
+import ast
+import functools
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from types import MappingProxyType
+
+from rocm_perf_lab.errors import SourceError
+from rocm_perf_lab.hip_source.edits import Edit, apply_edits
+from rocm_perf_lab.hip_source.model import Span
+from rocm_perf_lab.triton_source.function import TritonKernel, first_line
+from rocm_perf_lab.triton_source.names import is_jit
+from rocm_perf_lab.triton_source.places import Places
+
+_NOTHING: Mapping[Path, bytes] = MappingProxyType({})
+
+
+class TritonSource:
+    """path: the file. text: its bytes, in UTF-8. Errors: SourceError when its functions are looked at and it is not Python."""
+
+    also: Mapping[Path, bytes] = _NOTHING  # changes concern this file alone
+
+    def __init__(self, path: Path, text: bytes):
+        self.path, self.text = path, text
+
+    @property
+    def state(self) -> bytes:
+        """What distinguishes it from others with the same path."""
+        return self.text
+
+    def edited(self, edits: Iterable[Edit], elsewhere: Iterable[tuple[Path, Edit]] = ()) -> TritonSource:
+        """elsewhere: none. Errors: ValueError if edits overlap."""
+        if list(elsewhere):
+            raise ValueError("a change of a Triton function concerns its file alone")
+        return TritonSource(self.path, apply_edits(self.text, edits))
+
+    @functools.cached_property
+    def tree(self) -> ast.Module:
+        """Errors: SourceError."""
+        try:
+            return ast.parse(self.text.decode(), str(self.path))  # places are those of UTF-8
+        except (ValueError, SyntaxError, RecursionError, MemoryError) as error:
+            hint = "name the script that launches the kernel"
+            raise SourceError(f"{self.path} cannot be read as Python: {error}", hint) from error
+
+    @functools.cached_property
+    def places(self) -> Places:
+        return Places(self.text)
+
+    @functools.cached_property
+    def kernels(self) -> tuple[TritonKernel, ...]:
+        """The functions with `@triton.jit`, wherever they are in the file."""
+        functions = [node for node in ast.walk(self.tree) if isinstance(node, ast.FunctionDef)]
+        return tuple(self._kernel(one) for one in functions if any(map(is_jit, one.decorator_list)))
+
+    def kernel(self, name: str) -> TritonKernel:
+        """Errors: SourceError if there is none of this name, or several."""
+        found = [one for one in self.kernels if one.name == name]
+        if len(found) != 1:
+            what = f"{self.path} has {len(found) or 'no'} functions {name} with @triton.jit"
+            raise SourceError(what, "name one that is there once" if found else "name the file that defines it")
+        return found[0]
+
+    def function_at(self, name: str, line: int) -> ast.FunctionDef | None:
+        """The function `name` that has this line, which may be that of a decorator."""
+        functions = (node for node in ast.walk(self.tree) if isinstance(node, ast.FunctionDef) and node.name == name)
+        return next((one for one in functions if first_line(one) <= line <= (one.end_lineno or line)), None)
+
+    def _kernel(self, node: ast.FunctionDef) -> TritonKernel:
+        first = first_line(node)
+        start = self.places.start_of_line(first)
+        decorated = self.text[start : self.places.offset(first, node.col_offset)].decode()
+        return TritonKernel(node.name, node, Span(start, self.places.end(node), first), decorated, self.places)

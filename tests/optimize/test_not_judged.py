@@ -1,0 +1,23 @@
+"""Proposals that were not judged, by reason."""
+
+from __future__ import annotations
+
+from rocm_perf_lab.optimize.not_judged import grouped
+
+SLOWER, MORE = "less than 2.0%", "another change saves more"
+
+
+def test_each_reason_is_said_once_with_all_that_it_holds_for():
+    told = grouped(
+        [
+            ("unroll by 2", f"1.1% slower on the captured inputs; {SLOWER}"),
+            ("restrict", f"31.4% saved on the captured inputs; {MORE}"),
+            ("hoist", "the budget of 5 min is used"),
+            ("unroll by 4", f"0.0% saved on the captured inputs; {SLOWER}"),
+        ]
+    )
+    assert list(told) == [
+        (f"{SLOWER}, on the captured inputs", "unroll by 2 (1.1% slower); unroll by 4 (0.0% saved)"),
+        (f"{MORE}, on the captured inputs", "restrict (31.4% saved)"),
+        ("the budget of 5 min is used", "hoist"),
+    ]

@@ -34,10 +34,7 @@ SMALL = {
 NAMES = {source: Path(source).stem for source in SMALL if source.startswith("testbed/")} | {
     "testbed/softmax.hip": "softmax_testbed"
 }
-# On gfx1030, whose waves have 32 lanes and which has no matrix instructions.
-OF_RDNA = SMALL | {"testbed/gemm.hip": ["-n", "48", "--kernel", "lds"]}
-NO_MATRICES = "-D__builtin_amdgcn_mfma_f32_16x16x16f16(a,b,sum,...)=sum"
-# ds_bpermute, by which HIP shuffles, moves nothing between the halves of a wave of 64 lanes there.
+# On gfx1030: ds_bpermute, by which HIP shuffles, moves nothing between the halves of a wave of 64 lanes there.
 SHUFFLES = {"testbed/attention.cu", "testbed/reduction.hip", "tests/programs/mathfunctions.hip"}
 LARGE = {
     "testbed/gemm.hip": ["-n", "512"],
@@ -80,7 +77,7 @@ def rdna_variants(repository: Path, hipcc: str, tmp_path_factory: pytest.TempPat
         text = (repository / source).read_text()
         copy = folder / f"{Path(source).stem}{level.replace(' ', '')}.hip"
         copy.write_text(text if "wavefrontsize64" in level else text.replace("kWave = 64", "kWave = 32"))
-        flags = [*level.split(), "-x", "hip", "-std=c++20", "-w", "--offload-arch=gfx1030", NO_MATRICES]
+        flags = [*level.split(), "-x", "hip", "-std=c++20", "-w", "--offload-arch=gfx1030"]
         folders = [f"-I{(repository / place).parent}" for place in (source, "testbed/check.h")]
         made = subprocess.run([hipcc, *flags, *folders, "-o", copy.with_suffix(""), copy], capture_output=True, text=True)
         assert made.returncode == 0, made.stderr
@@ -129,11 +126,11 @@ def test_results_are_right_on_gfx90a(source, level, variants, run_on_device) -> 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("level", ("-O0", "-O1", "-O2", "-O3", "-O0 -mwavefrontsize64", "-O3 -mwavefrontsize64"))
-@pytest.mark.parametrize("source", OF_RDNA)
+@pytest.mark.parametrize("source", SMALL)
 def test_results_are_right_on_gfx1030(source, level, rdna_variants, run_on_device) -> None:
     if source in SHUFFLES and "wavefrontsize64" in level:
         pytest.skip("shuffles between the halves of a wave of 64 lanes, which gfx1030 cannot")
-    completed = run_on_device(rdna_variants(source, level), *OF_RDNA[source], target="gfx1030")
+    completed = run_on_device(rdna_variants(source, level), *SMALL[source], target="gfx1030")
     assert completed.returncode == 0, completed.stdout + completed.stderr
     assert completed.stdout.startswith("PASS")
 

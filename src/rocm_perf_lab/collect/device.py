@@ -163,10 +163,15 @@ def software_choice(target: str | None) -> str:
     return processor if processor in SOFTWARE_PRODUCTS else SOFTWARE_TARGET
 
 
+def has_race_check(target: str) -> bool:
+    """Whether the race check knows what orders accesses in code for an LLVM target."""
+    family = family_of(target)
+    return family is not None and family.name in _RACE_CHECKED_FAMILIES
+
+
 def expect_race_check(device: Device) -> None:
     """Raises UnavailableError for a software device whose code the race check does not know."""
-    family = family_of(device.target)
-    if not device.is_hardware and (family is None or family.name not in _RACE_CHECKED_FAMILIES):
+    if not device.is_hardware and not has_race_check(device.target):
         raise UnavailableError(
             f"the race check, which is part of a full judgement, does not know code for {device.target}",
             f"compile for {SOFTWARE_TARGET} and use `--device {SOFTWARE_TARGET}`, or judge without it: --equivalence sampled",
@@ -190,7 +195,7 @@ def _checked(option: str, target: str, product: Mapping[str, Any]) -> str:
         raise UsageError(
             f"--device-option {option}: there is no such option", f"use one of {', '.join(OPTIONS)}, {TIMING}NAME=VALUE"
         )
-    if name in _OF_RACE_CHECK and product["family"] not in _RACE_CHECKED_FAMILIES:
+    if name in _OF_RACE_CHECK and not has_race_check(target):
         raise UsageError(
             f"--device-option {option}: the race check does not know code for {target}",
             f"compile for {SOFTWARE_TARGET}, and use `--device {SOFTWARE_TARGET}`",

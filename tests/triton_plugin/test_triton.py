@@ -92,3 +92,45 @@ def test_a_prompt_has_the_function_and_the_evidence(python: Path, rocm_perf, tmp
     assert re.search(r"softmax\.py:\d+.*tl\.load\(x", prompt.stdout) and "with BLOCK=1024" in prompt.stdout
     other = rocm_perf("prompt", "--triton", "softmax.py::other", "--python", python, "--profile", "softmax.py.rocm-perf")
     assert other.returncode == 34 and "name one of softmax" in other.stderr
+
+
+PROFILED = """
+import numpy as np, triton, triton.language as tl, triton.profiler as proton
+
+def described(grid, kernel, arguments):
+    return {"name": f"double {arguments['n']}", "bytes": 8 * arguments["n"]}
+
+@triton.jit(launch_metadata=described)
+def double(x, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(x + at, 2 * tl.load(x + at, mask=at < n), mask=at < n)
+
+x = np.ones(4096, np.float32)
+for hook in (None, "triton"):
+    session = proton.start(f"hook-{hook}", hook=hook)
+    with proton.scope("outer"):
+        double[(4,)](x, 1000, BLOCK=256)
+        double[(16,)](x, 4096, BLOCK=256)
+    proton.deactivate(session)
+    double[(1,)](x, 5, BLOCK=256)
+    proton.finalize(session)
+print(triton.testing.do_bench(lambda: double[(16,)](x, 4096, BLOCK=256)))
+"""
+
+
+def test_proton_records_modelled_times(python: Path, rocm_perf, tmp_path: Path):
+    (tmp_path / "profiled.py").write_text(PROFILED)
+    ran = rocm_perf("run", python, "profiled.py")
+    assert ran.returncode == 0, ran.stderr
+    (scope,) = json.loads((tmp_path / "hook-None.hatchet").read_text("utf-8"))[0]["children"]
+    (both,) = scope["children"]
+    assert (scope["frame"]["name"], both["frame"]["name"], both["metrics"]["count"]) == ("outer", "double", 2)
+    (scope,) = json.loads((tmp_path / "hook-triton.hatchet").read_text("utf-8"))[0]["children"]
+    each = {one["frame"]["name"]: one["metrics"] for one in scope["children"]}
+    assert {name: (one["count"], one["bytes"]) for name, one in each.items()} == {
+        "double 1000": (1, 8000),
+        "double 4096": (1, 32768),
+    }
+    benched = float(ran.stdout) * 1e6
+    assert each["double 4096"]["time (ns)"] == pytest.approx(benched, rel=0.2)  # do_bench empties the caches
+    assert both["metrics"]["time (ns)"] == pytest.approx(sum(one["time (ns)"] for one in each.values()), rel=0.2)

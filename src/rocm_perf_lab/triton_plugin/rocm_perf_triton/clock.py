@@ -14,6 +14,7 @@ class Clock:
 
     def __init__(self) -> None:
         self.milliseconds = 0.0
+        self.last = 0.0  # of the last launch, in milliseconds
         self.launches = 0
         self._stopwatch: hip.Stopwatch | None = None
 
@@ -25,7 +26,8 @@ class Clock:
             atexit.register(self._stopwatch.close)
         with self._stopwatch.running(stream):
             yield
-        self.milliseconds += self._stopwatch.milliseconds()
+        self.last = self._stopwatch.milliseconds()
+        self.milliseconds += self.last
         self.launches += 1
 
 

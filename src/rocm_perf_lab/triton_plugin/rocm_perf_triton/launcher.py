@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from rocm_perf_triton import hip, kernel_arguments
+from rocm_perf_triton import hip, kernel_arguments, proton
 from rocm_perf_triton.clock import CLOCK
 from rocm_perf_triton.device_memory import MEMORY, Mirror
 from rocm_perf_triton.kernel_arguments import Pointer, Word
@@ -50,6 +50,7 @@ class Launcher:
     """Of one compiled kernel."""
 
     def __init__(self, source: Any, metadata: Any):
+        self.kernel = str(metadata.name)
         self.names = tuple(map(str, source.signature))
         self.types = tuple(source.signature.values())
         self.threads = metadata.num_warps * metadata.warp_size
@@ -106,6 +107,7 @@ class Launcher:
                     hip.call("hipModuleLaunchCooperativeKernel", function, *shape)
                 else:
                     hip.call("hipModuleLaunchKernel", function, *shape, None)
+            proton.add(self.kernel, CLOCK.last)
         for mirror in mirrors:
             mirror.copy_back()
 

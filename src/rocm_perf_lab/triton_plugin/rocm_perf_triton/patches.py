@@ -7,7 +7,7 @@ from functools import wraps
 from types import ModuleType
 from typing import Any
 
-from rocm_perf_triton import benchmark, compiled_kernels, configuration_names, hipblaslt, linker, source_files
+from rocm_perf_triton import benchmark, compiled_kernels, configuration_names, hipblaslt, linker, proton, source_files
 from rocm_perf_triton.after_import import after_import
 from rocm_perf_triton.host_arrays import HostArray, as_argument
 from rocm_perf_triton.launcher import launching
@@ -19,6 +19,7 @@ _NAME = "rocm_perf"  # of the entry point
 def install() -> None:
     """Called while Triton is being imported. `triton.testing` is the last of its modules that matter here."""
     after_import("triton.testing", _change_triton)
+    after_import("triton.profiler.profile", proton.install)
     after_import("torch", _change_torch)
 
 

@@ -206,7 +206,9 @@ def run_cases(assembler, probe, apertures, random, cases: list[tuple[Case, str]]
     set_scalar64(batch.input, EXEC, random.integers(0, ALL_LANES, len(cases), np.uint64, endpoint=True))
     wheres = [place(random, case, start, spaces, apertures) for (case, spaces), start in zip(cases, batch.input, strict=True)]
     failures = []
-    for (case, spaces), where, before, after in zip(cases, wheres, batch.input, batch.run(probe, target=assembler.target), strict=True):
+    for (case, spaces), where, before, after in zip(
+        cases, wheres, batch.input, batch.run(probe, target=assembler.target), strict=True
+    ):
         if after["faulted"]:
             failures.append(f"{case.text} ({spaces}): {after['fault'].decode()}")
             continue

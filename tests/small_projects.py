@@ -77,7 +77,7 @@ def _run(launch: str = LAUNCH) -> str:
 @dataclass(frozen=True)
 class Project:
     """files: text by name. build: for --build, None if it is found. prepare: commands to run first. program: its path. source:
-    the file with the kernel. launching: the other files with launches of it.
+    the file with the kernel. launching: the other files with launches of it. beside: other programs that are made of it.
     """
 
     files: Mapping[str, str]
@@ -86,6 +86,7 @@ class Project:
     build: str | None = None
     prepare: tuple[str, ...] = ()
     program: str = "./program"
+    beside: tuple[str, ...] = ()
 
     def written_to(self, folder: Path) -> Path:
         for name, text in {"hip.h": _HIP, **self.files}.items():
@@ -140,11 +141,55 @@ program: main.o run.o kernel.o
 """
 
 
-def _cmake(rest: str, generator: str, files: Mapping[str, str], source: str, launching: tuple[str, ...] = ()) -> Project:
+# Headers, kernels and the program in folders of their own, and a header above them all.
+_IN_FOLDERS = {
+    "project/include/rows.h": f'#pragma once\n#include "hip.h"\n{_DECLARED}{_RUN};\n',
+    "project/kernels/kernel.hip": '#include "rows.h"\n' + KERNEL,
+    "project/kernels/run.hip": '#include "rows.h"\n' + _run(),
+    "project/app/main.hip": '#include "rows.h"\n' + _MAIN,
+}
+_INCLUDING = "include_directories(include ${CMAKE_SOURCE_DIR}/..)\n"
+_TOP_MAKEFILE = f"""\
+export CXX = {COMMAND}
+export CXXFLAGS = -I$(CURDIR)/include -I$(CURDIR)/..
+program: app/main.o kernels/librows.a
+	$(CXX) $^ -o $@
+app/main.o: app/main.hip
+	$(CXX) $(CXXFLAGS) -c $< -o $@
+kernels/librows.a: FORCE
+	$(MAKE) -C kernels librows.a
+FORCE:
+"""
+_KERNELS_MAKEFILE = """\
+objects = $(patsubst %.hip,built/%.o,$(wildcard *.hip))
+librows.a: $(objects)
+	$(AR) rcs $@ $^
+built/%.o: %.hip
+	@mkdir -p built
+	$(CXX) $(CXXFLAGS) -c $< -o $@
+"""
+_OTHER = {"other.hip": _IN_HEADER["main.hip"].replace("kRows = 160", "kRows = 96")}
+
+
+def _cmake(
+    rest: str,
+    generator: str,
+    files: Mapping[str, str],
+    source: str,
+    launching: tuple[str, ...] = (),
+    beside: tuple[str, ...] = (),
+    *,
+    start: str = _CMAKE,
+    at: str = ".",
+    given: str = "",
+) -> Project:
+    """start: of the CMakeLists.txt. at: its folder; the build's folder is beside it. given: definitions for its first run."""
     flags = COMMAND.removeprefix("hipcc ")
-    configure = f"cmake -G '{generator}' -S . -B made -DCMAKE_CXX_COMPILER=hipcc -DCMAKE_CXX_FLAGS='{flags}'"
-    more = {"CMakeLists.txt": _CMAKE + rest}
-    return Project({**files, **more}, source, launching, prepare=(configure, "cmake --build made"), program="./made/program")
+    given = given or f"-DCMAKE_CXX_COMPILER=hipcc -DCMAKE_CXX_FLAGS='{flags}'"
+    configure = f"cmake -G '{generator}' -S {at} -B made {given}"
+    more = {f"{at}/CMakeLists.txt": start + rest}
+    made = (configure, "cmake --build made")
+    return Project({**files, **more}, source, launching, prepare=made, program="./made/program", beside=beside)
 
 
 PROJECTS: dict[str, Callable[[], Project]] = {
@@ -172,6 +217,36 @@ PROJECTS: dict[str, Callable[[], Project]] = {
     "cmake, a header": lambda: _cmake(
         "add_executable(program main.hip)\n", "Unix Makefiles", _IN_HEADER, "kernel.h", ("main.hip",)
     ),
+    "cmake, objects in folders": lambda: _cmake(
+        "file(GLOB_RECURSE SOURCES *.hip)\nset_source_files_properties(${SOURCES} PROPERTIES LANGUAGE CXX)\n"
+        + _INCLUDING
+        + "add_library(rows OBJECT kernels/kernel.hip kernels/run.hip)\nadd_executable(program app/main.hip)\n"
+        "target_link_libraries(program rows)\n",
+        "Ninja",
+        _IN_FOLDERS,
+        "project/kernels/kernel.hip",
+        ("project/kernels/run.hip",),
+        at="project",
+    ),
+    "cmake, two programs": lambda: _cmake(
+        "add_executable(program main.hip)\nadd_executable(other other.hip)\n",
+        "Unix Makefiles",
+        {**_IN_HEADER, **_OTHER},
+        "kernel.h",
+        ("main.hip", "other.hip"),
+        ("./made/other",),
+    ),
+    "cmake, language HIP": lambda: _cmake(
+        "add_library(rows STATIC kernels/kernel.hip kernels/run.hip)\nadd_executable(program app/main.hip)\n"
+        "target_include_directories(rows PUBLIC include ..)\ntarget_link_libraries(program rows)\n",
+        "Ninja",
+        _IN_FOLDERS,
+        "project/kernels/kernel.hip",
+        ("project/kernels/run.hip",),
+        start="cmake_minimum_required(VERSION 3.21)\nproject(rows LANGUAGES HIP)\n",
+        at="project",
+        given="-DCMAKE_HIP_ARCHITECTURES=gfx942 -DCMAKE_HIP_FLAGS='-O2 -nogpuinc'",
+    ),
     "make, objects": lambda: Project({**_APART, "Makefile": _MAKE}, "kernel.hip", ("run.hip",), prepare=("make -s",)),
     "make, one rule": lambda: Project(
         {**_IN_HEADER, "Makefile": f"program: main.hip kernel.h\n\t{COMMAND} main.hip -o $@\n"},
@@ -189,5 +264,12 @@ PROJECTS: dict[str, Callable[[], Project]] = {
         "kernel.hip",
         build="make",
         prepare=("make -s",),
+    ),
+    "make, in folders": lambda: Project(
+        {**_IN_FOLDERS, "project/Makefile": _TOP_MAKEFILE, "project/kernels/Makefile": _KERNELS_MAKEFILE},
+        "project/kernels/kernel.hip",
+        ("project/kernels/run.hip",),
+        prepare=("make -s -C project program",),
+        program="./project/program",
     ),
 }

@@ -60,6 +60,9 @@ template <typename T> __global__ void powers(const T* in, T* out) {
   out[thread()] = r;
 }
 
+// IEEE 754 leaves the sign of a NaN open that a difference gives.
+__global__ void subtracted(const float* in, float* out, float by) { out[thread()] = in[thread()] - by; }
+
 // The second wave adds what the first one left in the LDS.
 __global__ void handed_on(const float* in, float* out) {
   __attribute__((shared)) float tile[128];
@@ -213,6 +216,7 @@ int main() {
   added_up<<<16, 64>>>(made<int>(16, [](int i) { return i; }), empty<int>(16), empty<unsigned>(1), empty<int>(1));
   announced<<<2, 64>>>(made<int>(n, [](int i) { return i; }), empty<int>(n), empty<int>(n));
   stored<<<2, 64>>>(made<int>(n, [](int i) { return i; }), empty<int>(n), empty<int>(n));
+  subtracted<<<2, 64>>>(made<float>(n, number), out, 0.75f);
   rounds_of<<<2, 64>>>(made<int>(n, [](int i) { return i; }), empty<int>(n), 5);
   float result = 0;
   if (hipMemcpy(&result, out, 4, 2)) printf("the copy failed\n");

@@ -19,6 +19,7 @@ ACQUIRE = """  __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "agent");"""
 MOVED = "out[thread()] = in[thread()] + 1;"
 RELAXED = "__ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT"
 
+SUBTRACTED = "out[thread()] = in[thread()] - by;"
 COPIED = "out[thread()] = in[thread()]; // copied"
 
 
@@ -36,6 +37,14 @@ WRONG = {
     "copied, without the sign of NaNs": (copied("x == x ? x : __builtin_fabsf(x)"), "NaNs: out["),
     "copied, with one NaN for all": (copied('x == x ? x : __builtin_nanf("")'), "NaNs: out["),
     "copied, quietly": (copied("__builtin_canonicalizef(x)"), "signalling NaNs: out["),
+    "subtracted, with one more NaN": (
+        (SUBTRACTED, 'const float x = in[thread()] - by; out[thread()] = x == x ? x : __builtin_nanf("0x123");'),
+        "NaN",
+    ),
+    "subtracted, with zeros of the other sign": (
+        (SUBTRACTED, "out[thread()] = -(by - in[thread()]);"),
+        "on by among the numbers of ",
+    ),
     "with_halo": (("in[thread()] + in[thread() - 1]", "in[thread()] + (thread() ? in[thread() - 1] : -1.892f)"), "out[0]"),
     "accumulated, with another's scale": (
         ("T sum;\n  sum += in[thread()];", "T sum;\n  sum.value += in[thread()] * 2.0f;"),
@@ -138,6 +147,10 @@ HONEST = {
     "addressed": ("((const float*)from)[thread() & 15]", "((const float*)(from + thread() % 16 * 4))[0]"),
     "from_numbers": ("table[thread() & 3])[thread() & 15]", "table[thread() % 4])[thread() % 16]"),
     "copied": copied("in[thread()] == 1.0f ? 1.0f : x"),
+    "subtracted": (
+        SUBTRACTED,
+        'float less = -by; asm volatile("" : "+v"(less)); out[thread()] = in[thread()] + less;',
+    ),
     "polynomial": ("polynomial_of(in[thread()])", "(polynomial_of)(in[thread()] + 0.0f)"),
     "looked_up": ("out[thread()] = table[index[thread()]]", "float* const mine = table; out[thread()] = mine[index[thread()]]"),
     "chosen": ("if (twice) x = x + x;", "x = twice ? 2.0f * x : x;"),

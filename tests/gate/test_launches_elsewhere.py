@@ -17,20 +17,26 @@ from rocm_perf_lab.hip_source.state import joined
 from rocm_perf_lab.isolate import capture
 from rocm_perf_lab.optimize.build_target import find_build_target
 from rocm_perf_lab.optimize.transforms import wave_per_row
-from small_projects import AFTER, KERNEL, LAUNCH, PROJECTS
+from small_projects import AFTER, COMMAND, KERNEL, LAUNCH, PROJECTS
 
 pytestmark = pytest.mark.usefixtures("hipcc", "native_dir")
 PROJECT = PROJECTS["sources, launch apart"]()
 WHOLE = PROJECT.files["kernel.hip"]
 RUN, MAIN = PROJECT.files["run.hip"], PROJECT.files["main.hip"]
+# Another program of the same kernel, which launches it itself.
+ANOTHER = RUN.replace("void run(", "void again(") + MAIN[MAIN.index("constexpr") :].replace("  run(", "  again(")
+BUILD = f"{PROJECT.build} && {COMMAND} another.hip kernel.hip -o another"
 GUARD = "  if (row >= rows) return;\n"
 
 
 @pytest.fixture(scope="module")
 def gate(tmp_path_factory):
-    """gate(kernel.hip, other files by name) -> Verdict. The project has one more kernel, with a launch beside the other."""
+    """gate(kernel.hip, other files by name) -> Verdict. The project has one more kernel, with a launch beside the other, and
+    one more program, which the gate does not run.
+    """
     folder = PROJECT.written_to(tmp_path_factory.mktemp("elsewhere"))
     (folder / "run.hip").write_text(beside(RUN))
+    (folder / "another.hip").write_text(ANOTHER)
     subprocess.run(shlex.split(PROJECT.build), cwd=folder, check=True)
     place = folder / "captured"
     place.mkdir()
@@ -40,7 +46,7 @@ def gate(tmp_path_factory):
     )
     with contextlib.ExitStack() as stack:
         stack.enter_context(pytest.MonkeyPatch.context()).chdir(folder)  # the build's paths begin there
-        baseline = find_build_target(("./program",), Path("kernel.hip"), PROJECT.build).read()
+        baseline = find_build_target(("./program",), Path("kernel.hip"), BUILD).read()
         judge = stack.enter_context(judge_of(baseline, "sums", [one], options))
 
         def judged(kernel: str, others: dict[str, str]):
@@ -56,7 +62,8 @@ def beside(run: str) -> str:
 
 
 def launched(shape: str) -> dict[str, str]:
-    return {"run.hip": beside(RUN).replace("<<<(rows + 63) / 64, 64>>>", f"<<<{shape}>>>")}
+    before, after = "<<<(rows + 63) / 64, 64>>>", f"<<<{shape}>>>"
+    return {"run.hip": beside(RUN).replace(before, after), "another.hip": ANOTHER.replace(before, after)}
 
 
 def by_waves(body: str = "") -> str:
@@ -75,11 +82,13 @@ def test_the_transformation_s_own_candidate_is_accepted(gate):
     verdict = gate(changed.text.decode(), {path.name: text.decode() for path, text in changed.also.items()})
     assert verdict.accepted, verdict.rejection
     document = verdict.document()
-    (other,) = document.adopted_elsewhere
-    assert Path(other.file).name == "run.hip" and AFTER in other.text and other.text.replace(AFTER, LAUNCH) == beside(RUN)
+    others = {Path(one.file).name: one.text for one in document.adopted_elsewhere}
+    assert all(AFTER in text for text in others.values())
+    before = {name: text.replace(AFTER, LAUNCH) for name, text in others.items()}
+    assert before == {"run.hip": beside(RUN), "another.hip": ANOTHER}
     assert type(verdict).from_document(document).adopted == verdict.adopted
     section = verdict.steps[0].evidence.launch
-    assert (section.lines, section.other_files) == ([], ["run.hip"])
+    assert (section.lines, section.other_files) == ([], ["another.hip", "run.hip"])
 
 
 BY_WAVES, WAVES = by_waves(), launched("(rows + 3) / 4, 256")
@@ -97,7 +106,7 @@ CHEATS = {
     "a variable that is kept": (by_waves("  static int kept;\n  if (kept++) return;\n"), WAVES, "source", "outlives a launch"),
     "code beside the launch": (
         BY_WAVES,
-        {"run.hip": WAVES["run.hip"].replace(");", '); printf("done");', 1)},
+        {**WAVES, "run.hip": WAVES["run.hip"].replace(");", '); printf("done");', 1)},
         "source",
         "run.hip differs in line",
     ),
@@ -107,6 +116,25 @@ CHEATS = {
         "source",
         "the launch of something else than sums",
     ),
+    "fewer rows at the launch": (
+        BY_WAVES, {**WAVES, "run.hip": WAVES["run.hip"].replace("(in, out, rows,", "(in, out, rows / 2,")}, "source",
+        "run.hip differs in line",
+    ),
+    "a launch under a condition": (
+        BY_WAVES, {**WAVES, "run.hip": WAVES["run.hip"].replace("{ sums", "{ if (rows != 160) sums")}, "source",
+        "run.hip differs in line",
+    ),
+    "a shortcut in another program": (
+        BY_WAVES, {**WAVES, "another.hip": WAVES["another.hip"].replace("  again(", "  if (kRows != 160) again(")}, "source",
+        "another.hip differs in line",
+    ),
+    "the old launch in another program": (BY_WAVES, {"run.hip": WAVES["run.hip"]}, "source", "another.hip"),
+    "a buffer that is kept": (
+        BY_WAVES.replace("__global__", "__device__ int kept[160];\n__global__", 1), WAVES, "source", "kept",
+    ),
+    "an input that keeps something": (
+        by_waves("  if (lane == 0 && row == 0) *(volatile int*)in = in[0];\n"), WAVES, "equivalence", "",
+    ),
     "a shortcut in another file": (BY_WAVES, {**WAVES, "main.hip": SHORTCUT}, "source", "main.hip differs in line"),
     "an include in the launch's file": (
         BY_WAVES,
@@ -115,7 +143,7 @@ CHEATS = {
         "has other files read",
     ),
     "a file that is not there": (BY_WAVES, {"none.hip": beside(RUN)}, "source", "cannot be read"),
-    "a call in the launch": (BY_WAVES, launched("printf() + rows, 256"), "source", "of run.hip has a shape with `printf`"),
+    "a call in the launch": (BY_WAVES, launched("printf() + rows, 256"), "source", ".hip has a shape with `printf`"),
     "another stream": (BY_WAVES, launched("(rows + 3) / 4, 256, 0, (hipStream_t)1"), "source", "another stream"),
 }  # fmt: skip
 SLOWLY = ("too few workgroups", "the old launch", "LDS of a previous launch")

@@ -10,6 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from rocm_perf_lab.gate.buffers import Buffer
+from rocm_perf_lab.gate.nans import Nans
 from rocm_perf_lab.gate.outputs import Outputs, difference
 from rocm_perf_lab.hip_source.layout import Layout, Leaf
 
@@ -107,12 +108,35 @@ def test_what_is_no_number_must_be_the_same(tmp_path, place, words, ulps):
     assert words in difference(one, other, [BUFFER], ulps).reason
 
 
-def test_one_nan_is_not_another_and_is_told_by_its_bits(tmp_path):
-    one, other, *_ = pair(tmp_path, lambda content: None)
-    for outputs, bits in ((one, 0x7FC00000), (other, 0x7FC00001)):
+def with_first(folder, *bits: int) -> tuple[Outputs, Outputs]:
+    """Two dumps that have these bits in their first number."""
+    one, other, *_ = pair(folder, lambda content: None)
+    for outputs, word in zip((one, other), bits, strict=True):
         content = np.fromfile(outputs.folder / "region.bin", np.uint8)
-        content[START : START + 4].view("<u4")[0] = bits
+        content[START : START + 4].view("<u4")[0] = word
         dumped(outputs.folder, content)
-    found = difference(one, other, [BUFFER], 5)
+    return one, other
+
+
+def test_one_nan_is_not_another_and_is_told_by_its_bits(tmp_path):
+    found = difference(*with_first(tmp_path, 0x7FC00000, 0x7FC00001), [BUFFER], 5)
     assert found.reason.startswith("out[0].a: baseline nan (0x7fc00000), candidate nan (0x7fc00001)")
     assert found.where.largest_ulps is None
+
+
+@pytest.mark.parametrize("ulps", [0, 5])
+@pytest.mark.parametrize(
+    "bits, same",
+    [
+        ((0x7FC00000, 0xFFC00000), True),  # the sign
+        ((0x7FC00000, 0xFFC00123), True),  # the payload of an input
+        ((0xFFFFFFFB, 0xFFFFFFFA), False),  # -5 and -6, kept in a floating-point number
+        ((0x7FA00000, 0x7FC00000), False),  # signalling
+        ((0x7FC00000, 0x7F800000), False),  # an infinity
+    ],
+)
+def test_nans_that_a_computation_may_give_are_the_same(tmp_path, bits, same, ulps):
+    nans = Nans(lambda: [np.array([1, 0x7FC00123], "<u4").view("<f4")])
+    one, other = with_first(tmp_path, *bits)
+    assert (difference(one, other, [BUFFER], ulps, nans=nans) is None) == same
+    assert difference(one, other, [], ulps, nans=nans) is not None  # of unknown type

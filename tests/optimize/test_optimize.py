@@ -85,7 +85,7 @@ def test_the_source_stays_and_the_result_lies_beside_it(outcome, folder):
 def test_the_journal_has_every_step(outcome, folder):
     entries = [json.loads(line) for line in (Path(outcome["run"]) / "journal.jsonl").read_text().splitlines()]
     events = [entry["event"] for entry in entries]
-    assert events[:2] == ["backup", "begin"] and events[-1] == "end"
+    assert events[:3] == ["target", "backup", "begin"] and events[-1] == "end"
     for event in ("build", "profile", "application baseline", "gate", "capture", "proposal", "verdict", "answer", "accepted"):
         assert event in events, event
     assert next(entry for entry in entries if entry["event"] == "build repeats")["same"]

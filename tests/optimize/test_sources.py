@@ -14,6 +14,7 @@ from rocm_perf_lab.errors import NoCaptureError, NoSourceError, RocmPerfError, S
 from rocm_perf_lab.gate.elsewhere import device_differs, host_differs
 from rocm_perf_lab.hip_source.edits import unified_diff
 from rocm_perf_lab.isolate import capture
+from rocm_perf_lab.optimize.beside import beside
 from rocm_perf_lab.optimize.build_target import find_build_target, reader_of, settings_of
 from rocm_perf_lab.optimize.captured_unit import unit_of
 from rocm_perf_lab.optimize.compile import ProgramBuilder, SourceBuilder
@@ -312,8 +313,10 @@ def test_what_is_made_with_a_file_and_is_no_part_of_the_program_is_known(project
     library = f"{COMMAND} -shared -fPIC src/main.hip -o libk.so"
     build = f"{code_object} && {library} && {COMMAND} src/main.hip src/fill.hip -o program"
     build_target = find_build_target(("./program",), Path("include/rows.h"), build)
-    assert build_target.build.apart(build_target.source) == ("libk.so", "k.hsaco")
-    assert build_target.build.apart(project / "src" / "fill.hip") == ()
+    assert build_target.beside.names == ("libk.so",)
+    assert [path.name for path in build_target.build.code_objects_of(build_target.source)] == ["k.hsaco"]
+    assert beside(build_target.build, project / "src" / "fill.hip").names == ()
+    assert build_target.build.code_objects_of(project / "src" / "fill.hip") == []
 
 
 def test_headers_with_kernels_are_named_where_there_are_several(project):

@@ -15,7 +15,9 @@ IMAGE = Path(sys.argv[1]).read_bytes()
 
 
 def launch(name, signature, grid, *values, warps=1, **metadata):
-    description = types.SimpleNamespace(num_warps=warps, warp_size=64, shared=0, launch_cooperative_grid=False, **metadata)
+    description = types.SimpleNamespace(
+        name=name, num_warps=warps, warp_size=64, shared=0, launch_cooperative_grid=False, **metadata
+    )
     launcher = Launcher(types.SimpleNamespace(signature=dict(enumerate(signature))), description)
     launcher(*grid, 0, hip.load(IMAGE, name)[1], None, None, None, None, *map(as_argument, values))
 

@@ -11,6 +11,7 @@ from functools import lru_cache
 from importlib.resources import files
 from typing import Any
 
+from rocm_perf_lab.analysis import recorded_differences
 from rocm_perf_lab.analysis.thread_trace.time_stack import TimeStack, meanings
 from rocm_perf_lab.arch.timing_parameters import UNCALIBRATED_TARGETS, table_hash, timing_parameters
 from rocm_perf_lab.toml import tomllib
@@ -86,10 +87,13 @@ def _mostly_work(stack: TimeStack) -> bool:
 
 
 def error_for_differences(parameters: str | None) -> float | str:
-    """By what fraction the ratio of two variants' modelled times may be off, or the reason why it is not known."""
-    if why := _why_unknown(parameters):
-        return why
-    return float(_table()["differences"]["within"])
+    """By what fraction the ratio of two variants' modelled times may be off, or the reason why it is not known. What the user's
+    own GPUs measured counts before the package's table, once it is enough. Errors: OutputError if that is damaged.
+    """
+    own = recorded_differences.error_for(parameters)
+    if own is not None:
+        return own
+    return _why_unknown(parameters) or float(_table()["differences"]["within"])
 
 
 @lru_cache(maxsize=1)

@@ -83,6 +83,7 @@ PRINTED_INSTEAD = {
     command: _printed(command, module, name)
     for command, module, name in (
         ("optimize --history", "optimize.optimize_document", "HistoryDocument"),
+        ("optimize --remeasure", "optimize.remeasure_document", "RemeasureDocument"),
         ("autotune --triton", "autotune.triton_kernel.document", "TritonTuningDocument"),
     )
 }

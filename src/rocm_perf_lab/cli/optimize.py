@@ -89,6 +89,12 @@ class _Factors(ParamType[tuple[int, ...]]):
 @in_place_option
 @resume_option
 @click.option("--history", is_flag=True, help="List the runs on this program and their results.")
+@click.option(
+    "--remeasure",
+    type=click.Path(path_type=Path, file_okay=False),
+    metavar="RUN",
+    help="Measure again on a GPU what this run accepted (a run-NNNN folder), and record it beside the predictions.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
 @runs_folder_option
 @cage_options
@@ -113,6 +119,7 @@ def command(
     in_place: bool,
     resume: bool,
     history: bool,
+    remeasure: Path | None,
     as_json: bool,
     folder: Path | None,
     backend_options: BackendOptions,
@@ -129,6 +136,9 @@ def command(
 
     if history:
         _history(program, source, folder, as_json, triton_kernel)
+        return
+    if remeasure is not None:
+        _remeasure(remeasure, program, as_json, backend_options)
         return
     if not (auto_approve or dry_run) and (as_json or not sys.stdin.isatty()):
         raise UsageError(
@@ -161,6 +171,17 @@ def command(
         click.echo(json_text(outcome.document()))
     else:
         describe(outcome, click.echo)
+
+
+def _remeasure(run: Path, program: tuple[str, ...], as_json: bool, options: BackendOptions) -> None:
+    from rocm_perf_lab.json_model import json_text
+    from rocm_perf_lab.optimize.remeasure import remeasure
+    from rocm_perf_lab.optimize.remeasure_words import described
+
+    if program:
+        raise UsageError(f"{program[0]} stands beside --remeasure", "omit the program: the run knows it")
+    found = remeasure(run, options, note)
+    click.echo(json_text(found) if as_json else "\n".join(described(found)))
 
 
 def _usual_workers() -> int:

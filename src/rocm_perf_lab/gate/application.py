@@ -38,7 +38,7 @@ from rocm_perf_lab.gate.verdict import StepVerdict, passed, rejected
 from rocm_perf_lab.gate.verdict_document import APPLICATION, ApplicationEvidence
 
 STEP = APPLICATION
-_ENDS_BADLY = (
+ENDS_BADLY = (
     ProgramFailedError, ProgramKilledError, ProgramTimeoutError, NoKernelsError, ForeignAccessError, KernelFailedError,
 )  # fmt: skip
 
@@ -147,13 +147,13 @@ class Application:
         """
         try:
             runs = self._runs_of(candidate, source)
-        except _ENDS_BADLY as error:
+        except ENDS_BADLY as error:
             return rejected(STEP, f"the program no longer succeeds: {error.what}")
         after = runs[0]
         runtime_ms = statistics.median(self.runtimes_ms), statistics.median(run.runtime_ms for run in runs)
         gain = SeenGain.of(claim, self._baselines, runs) if claim is not None else None
         evidence = self._evidence(after, runtime_ms, gain)
-        if complaint := next(filter(None, (self._output(run.stdout) for run in runs)), None):
+        if complaint := next(filter(None, (self.wrong_output(run.stdout) for run in runs)), None):
             return rejected(STEP, complaint, evidence)
         complaint = self._regression(after, runtime_ms) or (gain.complaint() if gain else None)
         if complaint := complaint or self._otherwise_elsewhere(candidate, source):
@@ -184,7 +184,7 @@ class Application:
             try:
                 with self._running:
                     stdout = self._run(candidate, words, source=source).stdout
-            except _ENDS_BADLY as error:
+            except ENDS_BADLY as error:
                 return f"with {shlex.join(words)} the program no longer succeeds: {error.what}"
             if self._options.check:
                 complaint = self._checked(stdout)
@@ -202,7 +202,13 @@ class Application:
             return f" (its output differs between runs of the baseline: not compared){also}"
         return f", with the same output{also}"
 
-    def _output(self, stdout: bytes) -> str | None:
+    def run(self, program: Path, source: SourceText | None = None) -> ProgramRun:
+        """Run a program once with its own arguments. Errors: those in ENDS_BADLY."""
+        with self._running:
+            return self._run(program, source=source)
+
+    def wrong_output(self, stdout: bytes) -> str | None:
+        """What is wrong with a program's output; None if nothing is, or the baseline's differs from run to run."""
         if self._options.check:
             return f"--check rejects its output: {complaint}" if (complaint := self._checked(stdout)) else None
         if self.reproducible and stdout != self.baseline.stdout:

@@ -9,7 +9,7 @@ from pathlib import Path
 from rocm_perf_lab.errors import UnfitCodeError
 from rocm_perf_lab.gate.complaint import Complaint
 from rocm_perf_lab.gate.launched import Code
-from rocm_perf_lab.gate.outputs import Outputs, difference, inputs_of
+from rocm_perf_lab.gate.outputs import Outputs, difference
 from rocm_perf_lab.gate.reference import Reference
 from rocm_perf_lab.gate.unproven import DIFFERS_IN_SAME_MEMORY, TriedCase
 from rocm_perf_lab.replaying import CaseOutcome
@@ -72,7 +72,7 @@ def compared(reference: Reference, one: TriedCase, outcome: CaseOutcome) -> Comp
     if outcome.failure:  # leave out the capture's path, which means nothing to a proposer
         return Complaint(outcome.failure.removeprefix(f"{reference.capture.path}: "))
     expected, found = Outputs(one.outcome.dump), Outputs(outcome.dump)
-    inputs = inputs_of(reference.capture, one.case.overlays)
-    if apart := difference(expected, found, reference.arguments.buffers, reference.ulps, inputs):
+    inputs, nans = reference.inputs_on(one), reference.nans_on(one)
+    if apart := difference(expected, found, reference.arguments.buffers, reference.ulps, inputs, nans):
         return Complaint(apart.reason, apart.where)
     return None

@@ -40,14 +40,24 @@ def device_differs(
                 complaint = f"it compiles to different machine code there than in {baseline.main.name}, which is judged"
         if complaint:
             return f"in {before.main.name}: {complaint}"
-    return _launching_differs(baseline, candidate, builder)
+    return _launching_differs(baseline, candidate, builder) or _fails_beside(candidate, builder)
+
+
+def _fails_beside(candidate: HipSource, builder: Builder) -> str | None:
+    """Whether a unit that only other programs contain no longer compiles."""
+    for unit in candidate.beside:
+        try:
+            builder.device(unit)
+        except SourceError as error:
+            return f"in another program: {error.what}"
+    return None
 
 
 def _launching_differs(baseline: HipSource, candidate: HipSource, builder: Builder) -> str | None:
     """A unit without the kernel, in which its launches were changed, keeps its device code."""
     changed = {file for file, text in candidate.also.items() if baseline.also.get(file) != text}
     for before, after in zip(baseline.others, candidate.others, strict=True) if changed else ():
-        if before in baseline.elsewhere or changed.isdisjoint((before.main.resolve(), *before.included)):
+        if before in (*baseline.elsewhere, *baseline.beside) or changed.isdisjoint((before.main.resolve(), *before.included)):
             continue
         if pieces_of(builder.device(before)) != pieces_of(builder.device(after)):
             return f"in {before.main.name}: the device code depends on the shape of the launches"

@@ -128,7 +128,7 @@ class Equivalence:
         unproven += [*dict.fromkeys(apart), *self._always_the_same(rule)]
         unproven += [f"what it asks of {service}, which nobody answers in a replay" for service in self._services()]
         evidence.unproven = unproven
-        return passed(STEP, self._in_words(evidence.captures, unproven), evidence)
+        return passed(STEP, self._in_words(evidence.captures, unproven, self._known_of(0, rule).reference.computes), evidence)
 
     def _always_the_same(self, rule: LaunchRule | None) -> list[str]:
         """Pairs of pointers that lead to the same memory in every captured launch, so that nothing tells them apart."""
@@ -143,10 +143,11 @@ class Equivalence:
         same = sorted(set.intersection(*pairs))
         return [f"launches in which `{one}` and `{other}` lead to different memory" for one, other in same]
 
-    def _in_words(self, captures: Sequence[CapturedLaunch], unproven: Sequence[str]) -> str:
+    def _in_words(self, captures: Sequence[CapturedLaunch], unproven: Sequence[str], computes: bool) -> str:
         options = self._options
         compared = sum(outcome == "equal" for one in captures for outcome in one.cases.values())
-        how = f"floating-point numbers within {options.ulps} ULP" if options.ulps else "bit for bit"
+        exactly = "bit for bit but for signs of NaNs" if computes else "bit for bit"
+        how = f"floating-point numbers within {options.ulps} ULP" if options.ulps else exactly
         level = "" if options.level == "full" else f" (level {options.level}: of one dispatch, without other orders of waves)"
         dropped = f"; unproven: {', '.join(unproven)}" if unproven else ""
         return f"the same memory in all {compared} cases, {how}{level}; {_judged_sizes(captures)}{dropped}"

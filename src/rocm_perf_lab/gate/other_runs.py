@@ -17,7 +17,7 @@ from rocm_perf_lab.gate.chosen_cases import raced_cases
 from rocm_perf_lab.gate.complaint import Complaint
 from rocm_perf_lab.gate.equivalence_options import EquivalenceOptions
 from rocm_perf_lab.gate.launched import Code
-from rocm_perf_lab.gate.outputs import Outputs, difference, inputs_of
+from rocm_perf_lab.gate.outputs import Outputs, difference
 from rocm_perf_lab.gate.races import new_race, races_of, without_atomics, without_unwritten_reads
 from rocm_perf_lab.gate.reference import DEPENDS_ON_ORDER, Reference, succeeded
 from rocm_perf_lab.gate.stores import stores_elsewhere, together
@@ -107,9 +107,9 @@ class OtherRuns:
             }
 
     def _same(self, like: TriedCase, found: CaseOutcome, ulps: int) -> bool:
-        inputs = inputs_of(self._reference.capture, like.case.overlays)
-        expected, buffers = Outputs(like.outcome.dump), self._reference.arguments.buffers
-        return difference(expected, Outputs(found.dump), buffers, ulps, inputs) is None
+        reference, expected = self._reference, Outputs(like.outcome.dump)
+        inputs, nans = reference.inputs_on(like), reference.nans_on(like)
+        return difference(expected, Outputs(found.dump), reference.arguments.buffers, ulps, inputs, nans) is None
 
     def _judge_run(self, name: str, result: CaseOutcome, found: dict[str, str]) -> Complaint | None:
         run, baseline, buffers = self._runs[name], self._baseline[name], self._reference.arguments.buffers

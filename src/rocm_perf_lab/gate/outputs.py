@@ -10,14 +10,15 @@ from typing import TYPE_CHECKING, TypedDict
 
 import numpy as np
 
-from rocm_perf_lab.gate.buffers import Buffer
-from rocm_perf_lab.gate.numbers import bits_of, in_words, is_float, ulps_between
+from rocm_perf_lab.gate.buffers import Arguments, Buffer
+from rocm_perf_lab.gate.numbers import bits_of, dtype_of, in_words, is_float, ulps_between
 from rocm_perf_lab.gate.verdict_document import DifferenceSection
 from rocm_perf_lab.hip_source.layout import Leaf
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from rocm_perf_lab.gate.nans import Nans
     from rocm_perf_lab.gate.numbers import Bytes, Numbers
     from rocm_perf_lab.isolate import Capture
 
@@ -106,28 +107,48 @@ Inputs = Callable[[int, int], "Bytes"]
 def inputs_of(capture: Capture, overlays: Sequence[tuple[int, bytes]]) -> Inputs:
     """The captured memory with these (address, bytes) over it."""
 
-    def content(address: int, size: int) -> Bytes:
-        memory = np.frombuffer(capture.memory(address, size), np.uint8).copy()
-        for start, written in overlays:
-            low, high = max(start, address), min(start + len(written), address + size)
-            if low < high:
-                memory[low - address : high - address] = np.frombuffer(written[low - start : high - start], np.uint8)
-        return memory
+    return lambda address, size: _overlaid(capture.memory(address, size), address, overlays)
 
-    return content
+
+def _overlaid(content: bytes, address: int, overlays: Sequence[tuple[int, bytes]]) -> Bytes:
+    memory = np.frombuffer(content, np.uint8).copy()
+    for start, written in overlays:
+        low, high = max(start, address), min(start + len(written), address + memory.size)
+        if low < high:
+            memory[low - address : high - address] = np.frombuffer(written[low - start : high - start], np.uint8)
+    return memory
+
+
+def floats_in(arguments: Arguments, capture: Capture, overlays: Sequence[tuple[int, bytes]]) -> Iterator[Numbers]:
+    """All floating-point numbers that a kernel is given with these (address, bytes) over the captured ones, array by array."""
+    inputs = inputs_of(capture, overlays)
+    for buffer in arguments.buffers:
+        leaves = [leaf for leaf in buffer.layout.leaves if is_float(leaf.scalar)]
+        content = inputs(buffer.address, buffer.size) if leaves else None
+        yield from (buffer.view(content, leaf) for leaf in leaves if content is not None)
+    for number in arguments.numbers:
+        if is_float(number.scalar):
+            captured = np.array(number.value, dtype_of(number.scalar))
+            yield _overlaid(captured.tobytes(), number.address, overlays).view(captured.dtype)
 
 
 def difference(
-    expected: Outputs, found: Outputs, buffers: Sequence[Buffer], ulps: int = 0, inputs: Inputs | None = None
+    expected: Outputs,
+    found: Outputs,
+    buffers: Sequence[Buffer],
+    ulps: int = 0,
+    inputs: Inputs | None = None,
+    nans: Nans | None = None,
 ) -> Difference | None:
     """How `found` (the candidate's) differs; None if it does not.
 
-    ulps: how many units in the last place floating-point numbers may be off. A NaN equals only a NaN with the same bits.
-    inputs: with a tolerance, a kernel may leave exactly what was there before, and another one something close to it.
+    ulps: how many units in the last place floating-point numbers may be off. nans: which NaNs are the same; None if a NaN
+    equals only one with the same bits. inputs: with either, a kernel may leave exactly what was there before, and another one
+    something that is taken for the same.
     """
     before, after = expected.regions, found.regions
-    if ulps and inputs is not None and before.keys() != after.keys():
-        if not any(_in_region_of_either(expected, found, base, inputs, buffers, ulps) for base in {**before, **after}):
+    if (ulps or nans is not None) and inputs is not None and before.keys() != after.keys():
+        if not any(_in_region_of_either(expected, found, base, inputs, buffers, ulps, nans) for base in {**before, **after}):
             return None
     if lost := before.keys() - after.keys():
         where = _where(min(int(base, 16) for base in lost), before, buffers)
@@ -137,7 +158,7 @@ def difference(
         return Difference(f"the candidate writes to {where}, which the baseline does not change")
     leaves: list[_Leaves] = []
     for base, region in before.items():
-        one = _in_region(int(base, 16), expected.content(region), found.content(after[base]), buffers, ulps)
+        one = _in_region(int(base, 16), expected.content(region), found.content(after[base]), buffers, ulps, nans)
         if isinstance(one, Difference):
             return one
         leaves += one
@@ -145,7 +166,13 @@ def difference(
 
 
 def _in_region_of_either(
-    expected: Outputs, found: Outputs, base: str, inputs: Inputs, buffers: Sequence[Buffer], ulps: int
+    expected: Outputs,
+    found: Outputs,
+    base: str,
+    inputs: Inputs,
+    buffers: Sequence[Buffer],
+    ulps: int,
+    nans: Nans | None,
 ) -> list[_Leaves] | Difference:
     """Compare a region that at least one of them has changed."""
     size = {**expected.regions, **found.regions}[base]["bytes"]
@@ -153,7 +180,7 @@ def _in_region_of_either(
         outputs.content(outputs.regions[base]) if base in outputs.regions else inputs(int(base, 16), size)
         for outputs in (expected, found)
     )
-    return _in_region(int(base, 16), one, other, buffers, ulps)
+    return _in_region(int(base, 16), one, other, buffers, ulps, nans)
 
 
 def same_but_for(extents: Sequence[tuple[int, bytes]], expected: Outputs, found: Outputs) -> bool:
@@ -188,7 +215,9 @@ def _where(base: int, regions: dict[str, ChangedRegion], buffers: Sequence[Buffe
     return f"the region at {base:#x}" + (f" (of {', '.join(names)})" if names else "")
 
 
-def _in_region(base: int, a: Bytes, b: Bytes, buffers: Sequence[Buffer], ulps: int) -> list[_Leaves] | Difference:
+def _in_region(
+    base: int, a: Bytes, b: Bytes, buffers: Sequence[Buffer], ulps: int, nans: Nans | None = None
+) -> list[_Leaves] | Difference:
     """Compare one region.
 
     a, b: the bytes of a region, shape (bytes,). Bytes outside numbers of a known type must be identical.
@@ -202,7 +231,7 @@ def _in_region(base: int, a: Bytes, b: Bytes, buffers: Sequence[Buffer], ulps: i
         start = buffer.address - base
         if 0 <= start and start + buffer.size <= a.size and _any_in(differing, start, start + buffer.size):
             inside = slice(start, start + buffer.size)
-            leaves += _in_buffer(buffer, a[inside], b[inside], explained.view(np.uint8)[inside], ulps)
+            leaves += _in_buffer(buffer, a[inside], b[inside], explained.view(np.uint8)[inside], ulps, nans)
     if (left := differing[~explained[differing]]).size and not leaves:
         return _bytes(base + int(left[0]), int(left.size), buffers)
     return leaves
@@ -213,15 +242,16 @@ def _any_in(places: NDArray[np.intp], start: int, end: int) -> bool:
     return bool(first < last)
 
 
-def _in_buffer(buffer: Buffer, a: Bytes, b: Bytes, explained: Bytes, ulps: int) -> Iterator[_Leaves]:
+def _in_buffer(buffer: Buffer, a: Bytes, b: Bytes, explained: Bytes, ulps: int, nans: Nans | None) -> Iterator[_Leaves]:
     """Compare the numbers of one buffer. explained: set to 1 for the bytes of all the buffer's numbers."""
     for leaf in buffer.layout.leaves:
         if leaf.scalar is None:
             continue
         x, y = buffer.view(a, leaf), buffer.view(b, leaf)
         apart = bits_of(x) != bits_of(y)
-        if ulps and is_float(leaf.scalar):
-            apart &= ~_within(x, y, ulps)
+        if is_float(leaf.scalar):
+            apart &= ~_within(x, y, ulps) if ulps else True
+            apart &= ~nans.same(x, y) if nans is not None else True
         bits_of(buffer.view(explained, leaf))[...] = _all_bytes(x.dtype.itemsize)
         if apart.any():
             yield _Leaves(buffer, leaf, np.flatnonzero(apart), x, y)

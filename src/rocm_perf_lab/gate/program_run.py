@@ -21,7 +21,7 @@ class ProgramRun:
     """One run of the whole program.
 
     runtime_ms: time in the program's own kernels. dram_bytes: None without the counters. counters: symbol -> sums. mean_ms:
-    symbol -> mean time of its dispatches.
+    symbol -> mean time of its dispatches. device: product name of the first GPU.
     """
 
     stdout: bytes
@@ -31,6 +31,7 @@ class ProgramRun:
     timing_parameters: str | None
     counters: Mapping[str, Mapping[str, float]] = field(repr=False)
     mean_ms: Mapping[str, float] = field(repr=False)
+    device: str = ""
 
 
 def read_program_run(program: str, database: Path, stdout: bytes) -> ProgramRun:
@@ -53,4 +54,5 @@ def read_program_run(program: str, database: Path, stdout: bytes) -> ProgramRun:
         trace.timing_parameters,
         {symbol: of_symbol.values for symbol, of_symbol in sums.items()},
         {one.kernel.symbol: one.total_ns / len(one.rows) / 1e6 for one in symbols_of(trace)},
+        next((one.product_name for one in devices_of(trace).values()), ""),
     )

@@ -22,8 +22,9 @@ from rocm_perf_lab.gate.chosen_cases import is_too_little_work
 from rocm_perf_lab.gate.equivalence_options import EquivalenceOptions
 from rocm_perf_lab.gate.launched import CAPTURED, Code
 from rocm_perf_lab.gate.named_numbers import with_numbers
+from rocm_perf_lab.gate.nans import Nans, computes
 from rocm_perf_lab.gate.observing import speaks_to_the_host
-from rocm_perf_lab.gate.outputs import Outputs, difference, same_but_for
+from rocm_perf_lab.gate.outputs import Inputs, Outputs, difference, floats_in, inputs_of, same_but_for
 from rocm_perf_lab.gate.perturbation import FIRST, Perturbation, Perturber
 from rocm_perf_lab.gate.races import races_of, without_host
 from rocm_perf_lab.gate.related_inputs import RelatedInputs
@@ -126,6 +127,22 @@ class Reference:
     def races_that_matter(self, races: Sequence[str]) -> Sequence[str]:
         """Without those about the host, if the baseline does not speak to the host while it runs."""
         return races if self._speaks_to_the_host else without_host(races)
+
+    def inputs_on(self, one: TriedCase) -> Inputs:
+        """A case's memory before the kernel, without what its outputs were filled with: regions count as changed against it."""
+        return inputs_of(self.capture, one.case.overlays)
+
+    def nans_on(self, one: TriedCase) -> Nans | None:
+        """The NaNs that computing with a case's inputs may give; None if the baseline only moves numbers."""
+        if not self.computes:
+            return None
+        return Nans(lambda: floats_in(self.arguments, self.capture, one.case.overlays))
+
+    @functools.cached_property
+    def computes(self) -> bool:
+        """Whether the baseline computes with floating-point numbers."""
+        code = self.capture.code_object.read_bytes()
+        return computes(code, self.capture.symbol, parse(code).target)
 
     @functools.cached_property
     def _speaks_to_the_host(self) -> bool:

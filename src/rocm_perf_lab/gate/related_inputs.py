@@ -1,5 +1,6 @@
 """Other inputs in which numbers are chosen with regard to each other: what is searched for occurs, keys are equal in all
-buffers, one number of a small buffer differs, two pointers lead to the same memory. Drawn numbers almost never do that.
+buffers, or to one that is passed by value, one number of a small buffer differs, two pointers lead to the same memory. Drawn
+numbers almost never do that.
 """
 
 from __future__ import annotations
@@ -23,7 +24,8 @@ if TYPE_CHECKING:
 
 Pair = TypeVar("Pair")
 _SMALL = 16  # numbers; in a buffer with no more, each is changed alone
-_MOST_SINGLE, _MOST_CONTAINED, _MOST_PAIRS = 48, 48, 6
+_MOST_SINGLE, _MOST_CONTAINED, _MOST_PAIRS, _MOST_PASSED = 48, 48, 6, 8
+_SHARE = 1 / 8
 _LOOKED_AT = 1 << 12  # numbers of each buffer
 
 
@@ -40,6 +42,7 @@ class RelatedInputs:
         yield from itertools.islice(self._single(), _MOST_SINGLE)
         yield from itertools.islice(self._contained(), _MOST_CONTAINED)
         yield from self._alike()
+        yield from itertools.islice(self._passed(), _MOST_PASSED)
         yield from itertools.islice(self._in_same_memory(), _MOST_PAIRS)
 
     def _single(self) -> Iterator[Perturbation]:
@@ -106,6 +109,19 @@ class RelatedInputs:
                     contents.numbers(field)[...] = number
                 names = ", ".join(dict.fromkeys(field.buffer.name for field in fields))
                 yield Perturbation(f"{float(number):g} everywhere in {names}", contents.overlays)
+
+    def _passed(self) -> Iterator[Perturbation]:
+        """Each number passed by value in an eighth of the places that hold numbers of its type."""
+        for number in self.arguments.numbers:
+            fields = [field for field in self._related() if field.leaf.scalar == number.scalar]
+            if not fields or number.values is not None:
+                continue
+            random, contents = self._random(f"passed {number.name}"), Contents(self.capture)
+            for field in fields:
+                numbers = contents.numbers(field)
+                numbers[random.random(numbers.shape) < _SHARE] = number.value
+            names = ", ".join(dict.fromkeys(field.buffer.name for field in fields))
+            yield Perturbation(f"{number.name} among the numbers of {names}", contents.overlays)
 
     def _in_same_memory(self) -> Iterator[Perturbation]:
         """One pointer in place of another of its type, where the kernel changes what one of them leads to."""

@@ -77,6 +77,11 @@ class Verdict:
         return self._evidence(ApplicationEvidence).runtime_ms
 
     @property
+    def kernel_ms(self) -> tuple[float, float] | None:
+        """(baseline, candidate) of the mean time of the kernel's dispatches in the program; None if that was not seen."""
+        return self._evidence(ApplicationEvidence).kernel_ms
+
+    @property
     def program_timing(self) -> tuple[str, str | None] | None:
         """(measured or modelled, hash of the timing parameters) for the whole program; None if it was not run."""
         evidence = self._evidence(ApplicationEvidence)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import bisect
 import functools
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -180,7 +180,8 @@ class TranslationUnit:
 @dataclass(frozen=True)
 class OtherUnit:
     """Another compiled file of the program. includes: whether it includes the source as well. files: the user's files that it
-    is made from, if it is not compiled as HIP; empty if it is.
+    is made from, if it is not compiled as HIP; empty if it is. linked: whether it is in the program, not only in another one
+    that is made of the source as well.
     """
 
     main: Path
@@ -188,6 +189,7 @@ class OtherUnit:
     folder: Path
     includes: bool
     files: tuple[Path, ...] = ()
+    linked: bool = True
 
 
 class HipSource:
@@ -249,7 +251,7 @@ class HipSource:
 
     @functools.cached_property
     def others(self) -> tuple[HipSource, ...]:
-        """The file, with its text, as seen in each other HIP unit of the program, including units that do not include it."""
+        """The file, with its text, as seen in each other HIP unit, including units that do not include it."""
         this = OtherUnit(self.main, self.command, self.folder, True)
         return tuple(
             HipSource(
@@ -267,9 +269,17 @@ class HipSource:
 
     @functools.cached_property
     def elsewhere(self) -> tuple[HipSource, ...]:
-        """The others that include it."""
-        including = {unit.command for unit in self.units if unit.includes}
-        return tuple(other for other in self.others if other.command in including)
+        """The others that include it and are in the program."""
+        return self._others_that(lambda unit: unit.includes and unit.linked)
+
+    @functools.cached_property
+    def beside(self) -> tuple[HipSource, ...]:
+        """The others that include it and are in another program alone."""
+        return self._others_that(lambda unit: unit.includes and not unit.linked)
+
+    def _others_that(self, fits: Callable[[OtherUnit], bool]) -> tuple[HipSource, ...]:
+        commands = {(unit.command, unit.folder) for unit in self.units if fits(unit)}
+        return tuple(other for other in self.others if (other.command, other.folder) in commands)
 
     @property
     def foreign(self) -> Iterator[Path]:

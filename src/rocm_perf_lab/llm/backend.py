@@ -37,4 +37,4 @@ class HipModelBackend(HipBackend):
         return build_context(survey.reports, source, target, tried, rules).text(self._full_source)
 
     def complaint(self, source: HipSource) -> str | None:
-        return builds.complaint(source, self._target, self._limits, self._view)
+        return builds.complaint(source, self._target, self._limits, self.view)

@@ -24,15 +24,16 @@ class Build:
     """The commands that make a program from its sources.
 
     steps: the commands that make the program, each after those whose results it needs; the last one makes the program itself.
-    libraries: builds of the shared libraries that are made along with it; the program uses these where they are. code_objects:
-    the commands that make device code for a program to load. left_out: the user's commands that contribute nothing to this, as
-    they were written.
+    libraries: builds of the shared libraries that are made along with it; the program uses these where they are. others:
+    builds of what else is made and not used for anything: programs, archives, objects. code_objects: the commands that make
+    device code for a program to load. left_out: the user's commands that contribute nothing to this, as they were written.
     """
 
     steps: tuple[Step, ...]
     libraries: tuple[Build, ...] = ()
     left_out: tuple[str, ...] = ()
     code_objects: tuple[Step, ...] = ()
+    others: tuple[Build, ...] = ()
 
     @functools.cached_property
     def units(self) -> tuple[Step, ...]:
@@ -49,17 +50,9 @@ class Build:
             return self.units  # known without asking the compiler
         return tuple(step for step in self.units if source.resolve() in self.files[step.output])
 
-    def apart(self, source: Path) -> tuple[str, ...]:
-        """The files that the build makes with `source` and that no candidate is built into. Errors: SourceError."""
-        libraries = [library.steps[-1] for library in self.libraries if library.including(source)]
-        return tuple(step.output.name for step in (*libraries, *self._code_objects_with(source)))
-
-    def code_object_of(self, source: Path) -> Path | None:
-        """The code object for loading that is made with `source`; None if there is none. Errors: SourceError."""
-        return next((step.output for step in self._code_objects_with(source)), None)
-
-    def _code_objects_with(self, source: Path) -> list[Step]:
-        return [step for step in self.code_objects if source.resolve() in files_of(step)]
+    def code_objects_of(self, source: Path) -> list[Path]:
+        """The code objects for loading that are made with `source`. Errors: SourceError."""
+        return [step.output for step in self.code_objects if source.resolve() in files_of(step)]
 
     def remade(self, source: Path) -> frozenset[Path]:
         """The outputs that change with the contents of `source`."""
@@ -96,7 +89,10 @@ def build_of(commands: Sequence[BuildCommand], program: Path) -> Build:
         raise UsageError(f"the build works in {missing}, which does not exist", "build the program once")
     libraries = [step for step in by_output.values() if step.is_shared_library]
     code_objects = tuple(step for step in by_output.values() if step.is_code_object)
-    return Build(needed, tuple(Build(tuple(_in_order(step, by_output))) for step in libraries), code_objects=code_objects)
+    used = {last.output, *(path for step in by_output.values() for path in step.linked)}
+    others = [step for step in by_output.values() if step.output not in used and step not in (*libraries, *code_objects)]
+    made_with = [tuple(Build(tuple(_in_order(step, by_output))) for step in some) for some in (libraries, others)]
+    return Build(needed, made_with[0], code_objects=code_objects, others=made_with[1])
 
 
 def _linking(steps: dict[Path, Step], program: Path) -> Step:
@@ -156,7 +152,7 @@ def _other(build: Build, step: Step, includes: bool) -> OtherUnit:
 def _not_part(build: Build, source: Path) -> tuple[str, str]:
     if library := next((one.steps[-1].output.name for one in build.libraries if one.including(source)), None):
         return f"{source} is compiled into {library}, not into the program", "link it into the program itself, to change it"
-    if code_object := build.code_object_of(source):
+    if code_object := next(iter(build.code_objects_of(source)), None):
         return (
             f"{source} is compiled into {code_object.name}, a code object for hipModuleLoad, which cannot be judged yet",
             "kernels that are compiled into the program itself and launched by <<<...>>> or hipLaunchKernel can be judged",

@@ -16,8 +16,9 @@ from rocm_perf_lab.hip_source.flags import is_header, is_source
 from rocm_perf_lab.hip_source.kernel_text import defines_kernels
 from rocm_perf_lab.hip_source.kernels import files_with_kernels
 from rocm_perf_lab.hip_source.source import OtherUnit
+from rocm_perf_lab.optimize.beside import Beside, beside
 from rocm_perf_lab.optimize.build import Build, build_of, units_around
-from rocm_perf_lab.optimize.plan import DATABASE, MAKEFILES, commands_of, is_script, of_folder
+from rocm_perf_lab.optimize.plan import DATABASE, MAKEFILES, NINJA_FILE, commands_of, is_script, of_folder
 from rocm_perf_lab.optimize.source_choice import Choose
 from rocm_perf_lab.optimize.source_settings import SourceSettings, UnitSettings
 from rocm_perf_lab.optimize.steps import BuildCommand, Step, steps_of
@@ -41,8 +42,8 @@ class BuildTarget:
     """A program with the source to change.
 
     source: the file to change. build: makes the whole program from it. unit: the step of the build in which the source is read.
-    units: the program's other units. name: the program's file name. arguments: the arguments that the program is started with.
-    found_by: how the source was found, in words.
+    units: the program's other units, and those beside it. beside: what else is made of the source. name: the program's file
+    name. arguments: the arguments that the program is started with. found_by: how the source was found, in words.
     """
 
     source: Path
@@ -52,6 +53,7 @@ class BuildTarget:
     name: str
     arguments: tuple[str, ...]
     found_by: str
+    beside: Beside = Beside()
 
     def read(self, text: bytes | None = None) -> HipSource:
         """Read the source. text: replaces the file's contents. Errors: SourceError."""
@@ -63,7 +65,10 @@ class BuildTarget:
 
 def _build_target(source: Path, build: Build, program: Path, arguments: Sequence[str], found_by: str) -> BuildTarget:
     unit, units = units_around(build, source)
-    return BuildTarget(source, build, unit, units, program.name, tuple(arguments), found_by)
+    more = beside(build, source)
+    for one, files in more.units.items():
+        units += (OtherUnit(one.sources[0], one.words, one.folder, source.resolve() in files, linked=False),)
+    return BuildTarget(source, build, unit, units, program.name, tuple(arguments), found_by, more)
 
 
 def _of_header(build_target: BuildTarget, program: Path) -> BuildTarget:
@@ -94,6 +99,7 @@ def settings_of(build_target: BuildTarget) -> SourceSettings:
             folder=str(one.folder),
             includes=one.includes,
             files=list(map(str, one.files)),
+            linked=one.linked,
         )
         for one in build_target.units
     ]
@@ -105,7 +111,7 @@ def reader_of(settings: SourceSettings, source: Path) -> Callable[[bytes], HipSo
     """Returns a function that reads texts as the build target with these settings would."""
     folder, main = Path(settings.folder), Path(settings.main)
     units = [
-        OtherUnit(Path(one.main), tuple(one.command), Path(one.folder), one.includes, tuple(map(Path, one.files)))
+        OtherUnit(Path(one.main), tuple(one.command), Path(one.folder), one.includes, tuple(map(Path, one.files)), one.linked)
         for one in settings.units
     ]
     return lambda text: read(source, settings.build, folder, text, main, units)
@@ -200,7 +206,8 @@ def _found(program: Path) -> tuple[Path, str]:
     if sources := [path for path in paths if _has_kernels(path)] or (paths if len(paths) == 1 else []):
         return _only(program, sources, "its name"), "its name"
     raise NoSourceError(
-        f"the source of {program} was not found (no debug information, no {DATABASE}, no file of its name beside it)",
+        f"the source of {program} was not found (no debug information, no {DATABASE} or {NINJA_FILE}, and no file of its name "
+        "beside it)",
         "name it with --source, or build the program with -g",
     )
 
@@ -241,9 +248,10 @@ def _by_stem(program: Path) -> Iterator[Path]:
             yield path
 
 
-def _database_near(path: Path) -> Path | None:
+def _plan_near(path: Path) -> Path | None:
+    """The file of a build folder that tells its commands."""
     folders = [path.resolve().parent, *path.resolve().parent.parents[:2], Path.cwd()]
-    return next((folder / DATABASE for folder in folders if (folder / DATABASE).is_file()), None)
+    return next((folder / name for folder in folders for name in (DATABASE, NINJA_FILE) if (folder / name).is_file()), None)
 
 
 def _has_kernels(path: Path) -> bool:
@@ -264,9 +272,9 @@ def _build(text: str | None, source: Path | None, program: Path) -> tuple[Build 
         left_out = tuple(shlex.join(one.words) for one in commands if not steps_of([one])) if is_script(text) else ()
         build = build_of([_marked(one, source, program) for one in commands], program)
         return replace(build, left_out=left_out), "--build"
-    database = _database_near(program) or (_database_near(source) if source is not None else None)
-    if database is not None and (found := _of_folder(database.resolve().parent, source, program)):
-        return found, DATABASE
+    plan = _plan_near(program) or (_plan_near(source) if source is not None else None)
+    if plan is not None and (found := _of_folder(plan.resolve().parent, source, program)):
+        return found, plan.name
     if (found := _by_makefile(source, program)) is not None:
         return found, "the Makefile"
     return _of_units(source, program), "its debug information"

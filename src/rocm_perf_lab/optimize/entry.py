@@ -8,8 +8,9 @@ from pathlib import Path
 
 from rocm_perf_lab.optimize import run_folder
 from rocm_perf_lab.optimize.backend import BackendOptions
-from rocm_perf_lab.optimize.build_target import find_build_target, program_of
+from rocm_perf_lab.optimize.build_target import BuildTarget, find_build_target, program_of
 from rocm_perf_lab.optimize.hip_backend import HipBackend
+from rocm_perf_lab.optimize.journal_lines import TargetLine
 from rocm_perf_lab.optimize.loop import COMMAND, OptimizeLoopOptions, Session
 from rocm_perf_lab.optimize.measure_script import write_script
 from rocm_perf_lab.optimize.page import page, write_page
@@ -48,6 +49,8 @@ def optimize(request: OptimizeRequest, approve: Approve, note: Callable[[str], N
     folder = folder_of(request.folder, build_target.name)
     with under_way(folder, COMMAND, request.resume, note) as (run, journal):
         note(f"source: {build_target.source} (by {build_target.found_by}); journal: {run}")
+        if journal.last(TargetLine) is None:  # none of a run that is resumed
+            journal.append(_target_line(request, build_target))
         options = replace(
             with_seed(request.backend_options, journal), suggest=not request.backend_options.also, time_first=True
         )
@@ -64,3 +67,14 @@ def optimize(request: OptimizeRequest, approve: Approve, note: Callable[[str], N
             return result
         finally:
             backend.clear()
+
+
+def _target_line(request: OptimizeRequest, build_target: BuildTarget) -> TargetLine:
+    program, arguments = program_of(request.words, request.source)
+    return TargetLine(
+        folder=str(Path.cwd()),
+        program=[str(program), *arguments],
+        source=str(build_target.source.absolute()),
+        build=request.build,
+        check=list(request.backend_options.check),
+    )

@@ -96,7 +96,7 @@ class HipBackend:
         self._sources: dict[bytes, HipSource] = {}
 
     @functools.cached_property
-    def _view(self) -> View:
+    def view(self) -> View:
         """View of the cage: all files that the program's own sources include are visible, wherever they are."""
         build = self._build_target.build
         try:
@@ -104,16 +104,16 @@ class HipBackend:
             others = frozenset().union(*build.files.values()) if len(build.units) > 1 else ()
         except (SourceError, OSError):
             headers = others = ()  # the compiler will report the error
-        return self._options.view.showing(readable=(*headers, *sorted(others)))
+        return self._options.view.showing(readable=(*headers, *sorted(others), *sorted(self._build_target.beside.files)))
 
     @functools.cached_property
     def _builder(self) -> builds.SourceBuilder:
-        return builds.SourceBuilder(self._target, self._limits, self._built, self._view)
+        return builds.SourceBuilder(self._target, self._limits, self._built, self.view)
 
     @functools.cached_property
     def _program_builder(self) -> builds.ProgramBuilder:
         kept = self._folder / "programs" / "units"
-        return builds.ProgramBuilder(self._build_target.build, self._target, kept, self._limits, self._built, self._view)
+        return builds.ProgramBuilder(self._build_target.build, self._target, kept, self._limits, self._built, self.view)
 
     def _say_how_caged(self) -> None:
         """Note if candidates run without a cage. Raises NoCageError if there is no cage, before any work has been done."""
@@ -191,8 +191,8 @@ class HipBackend:
         if gate.equivalence.level == "full":
             devices.expect_race_check(self._device)
         with contextlib.ExitStack() as stack:
-            reader = stack.enter_context(Reader(source, self._view))  # it starts up while the program runs
-            program = self._program(source)
+            reader = stack.enter_context(Reader(source, self.view))  # it starts up while the program runs
+            program = self.program(source)
             body = source.kernel(target.kernel).body
             is_data = holds_text(program, source.text[body.start : body.end])
             whole = functools.partial(self._whole_program, self._held_against(source, program), is_data)
@@ -220,7 +220,8 @@ class HipBackend:
                     judges[one.demangled] = stack.enter_context(judge)
                     left.remove(symbol)
             unjudged = [f"{_names(left)} (changed as well, and not launched)"] if left else []
-            apart = self._build_target.build.apart(source.path)
+            loaded = self._build_target.build.code_objects_of(source.path)
+            apart = (*self._build_target.beside.names, *(file.name for file in loaded))
             unjudged += [f"{name} (made with {source.path.name} as well, and not built with the change)" for name in apart]
             yield _AllInstances(judges, unjudged)
 
@@ -248,14 +249,14 @@ class HipBackend:
                 ulps=options.ulps,
                 seed=self._seed,
                 device=options.device,
-                view=self._view,
+                view=self.view,
                 arguments=shlex.join(self._build_target.arguments),
             ),
             measurement=MeasurementOptions(
                 min_improvement=options.min_improvement,
                 seed=seeds.resampling(self._seed),
                 device=options.device,
-                view=self._view,
+                view=self.view,
             ),
             time_first=options.time_first,
         )
@@ -267,7 +268,7 @@ class HipBackend:
                 race_seeds=list(gate.equivalence.orders),
                 measurement_seed=gate.measurement.seed,
                 max_regression=options.limits.document(),
-                cage=cage.in_words(self._view),
+                cage=cage.in_words(self.view),
             )
         )
         return gate
@@ -285,7 +286,7 @@ class HipBackend:
                 check=options.check,
                 timeout=options.timeout,
                 device=options.device,
-                view=self._view,
+                view=self.view,
             )
             self._application = Application(
                 program, self._build_target.arguments, self._folder / "application", limits, self._also
@@ -316,7 +317,7 @@ class HipBackend:
 
     def _suggest_sizes(self, program: Path) -> None:
         """Suggest other arguments, once per run."""
-        if self._suggests and (found := other_arguments(program, self._build_target.arguments, self._view)):
+        if self._suggests and (found := other_arguments(program, self._build_target.arguments, self.view)):
             words = shlex.join((f"./{self._build_target.name}", *found))
             self._note(f"judged at these sizes only; try --also {shlex.quote(words)}")
         self._suggests = False
@@ -347,10 +348,10 @@ class HipBackend:
 
         number = spread_dispatches(target.dispatches, 1 if self._options.equivalence == "sampled" else 3)[index]
         place = Path(tempfile.mkdtemp(prefix=_CAPTURES, dir=self._folder))
-        command = [str(self._program(candidate)), *self._build_target.arguments]
+        command = [str(self.program(candidate)), *self._build_target.arguments]
         options = self._options
         return capture(
-            command, exactly(target.demangled), number, place, device=options.device, timeout=options.timeout, view=self._view
+            command, exactly(target.demangled), number, place, device=options.device, timeout=options.timeout, view=self.view
         )
 
     def _whole_program(self, baseline: Application, is_data: bool, candidate: HipSource, claim: Claim | None) -> StepVerdict:
@@ -362,12 +363,12 @@ class HipBackend:
         if is_data:
             what = "the program holds the kernel's text as data, and may compile it while it runs"
             return rejected(STEP, f"{what}: what the change would do there is not judged")
-        program = self._program(candidate)
+        program = self.program(candidate)
         if complaint := program_differs(program, candidate, self._builder):
             return rejected(STEP, complaint)
         return baseline.check(program, claim, SourceText({candidate.path: candidate.text, **candidate.also}))
 
-    def _program(self, source: HipSource) -> Path:
+    def program(self, source: HipSource) -> Path:
         """The whole program for a source; built once per source."""
         with self._building:
             if source.state not in self._programs:
@@ -380,12 +381,12 @@ class HipBackend:
         """The program; also checks whether compiling the same text twice gives the same code object."""
         builder = self._builder
         _, first, again = side_by_side(
-            [lambda: self._program(source), lambda: builder.device(source), lambda: builder.device_again(source)]
+            [lambda: self.program(source), lambda: builder.device(source), lambda: builder.device_again(source)]
         )
         self._log(BuildRepeatsLine(same=first == again))
         if first != again:
             self._note("building twice gives two different code objects: the compiler is not deterministic here")
-        return self._program(source)  # already built
+        return self.program(source)  # already built
 
     def _built(self, command: Sequence[str], ended: Ended) -> None:
         log = ended.stderr.decode(errors="replace")[-_LOG_BYTES:]

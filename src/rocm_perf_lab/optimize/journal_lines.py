@@ -6,6 +6,7 @@ from typing import Literal
 
 from rocm_perf_lab.gate.verdict_document import Timing, VerdictDocument
 from rocm_perf_lab.json_model import TOLERANT, JsonModel, Text
+from rocm_perf_lab.optimize.remeasure_document import RemeasuredSection
 
 
 class Line(JsonModel):
@@ -32,6 +33,19 @@ class BeginLine(Line):
     time: str
     source: Text
     digest: str
+
+
+class TargetLine(Line):
+    """What is needed to build and start the program again. folder: where the run was started. program: as on the command line.
+    source: the file to change. build: as given, null if it was found.
+    """
+
+    event: Literal["target"] = "target"
+    folder: Text
+    program: list[Text]
+    source: Text
+    build: Text | None
+    check: list[Text]
 
 
 class ResumeLine(Line):
@@ -182,6 +196,18 @@ class UndecidedLine(Line):
     candidate: str
     reason: str
     file: Text
+
+
+class RemeasuredLine(Line):
+    """An accepted change, measured again. candidate: its digest. device: product name."""
+
+    event: Literal["remeasured"] = "remeasured"
+    candidate: str
+    timing: Timing
+    timing_parameters: str | None
+    device: str
+    rounds: int
+    change: RemeasuredSection
 
 
 class LeftAloneLine(Line):

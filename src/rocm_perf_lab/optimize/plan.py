@@ -14,6 +14,7 @@ from rocm_perf_lab.errors import UsageError
 from rocm_perf_lab.optimize.steps import BuildCommand
 
 DATABASE = "compile_commands.json"
+NINJA_FILE = "build.ninja"
 MAKEFILES = ("GNUmakefile", "makefile", "Makefile")
 _MAKE, _NINJA = ("make", "gmake"), ("ninja", "ninja-build")
 _SECONDS = 120
@@ -54,14 +55,14 @@ def of_folder(folder: Path) -> list[BuildCommand]:
     folder: a CMake build folder, or one with a Makefile. Errors: UsageError if it is neither.
     """
     folder = folder.resolve()
-    if (folder / "build.ninja").is_file():
+    if (folder / NINJA_FILE).is_file():
         return _of_ninja(["ninja"], folder)
     if (folder / DATABASE).is_file():
         return [*of_database(folder / DATABASE), *_links(folder)]
     if any((folder / name).is_file() for name in MAKEFILES):
         return _made(["make"], folder)
     raise UsageError(
-        f"{folder} has no {DATABASE}, build.ninja or Makefile",
+        f"{folder} has no {DATABASE}, {NINJA_FILE} or Makefile",
         "name a build folder that has one (CMake writes the first with -DCMAKE_EXPORT_COMPILE_COMMANDS=ON)",
     )
 

@@ -13,6 +13,7 @@ class UnitSettings(JsonModel):
     folder: Text
     includes: bool
     files: list[Text]
+    linked: bool = True
 
 
 class SourceSettings(JsonModel):

@@ -98,16 +98,19 @@ void print(const char* kernel, const T* array, int count) {
 
 bool same(const char* a, const char* b) { return *a == *b && (!*a || same(a + 1, b + 1)); }
 
-// gains [KERNEL]
+// gains [KERNEL [SIZE]], SIZE from 1 to 4 (default)
 int main(int argc, char** argv) {
   const auto wanted = [&](const char* kernel) { return argc < 2 || same(argv[1], kernel); };
+  const int size = argc < 3 ? 4 : argv[2][0] - '0', order = 64 * size, rows = 16 * size;
+  if (size < 1 || size > 4) return printf("SIZE is from 1 to 4\n"), 2;
   static float numbers[1 << 16];
   for (int i = 0; i < 1 << 16; ++i) numbers[i] = (i * 37 % 1013) * 0.25f - 12;
   float* in = device_array(numbers, 1 << 16);
   float* out = device_array(numbers, 1 << 16);
-  if (wanted("transpose")) transpose<<<64, kThreads>>>(in, out, 256), print("transpose", out, 1 << 16);
-  if (wanted("scaled")) scaled<<<4, kThreads>>>(in, device_array(numbers + 7, 2), out, 64, 1024), print("scaled", out, 1 << 16);
-  if (wanted("lines")) lines<<<4, kThreads>>>(in, device_array(numbers + 5000, 1024), out, 64, 1024), print("lines", out, 1 << 16);
-  if (wanted("quads")) quads<<<64, kThreads>>>(in, out, 0.75f), print("quads", out, 1 << 16);
-  if (wanted("blocked")) blocked<<<1, kThreads>>>(in, out, 50), print("blocked", out, 1 << 16);
+  const auto print_out = [&](const char* kernel) { print(kernel, out, 1 << 16); };
+  if (wanted("transpose")) transpose<<<order / kTile * (order / kTile), kThreads>>>(in, out, order), print_out("transpose");
+  if (wanted("scaled")) scaled<<<4, kThreads>>>(in, device_array(numbers + 7, 2), out, rows, 1024), print_out("scaled");
+  if (wanted("lines")) lines<<<4, kThreads>>>(in, device_array(numbers + 5000, 1024), out, rows, 1024), print_out("lines");
+  if (wanted("quads")) quads<<<16 * size, kThreads>>>(in, out, 0.75f), print_out("quads");
+  if (wanted("blocked")) blocked<<<1, kThreads>>>(in, out, 12 * size + 2), print_out("blocked");
 }

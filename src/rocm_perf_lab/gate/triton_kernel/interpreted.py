@@ -12,7 +12,7 @@ from rocm_perf_lab.errors import SourceError
 from rocm_perf_lab.gate.numbers import float_type
 from rocm_perf_lab.gate.triton_kernel.launching_script import LaunchingScript
 from rocm_perf_lab.gate.triton_kernel.recorded_launch import RecordedLaunch
-from rocm_perf_lab.gate.triton_kernel.results import ResultsDiffer, expect_same_memory
+from rocm_perf_lab.gate.triton_kernel.results import ResultsDiffer, expect_same_memory, nans_on
 from rocm_perf_lab.triton_launches import Died, TookTooLong
 
 # NumPy's functions and sums differ from those of the GPU by this, by bytes of a number: relatively about 2e-4 for float32.
@@ -33,12 +33,13 @@ def how_interpreted(
         outputs = script.interpret(numbers, {name: memory.contents for memory in launch.memories for name in memory.names})
         if isinstance(outputs, str):
             return outputs
+        nans = nans_on(launch.memories, files, types)
         for index, memory in enumerate(launch.memories):
             own = next((outputs[name] for name in memory.names if name in outputs), None)
             if own is None or own.stat().st_size != memory.size:
                 return f"{', '.join(memory.names) or 'a memory'} is not what the script launches the kernel with"
             ulps = _ulps(types.get(memory.names[0], ""))
-            expect_same_memory(left / f"{number}-{index}", own, memory, files, types, ulps)
+            expect_same_memory(left / f"{number}-{index}", own, memory, files, types, ulps, nans)
     except ResultsDiffer as apart:
         return apart
     except (Died, TookTooLong, SourceError) as error:

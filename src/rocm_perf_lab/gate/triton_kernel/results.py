@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rocm_perf_lab.gate.numbers import float_type, in_words, ulps_between
+from rocm_perf_lab.gate.nans import Nans
+from rocm_perf_lab.gate.numbers import bits_of, float_type, in_words, ulps_between
 from rocm_perf_lab.gate.triton_kernel.recorded_launch import RecordedMemory
 from rocm_perf_lab.gate.verdict_document import DifferenceSection
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    from rocm_perf_lab.gate.numbers import Numbers
 
 # Where results are near zero because large terms cancel, units in their last place mean nothing. What an accumulation in the
 # type's accumulator may be off is this share of the largest number that the launch wrote to the array, for each unit that is
@@ -38,17 +41,33 @@ def expect_same(
 
     memories: as they were before the launches, with contents in `files`.
     """
+    nans = nans_on(memories, files, types)
     for index, memory in enumerate(memories):
         x, y = (folder / f"{number}-{index}" for folder, number in zip((before, after), numbers, strict=True))
-        expect_same_memory(x, y, memory, files, types, ulps)
+        expect_same_memory(x, y, memory, files, types, ulps, nans)
 
 
-def expect_same_memory(x: Path, y: Path, memory: RecordedMemory, files: Path, types: dict[str, str], ulps: int) -> None:
-    """Compare two files with what launches left in the memory. Raises ResultsDiffer."""
-    _compare(x.read_bytes(), y.read_bytes(), (files / memory.contents).read_bytes(), memory, types, ulps)
+def expect_same_memory(
+    x: Path, y: Path, memory: RecordedMemory, files: Path, types: dict[str, str], ulps: int, nans: Nans
+) -> None:
+    """Compare two files with what launches left in the memory. nans: which NaNs are the same. Raises ResultsDiffer."""
+    _compare(x.read_bytes(), y.read_bytes(), (files / memory.contents).read_bytes(), memory, types, ulps, nans)
 
 
-def _compare(x: bytes, y: bytes, initial: bytes, memory: RecordedMemory, types: dict[str, str], ulps: int) -> None:
+def nans_on(memories: Sequence[RecordedMemory], files: Path, types: dict[str, str]) -> Nans:
+    """The NaNs that launches on these memories, with contents in `files`, may leave."""
+    return Nans(lambda: _floats_in(memories, files, types))
+
+
+def _floats_in(memories: Sequence[RecordedMemory], files: Path, types: dict[str, str]) -> Iterator[Numbers]:
+    for memory in memories:
+        dtype = float_type(types.get(memory.names[0], "")) if memory.names else None
+        if dtype is not None:
+            contents = (files / memory.contents).read_bytes()
+            yield np.frombuffer(contents, dtype, len(contents) // dtype.itemsize)
+
+
+def _compare(x: bytes, y: bytes, initial: bytes, memory: RecordedMemory, types: dict[str, str], ulps: int, nans: Nans) -> None:
     if x == y:
         return
     name = memory.names[0]
@@ -60,15 +79,14 @@ def _compare(x: bytes, y: bytes, initial: bytes, memory: RecordedMemory, types: 
     else:
         a, b = (np.frombuffer(one, dtype, len(one) // dtype.itemsize) for one in (x, y))
         apart = ulps_between(a, b)
-        both_nan = np.isnan(a) & np.isnan(b)
         wide = a.astype(np.float64), b.astype(np.float64)
         finite = np.isfinite(wide[0]) & np.isfinite(wide[1])
         counts = finite & _written(x, initial, dtype)
         scale = float(np.abs(wide[0][counts]).max()) if counts.any() else 0.0
         floor = ulps * _OF_LARGEST.get(dtype.itemsize, _OF_LARGEST_IN_FLOAT32) * scale
         with np.errstate(invalid="ignore"):
-            near = finite & ((apart <= ulps) | (np.abs(wide[0] - wide[1]) <= floor))
-        same = near | both_nan | (wide[0] == wide[1])
+            near = bool(ulps) & finite & ((apart <= ulps) | (np.abs(wide[0] - wide[1]) <= floor))
+        same = near | (bits_of(a) == bits_of(b)) | nans.same(a, b)
         places = np.flatnonzero(~same)
         numbers = places[finite[places]]
         largest = int(apart[numbers].max()) if numbers.size else None

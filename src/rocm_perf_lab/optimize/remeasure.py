@@ -1,0 +1,253 @@
+"""Measures again what a run accepted: the programs before and after each change, built anew and run in turns.
+
+A run on the software device predicts. On a GPU this records what came of its predictions, in the run's journal and in the own
+table of the model's error.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import statistics
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from rocm_perf_lab.analysis import recorded_differences
+from rocm_perf_lab.analysis.model_error import error_for_differences
+from rocm_perf_lab.collect import device as devices
+from rocm_perf_lab.errors import MissingInputError, UnavailableError
+from rocm_perf_lab.gate.application import ENDS_BADLY, Application, ApplicationOptions, SourceText
+from rocm_perf_lab.gate.program_run import ProgramRun
+from rocm_perf_lab.gate.statistics import Ratio, ratio_of_medians
+from rocm_perf_lab.gate.verdict import Verdict
+from rocm_perf_lab.gate.verdict_document import Timing
+from rocm_perf_lab.hip_source import HipSource
+from rocm_perf_lab.hip_source.state import joined
+from rocm_perf_lab.optimize.backend import BackendOptions
+from rocm_perf_lab.optimize.build_target import find_build_target
+from rocm_perf_lab.optimize.hip_backend import HipBackend
+from rocm_perf_lab.optimize.journal import Entries, Journal
+from rocm_perf_lab.optimize.journal_lines import AcceptedLine, BackupLine, BeginLine, RemeasuredLine, TargetLine, VerdictLine
+from rocm_perf_lab.optimize.remeasure_document import RemeasureDocument, RemeasuredSection
+from rocm_perf_lab.optimize.run_folder import held
+from rocm_perf_lab.optimize.source_file import digest
+
+_ROUNDS = 7  # on a GPU; modelled times are the same each time
+Runs = Sequence[ProgramRun]
+
+
+@dataclass(frozen=True)
+class Change:
+    """An accepted change of a run. before, after: states, as in hip_source.state."""
+
+    line: AcceptedLine
+    verdict: Verdict
+    before: bytes
+    after: bytes
+
+
+def remeasure(run: Path, options: BackendOptions, note: Callable[[str], None]) -> RemeasureDocument:
+    """Measure the run's changes with the device of the options, of which only device, timeout and view count, and record what
+    comes of it.
+
+    Errors: MissingInputError if the run has nothing to measure, UnavailableError without a GPU unless a software device is
+    named; those of finding and building the program, and of running it as it was.
+    """
+    with held(_existing(run)):
+        journal = Journal(run)
+        target, changes = _target_of(journal), changes_of(journal)
+        _expect_gpu(options.device)
+        with _within(Path(target.folder)), tempfile.TemporaryDirectory(prefix="remeasured-", dir=run.absolute()) as folder:
+            runs, complaints = _measured(target, changes, options, Path(folder), note)
+        sections = [_section(one, runs, complaints) for one in changes]
+        return _recorded(run, journal, changes, sections, runs[changes[0].before])
+
+
+def _existing(run: Path) -> Path:
+    if not Entries(run).entries:
+        raise MissingInputError(
+            f"{run} is no run of `rocm-perf optimize`", "name one that `rocm-perf optimize --history` lists"
+        )
+    return run
+
+
+def _target_of(journal: Journal) -> TargetLine:
+    target = journal.last(TargetLine)
+    if target is None:
+        what = f"{journal.path} does not say how the program is built and started"
+        raise MissingInputError(what, "make a new run of `rocm-perf optimize` on the HIP program")
+    return target
+
+
+def changes_of(journal: Entries) -> list[Change]:
+    """The run's accepted changes, in order. Errors: MissingInputError if there is none, or a backup is gone."""
+    if not (accepted := journal.of(AcceptedLine)):
+        raise MissingInputError(f"{journal.path.parent} accepted no change", "name a run that did")
+    state, found = _original(journal), []
+    verdicts = {
+        line.candidate: Verdict.from_document(line.verdict) for line in journal.of(VerdictLine) if line.verdict.accepted
+    }
+    for line in accepted:
+        verdict = verdicts[line.candidate]
+        after = verdict.adopted or state
+        found.append(Change(line, verdict, state, after))
+        state = after
+    return found
+
+
+def _original(journal: Entries) -> bytes:
+    """The sources as the run found them, from its backups."""
+    begun = journal.last(BeginLine)
+    source = Path(begun.source if begun else "")
+    texts = {}
+    for path in (Path(line.source) for line in journal.of(BackupLine)):
+        folder = journal.path.parent if path == source else journal.path.parent / "others" / digest(bytes(path))[:12]
+        try:
+            texts[path] = (folder / "backup" / path.name).read_bytes()
+        except OSError as error:
+            raise MissingInputError(
+                f"{folder}/backup has no {path.name} ({error.strerror})", "copy the whole folder"
+            ) from error
+    return joined(texts.pop(source), texts)
+
+
+def _expect_gpu(device: str) -> None:
+    """Errors: UnavailableError if there is none, unless a software device is named."""
+    with tempfile.TemporaryDirectory(prefix="rocm-perf-") as scratch:
+        if not devices.select(device, Path(scratch)).is_hardware and device == devices.AUTO:
+            raise UnavailableError(
+                "no usable AMD GPU is here, and modelled times tell nothing that the run did not know",
+                f"copy the folder to a machine with one; `--device {devices.SOFTWARE_TARGET}` repeats the modelled times",
+            )
+
+
+@contextlib.contextmanager
+def _within(folder: Path) -> Iterator[None]:
+    """In the folder from which the run was started, to which its build refers."""
+    before = Path.cwd()
+    try:
+        os.chdir(folder)
+    except OSError as error:
+        what = f"the run was started in {folder}, which cannot be entered ({error.strerror})"
+        raise MissingInputError(what, "restore it there") from error
+    try:
+        yield
+    finally:
+        os.chdir(before)
+
+
+def _measured(
+    target: TargetLine, changes: Sequence[Change], options: BackendOptions, folder: Path, note: Callable[[str], None]
+) -> tuple[dict[bytes, Runs], dict[bytes, str]]:
+    """For each state the runs of its program, in turns, or why there are none; and what is wrong with its output."""
+    build_target = find_build_target(target.program, Path(target.source), target.build)
+    backend = HipBackend(build_target, folder, replace(options, seed=0), lambda _: None, note)
+    states = [backend.read(state) for state in dict.fromkeys([changes[0].before, *(one.after for one in changes)])]
+    note(f"building {len(states)} programs")
+    programs = {source.state: backend.program(source) for source in states}
+    limits = ApplicationOptions(check=tuple(target.check), timeout=options.timeout, device=options.device, view=backend.view)
+    application = Application(programs[states[0].state], build_target.arguments, folder / "application", limits)
+    return _in_turns(application, programs, states, note)
+
+
+def _in_turns(
+    application: Application, programs: Mapping[bytes, Path], states: Sequence[HipSource], note: Callable[[str], None]
+) -> tuple[dict[bytes, Runs], dict[bytes, str]]:
+    runs: dict[bytes, list[ProgramRun]] = {source.state: [] for source in states}
+    complaints: dict[bytes, str] = {}
+    rounds = _ROUNDS if application.baseline.timing == "measured" else 1
+    note(f"running each {rounds} times, in turns" if rounds > 1 else "running each once: modelled times repeat")
+    for _ in range(rounds):
+        for source in (one for one in states if one.state not in complaints):
+            texts = SourceText({source.path: source.text, **source.also})
+            try:
+                run = application.run(programs[source.state], texts)
+            except ENDS_BADLY as error:
+                if source is states[0]:
+                    raise
+                complaints[source.state] = f"the program no longer succeeds: {error.what}"
+                continue
+            runs[source.state].append(run)
+            if complaint := application.wrong_output(run.stdout):
+                complaints[source.state] = complaint
+    return dict(runs), complaints
+
+
+def _section(change: Change, runs: Mapping[bytes, Runs], complaints: Mapping[bytes, str]) -> RemeasuredSection:
+    before, after = runs[change.before], runs[change.after]
+    complaint = complaints.get(change.before) or complaints.get(change.after)
+    ratio = None if complaint else _of_kernel(change.verdict.symbol or "", before, after)
+    seen, program = change.verdict.kernel_ms, change.verdict.runtime_ms
+    return RemeasuredSection(
+        iteration=change.line.iteration,
+        kernel=change.line.kernel,
+        description=change.line.description,
+        predicted=seen[1] / seen[0] if seen and seen[0] else change.verdict.ratio,
+        recorded=ratio.value if ratio else None,
+        interval=(ratio.low, ratio.high) if ratio else None,
+        predicted_program=program[1] / program[0] if program and program[0] else None,
+        recorded_program=_of_program(before, after) if ratio else None,
+        complaint=complaint or (None if ratio else "the program has no times of the kernel's dispatches"),
+    )
+
+
+def _of_kernel(symbol: str, before: Runs, after: Runs) -> Ratio | None:
+    times = [[run.mean_ms[symbol] for run in runs if run.mean_ms.get(symbol)] for runs in (before, after)]
+    return ratio_of_medians(times[0], times[1]) if times[0] and len(times[0]) == len(times[1]) else None
+
+
+def _of_program(before: Runs, after: Runs) -> float | None:
+    first, second = (statistics.median(run.runtime_ms for run in runs) for runs in (before, after))
+    return second / first if first else None
+
+
+def _recorded(
+    run: Path, journal: Journal, changes: Sequence[Change], sections: Sequence[RemeasuredSection], first: Runs
+) -> RemeasureDocument:
+    """Write the journal's lines, and on a GPU the own table. first: the runs of the program as it was."""
+    like, rounds = first[0], len(first)
+    timing: Timing = "measured" if like.timing == "measured" else "modelled"
+    for change, section in zip(changes, sections, strict=True):
+        line = RemeasuredLine(
+            candidate=change.line.candidate,
+            timing=timing,
+            timing_parameters=like.timing_parameters,
+            device=like.device,
+            rounds=rounds,
+            change=section,
+        )
+        journal.append(line)
+    found = differences(changes, sections, like.device) if timing == "measured" else []
+    if found:
+        recorded_differences.add(found)
+    predicted = changes[0].verdict.program_timing
+    error = error_for_differences(predicted[1] if predicted else None)
+    return RemeasureDocument(
+        run=str(run),
+        device=like.device,
+        timing=timing,
+        predicted_timing="modelled" if predicted and predicted[0] == "modelled" else "measured",
+        rounds=rounds,
+        changes=list(sections),
+        table=str(recorded_differences.table()) if found else None,
+        error_for_differences=error if isinstance(error, float) else None,
+    )
+
+
+def differences(
+    changes: Sequence[Change], sections: Sequence[RemeasuredSection], device: str
+) -> list[recorded_differences.RecordedDifference]:
+    """The rows for the own table: of changes whose gain the model predicted and that were measured."""
+    rows = []
+    for change, section in zip(changes, sections, strict=True):
+        timing = change.verdict.program_timing
+        if timing is None or timing[1] is None or not section.predicted or not section.recorded:
+            continue
+        rows.append(
+            recorded_differences.RecordedDifference(
+                digest(change.before), digest(change.after), device, timing[1], section.predicted, section.recorded
+            )
+        )
+    return rows

@@ -10,6 +10,7 @@
 //             and faster than naive if n is large enough to fill the machine (--kernel lds -n 1024).
 // gemm_mfma   one wave per 16 x 16 tile, v_mfma_f32_16x16x16_f16: fp16 inputs, fp32 sums; 8192 FLOPs per instruction.
 //             Expected: by far the fewest instructions; bound by the supply of operands, as it keeps no tile in LDS.
+//             GPUs without matrix instructions (RDNA 2) compute the same with plain ones.
 // gemm_tiled  only on demand: BLOCK_M x BLOCK_N elements per workgroup in steps of BLOCK_K, of which THREAD_M x THREAD_N per
 //             thread, in registers; these can be tuned (-DBLOCK_M=128 ...). The order must be a multiple of all three.
 // Ranking by time at n >= 128: mfma < lds < naive.
@@ -102,6 +103,27 @@ __global__ __launch_bounds__(kTiledThreads) void gemm_tiled(const float* a, cons
       c[(row + thread_row + y * (BLOCK_M / THREAD_M)) * n + column + thread_column + x * across] = sums[y][x];
 }
 
+#ifdef __GFX9__
+static __device__ Float4 multiply_tiles(Half4 left, Half4 right, Float4 sum) {
+  return __builtin_amdgcn_mfma_f32_16x16x16f16(left, right, sum, 0, 0, 0);
+}
+#else
+// Each thread needs what the others hold.
+static __device__ Float4 multiply_tiles(Half4 left, Half4 right, Float4 sum) {
+  __shared__ Half4 lefts[64], rights[64];
+  lefts[threadIdx.x] = left;
+  rights[threadIdx.x] = right;
+  __syncthreads();
+  const int across = threadIdx.x % kTile, group = threadIdx.x / kTile * 4;
+  for (int i = 0; i < 4; ++i)
+    for (int k = 0; k < kTile; ++k)
+      sum[i] += static_cast<float>(lefts[k / 4 * kTile + group + i][k % 4]) *
+                static_cast<float>(rights[k / 4 * kTile + across][k % 4]);
+  __syncthreads();
+  return sum;
+}
+#endif
+
 // Lane l of the wave holds A[l % 16][4 (l / 16) + i] and B[4 (l / 16) + i][l % 16] of each 16 x 16 tile, and
 // of the result C[4 (l / 16) + i][l % 16] (AMD matrix instruction calculator, v_mfma_f32_16x16x16_f16).
 __global__ __launch_bounds__(64) void gemm_mfma(const _Float16* a, const _Float16* b, float* c, int n) {
@@ -114,7 +136,7 @@ __global__ __launch_bounds__(64) void gemm_mfma(const _Float16* a, const _Float1
     const Half4 left = *reinterpret_cast<const Half4*>(a + (row + across) * n + k + group);
     const _Float16* below = b + (k + group) * n + column + across;
     const Half4 right = {below[0], below[n], below[2 * n], below[3 * n]};
-    sum = __builtin_amdgcn_mfma_f32_16x16x16f16(left, right, sum, 0, 0, 0);
+    sum = multiply_tiles(left, right, sum);
   }
   float* out = c + (row + group) * n + column + across;
   out[0] = sum.x;

@@ -34,6 +34,8 @@ SMALL = {
 NAMES = {source: Path(source).stem for source in SMALL if source.startswith("testbed/")} | {
     "testbed/softmax.hip": "softmax_testbed"
 }
+# On gfx1030: ds_bpermute, by which HIP shuffles, moves nothing between the halves of a wave of 64 lanes there.
+SHUFFLES = {"testbed/attention.cu", "testbed/reduction.hip", "tests/programs/mathfunctions.hip"}
 LARGE = {
     "testbed/gemm.hip": ["-n", "512"],
     "testbed/histogram.hip": ["-n", "16777217"],
@@ -66,12 +68,32 @@ def variants(
 
 
 @pytest.fixture(scope="session")
+def rdna_variants(repository: Path, hipcc: str, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, str], Path]:
+    """The program compiled for gfx1030; with waves of 32 lanes where the source has a constant for their number."""
+    folder = tmp_path_factory.mktemp("rdna")
+
+    @functools.cache
+    def compiled(source: str, level: str) -> Path:
+        text = (repository / source).read_text()
+        copy = folder / f"{Path(source).stem}{level.replace(' ', '')}.hip"
+        copy.write_text(text if "wavefrontsize64" in level else text.replace("kWave = 64", "kWave = 32"))
+        flags = [*level.split(), "-x", "hip", "-std=c++20", "-w", "--offload-arch=gfx1030"]
+        folders = [f"-I{(repository / place).parent}" for place in (source, "testbed/check.h")]
+        made = subprocess.run([hipcc, *flags, *folders, "-o", copy.with_suffix(""), copy], capture_output=True, text=True)
+        assert made.returncode == 0, made.stderr
+        return copy.with_suffix("")
+
+    return compiled
+
+
+@pytest.fixture(scope="session")
 def run_on_device(
     native_dir: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> Callable[..., subprocess.CompletedProcess[str]]:
     """run_on_device(program, *arguments, threads=2): the device executes with so many host threads."""
     by_target = {
-        target: devices.select(target, tmp_path_factory.mktemp("device")) for target in (devices.SOFTWARE_TARGET, "gfx90a")
+        target: devices.select(target, tmp_path_factory.mktemp("device"))
+        for target in (devices.SOFTWARE_TARGET, "gfx90a", "gfx1030")
     }
 
     def run(
@@ -98,6 +120,17 @@ def test_results_are_right_and_the_same_on_one_and_two_host_threads(source, leve
 @pytest.mark.parametrize("source", SMALL)
 def test_results_are_right_on_gfx90a(source, level, variants, run_on_device) -> None:
     completed = run_on_device(variants(source, level, "gfx90a"), *SMALL[source], target="gfx90a")
+    assert completed.returncode == 0, completed.stdout + completed.stderr
+    assert completed.stdout.startswith("PASS")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("level", ("-O0", "-O1", "-O2", "-O3", "-O0 -mwavefrontsize64", "-O3 -mwavefrontsize64"))
+@pytest.mark.parametrize("source", SMALL)
+def test_results_are_right_on_gfx1030(source, level, rdna_variants, run_on_device) -> None:
+    if source in SHUFFLES and "wavefrontsize64" in level:
+        pytest.skip("shuffles between the halves of a wave of 64 lanes, which gfx1030 cannot")
+    completed = run_on_device(rdna_variants(source, level), *SMALL[source], target="gfx1030")
     assert completed.returncode == 0, completed.stdout + completed.stderr
     assert completed.stdout.startswith("PASS")
 

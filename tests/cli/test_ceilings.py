@@ -51,6 +51,14 @@ def test_xf32_runs_at_the_published_peak(measured):
     assert xf32["value"] == pytest.approx(653.7e3, rel=0.01)
 
 
+def test_of_rdna_2_doubles_have_a_sixteenth_of_the_rate(native_dir, tmp_path, rocm_perf_in, hipcc):
+    only = ("--only", "valu_f32", "--only", "valu_f64")
+    run = rocm_perf_in(tmp_path, "ceilings", "--device", "gfx1030", "--json", "-o", tmp_path / "out", *only)
+    rate = {entry["precision"]: entry["value"] for entry in json.loads(run.stdout)["ceilings"]}
+    assert rate["f32"] == pytest.approx(20.74e3, rel=0.2)  # 72 CUs of 64 lanes at 2250 MHz
+    assert rate["f64"] == pytest.approx(20.74e3 / 16, rel=0.05)
+
+
 def test_both_files_say_the_same_and_are_labelled(measured):
     document, folder = measured
     expect_published("ceilings", document)

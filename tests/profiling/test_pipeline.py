@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import sqlite3
 import statistics
@@ -12,6 +13,8 @@ import rocpd_database
 from rocm_perf_lab.analysis import base_run
 from rocm_perf_lab.analysis.base_run import read_base_run
 from rocm_perf_lab.analysis.focus import focus
+from rocm_perf_lab.arch.counters import SOFTWARE_TARGETS, known_counters
+from rocm_perf_lab.arch.families import family_of
 from rocm_perf_lab.errors import NoKernelsError, TraceError
 from rocm_perf_lab.profiling.pipeline import analyse
 from rocpd_database import Copy, Dispatch
@@ -78,6 +81,20 @@ def test_scaling_a_shorter_pass(tmp_path):
     kernel = analyse(base, (), [passed]).analysis.kernels[0]
     assert next(item.value for item in kernel.evidence if item.name == "valu_instructions") == 160
     assert kernel.notes == ["1 counters were collected on 1 dispatches and scaled to the 4 of the base run"]
+
+
+@pytest.mark.parametrize("target", SOFTWARE_TARGETS)
+def test_counters_that_the_software_device_lacks_are_named_with_the_reason(tmp_path, target):
+    counted = dict.fromkeys((one.name for one in known_counters() if one.on_software(target)), [4.0])
+    modelled = rocpd_database.write(
+        tmp_path / "m.db", [Dispatch("k", 0, 5, counters=counted)], rocpd_database.MODELLED, target=target
+    )
+    measured = rocpd_database.write(tmp_path / "h.db", [Dispatch("k", 0, 5, counters=counted)], target=target)
+    notes = [note for note in analyse(modelled).analysis.kernels[0].notes if "does not count" in note]
+    named = {name for note in notes for name in re.findall(r"\w+_\w+", note.partition(": ")[0])}
+    assert named == set(family_of(target).counters()) - set(counted)
+    assert all(note.partition(": ")[2] in {one.why for one in known_counters()} for note in notes)
+    assert not any("does not count" in note for note in analyse(measured).analysis.kernels[0].notes)
 
 
 def test_the_modelled_pipeline_with_exact_dependencies(tmp_path):

@@ -156,7 +156,7 @@ void expect(const char* what, size_t index, T got, T want) {
 
 __host__ __device__ inline uint32_t mixed(uint32_t i) { return (i + 1) * 2654435761u ^ i << 7; }
 
-// Element `which` of lane l at out[which * 64 + l].
+// Element `which` of lane l at out[which * kWave + l].
 __global__ void lane_operations(uint64_t* out) {
   const uint32_t lane = threadIdx.x, value = mixed(lane);
   int which = 0;
@@ -171,7 +171,7 @@ __global__ void lane_operations(uint64_t* out) {
   put(__brevll(value));
   put(__umulhi(value, mixed(lane + 1)));
   put(__umul64hi(static_cast<uint64_t>(value) << 32 | lane, mixed(lane + 2) * 0x100000001ull));
-  put(static_cast<uint32_t>(__shfl(static_cast<int>(value), static_cast<int>(63 - lane))));
+  put(static_cast<uint32_t>(__shfl(static_cast<int>(value), static_cast<int>(kWave - 1 - lane))));
   put(static_cast<uint32_t>(__shfl_up(static_cast<int>(value), 3)));
   put(static_cast<uint32_t>(__shfl_down(static_cast<int>(value), 5)));
   put(static_cast<uint32_t>(__shfl_xor(static_cast<int>(value), 21)));
@@ -213,9 +213,9 @@ static uint64_t lane_reference(int which, uint32_t lane) {
       const unsigned __int128 left = static_cast<uint64_t>(v) << 32 | lane;
       return static_cast<uint64_t>(left * (value(lane + 2) * 0x100000001ull) >> 64);
     }
-    case 10: return value(63 - lane);
+    case 10: return value(kWave - 1 - lane);
     case 11: return value(lane < 3 ? lane : lane - 3);
-    case 12: return value(lane + 5 > 63 ? lane : lane + 5);
+    case 12: return value(lane + 5 > kWave - 1 ? lane : lane + 5);
     case 13: return value(lane ^ 21);
     case 14: return value((lane & ~15u) + 2);
     case 15: return static_cast<uint64_t>(value(lane ^ 1)) << 31;

@@ -16,6 +16,7 @@ from rocm_perf_lab.arch.counter_passes import counter_passes
 from rocm_perf_lab.arch.families import family_of
 from rocm_perf_lab.profiling.pipeline import analyse
 from rocm_perf_lab.report.terminal import render
+from rocm_perf_lab.report.terminal_short import render_short
 from rocm_perf_lab.text import words
 from rocpd_database import Copy, Dispatch
 
@@ -60,6 +61,18 @@ def test_what_was_found_why_and_what_next(modelled):
     assert "Roofline: memory-bound at 0.02 FLOP/byte" in text
     assert "What to try next - let neighbouring lanes touch neighbouring addresses" in text
     assert "EXEC" in text and "MALL" in text, "biases stand beside the figures"
+
+
+@pytest.mark.parametrize(("target", "calibrated"), [("gfx942", True), ("gfx90a", False), ("gfx1030", False)])
+def test_a_model_that_is_not_calibrated_is_called_so(tmp_path, target, calibrated):
+    work = [Dispatch("k", 6000, 106_000, counters=dict.fromkeys(family_of(target).counters(), [1.0]))]
+    documents = analyse(rocpd_database.write(tmp_path / "t.db", work, rocpd_database.MODELLED, target=target))
+    out = io.StringIO()
+    render(documents, Console(file=out, width=100))
+    render_short(documents, tmp_path, Console(file=out, width=100))
+    text = flat(out.getvalue())
+    assert ("Not calibrated: none of its parameters was fitted" in text) is not calibrated
+    assert ("MODELLED, not calibrated: no GPU ran this" in text) is not calibrated
 
 
 @pytest.mark.parametrize("width", [60, 80, 140])

@@ -53,7 +53,7 @@ class WatchedMemory : public Observer {
     inner_.scalar_access(wave, address, bytes);
   }
   void fence(Wave& wave, const Op& op) override { inner_.fence(wave, op); }
-  void wait(Wave& wave, unsigned vector_left, unsigned scalar_left) override { inner_.wait(wave, vector_left, scalar_left); }
+  void wait(Wave& wave, const WaitCounts& left) override { inner_.wait(wave, left); }
   uint64_t clock(Wave& wave) override { return inner_.clock(wave); }
 
  private:

@@ -247,7 +247,7 @@ void apply_compare(const Op& op, Wave& wave, const Lanes<T>&... sources) {
     for (int l = 0; l < kLanes; ++l) mask |= static_cast<uint64_t>(F(source[l]...)) << l;
   }(sources.data...);
   mask &= wave.exec();
-  wave.set_scalar64(op.destination.reg, mask);
+  wave.set_mask(op.destination.reg, mask);
   if constexpr (WritesExec) wave.set_exec(mask);
 }
 
@@ -286,6 +286,7 @@ constexpr Semantics compare(const char* mnemonic) {
   entry.in_mode = if_of_floats<F>(execute_compare_in_mode<F, WritesExec>);
   entry.destination_type = Type::B64;
   entry.source_types = SignatureOf<F>::types;
+  entry.writes_exec = WritesExec;
   return entry;
 }
 

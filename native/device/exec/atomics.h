@@ -38,6 +38,10 @@ T subtract(T old, T v) {
   return old - v;
 }
 template <class T>
+T subtract_to_zero(T old, T v) {
+  return old > v ? old - v : 0;
+}
+template <class T>
 T reverse_subtract(T old, T v) {
   return v - old;
 }

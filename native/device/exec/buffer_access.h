@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstdint>
+#include <optional>
 #include <type_traits>
 
 #include "exec/lane_extent.h"
@@ -23,6 +24,9 @@
 
 namespace rpd {
 
+// What OOB_SELECT of gfx10 has checked (RDNA 2 ISA, "Range checking"); 3 is for raw buffers.
+enum RangeCheck : uint32_t { kIndexAndOffset = 0, kIndex = 1, kAnyRecord = 2 };
+
 struct BufferDescriptor {
   uint64_t base;
   uint32_t stride;        // bytes
@@ -31,6 +35,7 @@ struct BufferDescriptor {
   uint32_t format;        // the last word: the components' format and destinations
   bool swizzled;
   bool adds_lane;         // adds the lane's number to the index
+  std::optional<uint32_t> check{};  // OOB_SELECT of gfx10: how to find what is out of range; none on gfx9, see above
 
   BufferDescriptor(const Wave& wave, const Operand& operand) {
     const uint32_t* word = &wave.scalar[operand.reg];
@@ -41,7 +46,20 @@ struct BufferDescriptor {
     format = word[3];
     index_stride = 8u << (format >> 21 & 3);
     adds_lane = format >> 23 & 1;
-    if (adds_lane) stride |= (format >> 15 & 0xf) << 14;  // then the data format's bits are the upper bits of the stride
+    if (target_of_device().rules.has_wave32) check = format >> 28 & 3;
+    else if (adds_lane) stride |= (format >> 15 & 0xf) << 14;  // then the data format's bits are the upper bits of the stride
+  }
+
+  // On gfx10, the bytes from an offset on that are in range.
+  uint64_t available(uint64_t index, uint64_t offset) const {
+    constexpr uint64_t all = ~uint64_t{0};
+    const auto up_to = [offset](uint64_t end) { return end > offset ? end - offset : 0; };
+    switch (*check) {
+      case kIndexAndOffset: return index < records ? up_to(stride) : 0;
+      case kIndex: return index < records ? all : 0;
+      case kAnyRecord: return records ? all : 0;
+      default: return swizzled && stride ? (index < records ? up_to(stride) : 0) : up_to(records);
+    }
   }
 
   uint64_t byte_of(uint64_t index, uint64_t offset) const {
@@ -73,15 +91,19 @@ inline void locate(const Op& op, const Wave& wave, const BufferDescriptor& buffe
   const uint32_t* offset = op.offset_in_register ? wave.registers(op.source[0]) + (op.indexed ? kLanes : 0) : nullptr;
   const bool structured = buffer.stride != 0 && (op.indexed || buffer.adds_lane);
   const uint64_t raw_size = buffer.records > scalar_offset ? buffer.records - scalar_offset : 0;
-  if (offset && !index && !structured && !buffer.swizzled)
+  if (offset && !index && !structured && !buffer.swizzled && !buffer.check)
     return locate_bytes(op, wave, buffer.base + scalar_offset, raw_size, out);
   for (int l = 0; l < kLanes; ++l) {
     const uint64_t at = static_cast<uint32_t>(op.offset) + uint64_t{offset ? offset[l] : 0};
     const uint64_t element = uint64_t{index ? index[l] : 0} + (buffer.adds_lane ? l : 0);
     const uint64_t byte = buffer.byte_of(element, at);
+    out.address[l] = buffer.base + scalar_offset + byte;
+    if (buffer.check) {
+      out.available[l] = buffer.available(element, at);
+      continue;
+    }
     const uint64_t end = structured ? (element < buffer.records ? buffer.stride : 0) : raw_size;
     const uint64_t checked = structured ? at : byte;
-    out.address[l] = buffer.base + scalar_offset + byte;
     out.available[l] = end > checked ? end - checked : 0;
   }
 }
@@ -90,7 +112,7 @@ inline void locate(const Op& op, const Wave& wave, const BufferDescriptor& buffe
 template <class Access>
 void for_each_private_lane(const Op& op, Wave& wave, const BufferDescriptor& buffer, AccessKind kind, uint32_t size,
                            Access access) {
-  const uint64_t from = private_offset(buffer.base, read_scalar<uint32_t>(op.source[2], wave)) + op.offset;
+  const uint64_t from = private_offset(wave, buffer.base, read_scalar<uint32_t>(op.source[2], wave)) + op.offset;
   const uint32_t* offset = op.offset_in_register ? wave.registers(op.source[0]) : nullptr;
   uint64_t at[kLanes];
   for (int l = 0; l < kLanes; ++l) at[l] = from + (offset ? offset[l] : 0);

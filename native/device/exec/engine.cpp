@@ -122,8 +122,11 @@ DispatchResult Engine::State::prepare(const DispatchRequest& request, Execution&
   // With preloaded kernel arguments, the code begins with 256 bytes that load them explicitly, for older firmware; skip these.
   constexpr uint64_t preload_prologue = 256;
   if (kernel.descriptor.preload_length() > 0) kernel.entry += preload_prologue;
-  if (kernel.descriptor.has(KernelDescriptor::kWavefrontSize32)) {
+  if (kernel.descriptor.wave_size() == 32 && !target_of_device().rules.has_wave32) {
     return refusal(DispatchError::InvalidCode, "the kernel is compiled for waves of 32 lanes, which the device does not have");
+  }
+  if (options.race_seed && target_of_device().rules.has_wave32) {
+    return refusal(DispatchError::InvalidCode, "the race check does not know code for " + std::string(target_of_device().name));
   }
   for (int axis = 0; axis < 3; ++axis) {
     if (request.workgroup[axis] == 0 || request.grid[axis] == 0) {
@@ -133,9 +136,10 @@ DispatchResult Engine::State::prepare(const DispatchRequest& request, Execution&
   }
   const uint32_t items = uint32_t{request.workgroup[0]} * request.workgroup[1] * request.workgroup[2];
   if (items > 1024) return refusal(DispatchError::WorkgroupTooLarge, "the workgroup has more than 1024 work-items");
-  if (request.group_segment_size > target::kLdsBytesPerCu) {
+  if (request.group_segment_size > target::kLdsBytesPerWorkgroup) {
     return refusal(DispatchError::TooMuchGroupMemory, "the workgroup needs " + std::to_string(request.group_segment_size) +
-                                                          " bytes of LDS, a CU has " + std::to_string(target::kLdsBytesPerCu));
+                                                          " bytes of LDS, a CU has " +
+                                                          std::to_string(target::kLdsBytesPerWorkgroup));
   }
   const uint64_t preloaded = uint64_t{kernel.descriptor.preload_offset() + kernel.descriptor.preload_length()} * 4;
   if (kernel.descriptor.preload_length() > 0 && !memory.allows(request.kernarg_address, preloaded, false)) {
@@ -143,7 +147,8 @@ DispatchResult Engine::State::prepare(const DispatchRequest& request, Execution&
     result.fault_address = request.kernarg_address;
     return result;
   }
-  kernel.waves_per_group = (items + kLanes - 1) / kLanes;
+  kernel.wave_size = kernel.descriptor.wave_size();
+  kernel.waves_per_group = (items + kernel.wave_size - 1) / kernel.wave_size;
   kernel.vgprs = std::min(kernel.descriptor.accumulator_offset(), kernel.descriptor.total_vgprs());
   kernel.agprs = kernel.descriptor.total_vgprs() - kernel.vgprs;
   kernel.program = &execution.code->program;

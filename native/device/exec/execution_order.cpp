@@ -50,8 +50,7 @@ class Constants {
   void forget() { value_ = {}; }
 
   std::optional<uint64_t> pair(const Operand& operand) const {
-    if (!is_scalar(operand) || operand.reg + 2 > kScalarRegisters || !value_[operand.reg] || !value_[operand.reg + 1])
-      return {};
+    if (!is_scalar(operand) || operand.reg + 2 > kScalarWords || !value_[operand.reg] || !value_[operand.reg + 1]) return {};
     return *value_[operand.reg] | static_cast<uint64_t>(*value_[operand.reg + 1]) << 32;
   }
 
@@ -103,11 +102,11 @@ class Constants {
   }
   void overwrite(const Operand& operand) {
     if (!is_scalar(operand)) return;
-    for (int i = 0; i < operand.dwords && operand.reg + i < kScalarRegisters; ++i) value_[operand.reg + i].reset();
+    for (int i = 0; i < operand.dwords && operand.reg + i < kScalarWords; ++i) value_[operand.reg + i].reset();
   }
 
   const AddressSpace& memory_;
-  std::array<std::optional<uint32_t>, kScalarRegisters> value_{};
+  std::array<std::optional<uint32_t>, kScalarWords> value_{};
   std::optional<bool> carry_;
 };
 

@@ -1,9 +1,10 @@
-// The kernel descriptor (LLVM AMDGPUUsage, "Code Object V3 Kernel Descriptor"), gfx90a and gfx942.
+// The kernel descriptor (LLVM AMDGPUUsage, "Code Object V3 Kernel Descriptor"), gfx90a, gfx942 and gfx1030.
 #pragma once
 
 #include <cstdint>
 #include <cstring>
 
+#include "isa/target.h"
 #include "memory/address_space.h"
 
 namespace rpd {
@@ -22,13 +23,24 @@ struct KernelDescriptor {
   uint16_t kernarg_preload;
   uint8_t reserved2[4];
 
-  uint32_t total_vgprs() const { return ((compute_pgm_rsrc1 & 0x3f) + 1) * 8; }         // arch and accumulation
-  uint32_t accumulator_offset() const { return ((compute_pgm_rsrc3 & 0x3f) + 1) * 4; }  // where the latter begin
+  uint32_t wave_size() const { return has(kWavefrontSize32) ? 32 : 64; }
+  // Of a lane: architectural and accumulation registers. On gfx10, registers of twice the lanes are given out by half as many.
+  uint32_t total_vgprs() const {
+    const bool by_fours = target_of_device().rules.has_wave32 && wave_size() == 64;
+    return ((compute_pgm_rsrc1 & 0x3f) + 1) * (by_fours ? 4 : 8);
+  }
+  // Where the accumulation registers begin.
+  uint32_t accumulator_offset() const {
+    return target_of_device().rules.has_wave32 ? total_vgprs() : ((compute_pgm_rsrc3 & 0x3f) + 1) * 4;
+  }
+  // In how many registers the work-item's ids are, where each has one of its own.
+  int work_item_ids() const { return static_cast<int>(compute_pgm_rsrc2 >> 11 & 3) + 1; }
   // Rounding and denormals, DX10_CLAMP, IEEE, FP16_OVFL.
   uint32_t mode() const {
     return (compute_pgm_rsrc1 >> 12 & 0xff) | (compute_pgm_rsrc1 >> 21 & 1) << 8 | (compute_pgm_rsrc1 >> 23 & 1) << 9 |
            (compute_pgm_rsrc1 >> 26 & 1) << 23;
   }
+  bool wgp_mode() const { return compute_pgm_rsrc1 >> 29 & 1; }  // gfx10: a workgroup may use both CUs of a WGP
   // Whether an SGPR holds the wave's offset in private memory; with architected flat scratch, whether there is any.
   bool private_offset_enabled() const { return compute_pgm_rsrc2 & 1; }
   bool workgroup_id_enabled(int axis) const { return compute_pgm_rsrc2 >> (7 + axis) & 1; }

@@ -25,21 +25,19 @@ void set_lane(uint32_t* reg, int lane, T value) {
 // Where a narrow value is placed: in all 32 bits, or in one half (d16).
 enum class Half16 { Whole, Low, High };
 
-// What a load of a narrow value leaves in the register. With ECC of the registers, which both targets have on, the other half
-// is not kept (LLVM: GCNSubtarget::d16PreservesUnusedBits); AMD's matrix libraries rely on zeros there.
-template <Half16 Where>
-constexpr uint32_t loaded_narrow(uint32_t wide) {
-  if constexpr (Where == Half16::Low) return wide & 0xffff;
-  if constexpr (Where == Half16::High) return wide << 16;
-  return wide;
-}
-
 // Keeps the other half.
 template <Half16 Where>
 constexpr uint32_t place_narrow(uint32_t old, uint32_t wide) {
   if constexpr (Where == Half16::Low) return (old & 0xffff0000u) | (wide & 0xffff);
   if constexpr (Where == Half16::High) return (old & 0xffff) | wide << 16;
   return wide;
+}
+
+// What a load of a narrow value leaves in a register that held `old`. With ECC of the registers, which CDNA targets have on,
+// the other half is not kept (LLVM: GCNSubtarget::d16PreservesUnusedBits); AMD's matrix libraries rely on zeros there.
+template <Half16 Where>
+constexpr uint32_t loaded_narrow(const Op& op, uint32_t old, uint32_t wide) {
+  return place_narrow<Where>(op.keeps_half ? old : 0, wide);
 }
 
 }  // namespace rpd

@@ -68,7 +68,7 @@ class Observer {
   virtual void scalar_access(Wave& wave, uint64_t address, uint32_t bytes) = 0;
   // A cache write-back or invalidation: half of a release or an acquire at agent or system scope.
   virtual void fence(Wave&, const Op&) {}
-  virtual void wait(Wave& wave, unsigned vector_left, unsigned scalar_left) = 0;
+  virtual void wait(Wave& wave, const WaitCounts& left) = 0;
   // The value that the wave reads from the clock.
   virtual uint64_t clock(Wave&) { return 0; }
 };

@@ -176,8 +176,8 @@ void clamp_lanes(const Op& op, const Wave& wave, R* values) {
   }
 }
 
-// Writes 64 results where exec (and DPP) allow. 16-bit results clear the upper half of the register, as on gfx8; those of
-// instructions that are new in gfx9 or take op_sel keep it (LLVM: GCNSubtarget::zeroesHigh16BitsOfDest).
+// Writes 64 results where exec (and DPP) allow. On gfx9, 16-bit results clear the upper half of the register, as on gfx8; those
+// of instructions that are new in gfx9 or take op_sel keep it, as all do on gfx10 (LLVM: GCNSubtarget::zeroesHigh16BitsOfDest).
 template <class R>
 void write_lanes(const Op& op, Wave& wave, R* values) {
   clamp_lanes(op, wave, values);
@@ -203,7 +203,7 @@ void write_lanes(const Op& op, Wave& wave, R* values) {
     for (int l = 0; l < kLanes; ++l) whole[l] = bits[l];
     if (op.destination_high) {
       for (int l = 0; l < kLanes; ++l) whole[l] = whole[l] << 16 | (reg[l] & 0xffff);
-    } else if (op.semantics->keeps_upper_half) {
+    } else if (op.keeps_half) {
       for (int l = 0; l < kLanes; ++l) whole[l] |= reg[l] & 0xffff0000u;
     }
     if (op.destination_select != Select::Dword) return write_selected(op, reg, whole, mask);

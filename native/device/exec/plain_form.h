@@ -154,7 +154,7 @@ inline uint64_t run_plain_compare(const Op& op, const Wave& wave, std::index_seq
 template <auto F, bool WritesExec, class S>
 void execute_plain_compare(const Op& op, Wave& wave) {
   const uint64_t mask = wave.exec() & run_plain_compare<F, S>(op, wave, std::make_index_sequence<S::count>());
-  wave.set_scalar64(op.destination.reg, mask);
+  wave.set_mask(op.destination.reg, mask);
   if constexpr (WritesExec) wave.set_exec(mask);
 }
 

@@ -208,9 +208,9 @@ class RaceCheckedMemory : public Observer {
     check_->fence(wave, op);
     inner_.fence(wave, op);
   }
-  void wait(Wave& wave, unsigned vector_left, unsigned scalar_left) override {
-    check_->wait(wave, vector_left, scalar_left);
-    inner_.wait(wave, vector_left, scalar_left);
+  void wait(Wave& wave, const WaitCounts& left) override {
+    check_->wait(wave, left.vector, left.scalar);
+    inner_.wait(wave, left);
   }
   uint64_t clock(Wave& wave) override { return inner_.clock(wave); }
 

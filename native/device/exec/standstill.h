@@ -46,7 +46,7 @@ class Standstill {
     uint32_t mode;
     bool scc;
     WaveState state;
-    uint32_t scalar[kScalarRegisters];
+    uint32_t scalar[kScalarWords];
   };
 
   template <class F>

@@ -37,7 +37,9 @@ enum class WaveState : uint8_t { Running, AtBarrier, AtGlobalBarrier, Ended, Fau
 
 // Hardware registers that stay constant for the life of a wave.
 struct HardwareIds {
-  uint32_t id = 0;         // HW_ID
+  uint32_t id = 0;         // HW_ID, or HW_ID1 ...
+  uint32_t id2 = 0;        // ... and HW_ID2
+  uint8_t simd = 0, slot = 0;  // where the wave is on its CU
   uint32_t xcc = 0;        // XCC_ID
   uint32_t registers = 0;  // GPR_ALLOC
   uint32_t lds = 0;        // LDS_ALLOC
@@ -48,10 +50,12 @@ struct Wave {
   Program* program = nullptr;       // for calls to computed addresses
   uint32_t* vector = nullptr;       // [register][lane]
   uint32_t* accumulator = nullptr;  // [register][lane]
-  alignas(64) uint32_t scalar[kScalarRegisters] = {};
+  alignas(64) uint32_t scalar[kScalarWords] = {};
+  uint64_t lanes = ~uint64_t{0};    // that the wave has: all 64, or the lower 32
   bool scc = false;
   WaveState state = WaveState::Running;
   uint32_t mode = 0;                // the MODE register
+  std::array<uint32_t, 2> flat_scratch{};  // FLAT_SCR_LO and _HI, where they are hardware registers
   uint32_t trap_status = 0;         // TRAPSTS: holds only what the kernel wrote; exceptions are not recorded
   uint32_t priority = 0;            // set by s_setprio
   HardwareIds hardware;
@@ -88,10 +92,17 @@ struct Wave {
   }
   void set_scalar64(unsigned reg, uint64_t value) { std::memcpy(&scalar[reg], &value, sizeof value); }
 
-  uint64_t exec() const { return scalar64(kExec); }
-  void set_exec(uint64_t mask) { set_scalar64(kExec, mask); }
-  uint64_t vcc() const { return scalar64(kVcc); }
-  void set_vcc(uint64_t mask) { set_scalar64(kVcc, mask); }
+  // Masks have a bit for each lane, in a pair of registers or, of 32 lanes, in a single one.
+  bool has_32_lanes() const { return lanes >> 32 == 0; }
+  int lane_count() const { return has_32_lanes() ? 32 : kLanes; }
+  void set_mask(unsigned reg, uint64_t mask) {
+    if (has_32_lanes()) [[unlikely]]
+      scalar[reg] = static_cast<uint32_t>(mask);
+    else set_scalar64(reg, mask);
+  }
+  uint64_t exec() const { return scalar64(kExec) & lanes; }
+  void set_exec(uint64_t mask) { set_mask(kExec, mask); }
+  uint64_t vcc() const { return scalar64(kVcc) & lanes; }
 
   uint32_t* registers(const Operand& operand) const {
     return (operand.kind == Operand::Kind::Accumulator ? accumulator : vector) + operand.reg * kLanes;

@@ -23,6 +23,17 @@ uint32_t hardware_id(uint32_t cu, uint32_t group, uint32_t simd, uint32_t slot) 
   return slot | simd << 4 | cu / engines << 8 | cu % engines << 13 | group << 16 | first_vmid << 20 | compute_engine << 30;
 }
 
+// HW_ID1 of gfx10: WAVE_ID 4:0, SIMD_ID 9:8, WGP_ID 13:10, SA_ID 16, SE_ID 19:18. A shader engine has two arrays of WGPs.
+uint32_t hardware_id1(uint32_t wgp, uint32_t simd, uint32_t slot) {
+  const uint32_t engines = target::shader_engines_per_xcd(), in_engine = wgp / engines;
+  return slot | simd << 8 | in_engine / 2 << 10 | in_engine % 2 << 16 | wgp % engines << 18;
+}
+// HW_ID2: QUEUE_ID 3:0, PIPE_ID 5:4, ME_ID 9:8, STATE_ID 14:12, WG_ID 20:16, VM_ID 27:24.
+uint32_t hardware_id2(uint32_t group) {
+  constexpr uint32_t first_vmid = 8, compute_engine = 1;
+  return compute_engine << 8 | group << 16 | first_vmid << 24;
+}
+
 // VGPR_SIZE 11:6 in units of 8, ACCV_OFFSET 17:12 in units of 4, SGPR_SIZE 27:24 in units of 16, each minus one (the encoding
 // that amdkfd's trap handler reads); the bases are not modelled.
 uint32_t register_allocation(const Kernel& kernel) {
@@ -45,15 +56,23 @@ void WaveSlots::enter(const Kernel& kernel, Workgroup& group) {
   for (Wave& wave : group.waves) {
     const uint32_t simd = ++unit.launched % target::kSimdsPerCu;
     const uint32_t slot = take(unit.waves[simd]);
-    wave.hardware = {hardware_id(group.cu, group.cu_slot, simd, slot), xcd_, register_allocation(kernel),
-                     lds_allocation(kernel, group.cu_slot)};
+    wave.hardware = {.simd = static_cast<uint8_t>(simd), .slot = static_cast<uint8_t>(slot)};
+    if (target_of_device().rules.has_wave32) {
+      wave.hardware.id = hardware_id1(group.cu, simd, slot);
+      wave.hardware.id2 = hardware_id2(group.cu_slot);
+      continue;
+    }
+    wave.hardware.id = hardware_id(group.cu, group.cu_slot, simd, slot);
+    wave.hardware.xcc = xcd_;
+    wave.hardware.registers = register_allocation(kernel);
+    wave.hardware.lds = lds_allocation(kernel, group.cu_slot);
   }
 }
 
 void WaveSlots::leave(const Workgroup& group) {
   Unit& unit = units_[group.cu];
   give_back(unit.groups, group.cu_slot);
-  for (const Wave& wave : group.waves) give_back(unit.waves[wave.hardware.id >> 4 & 3], wave.hardware.id & 0xf);
+  for (const Wave& wave : group.waves) give_back(unit.waves[wave.hardware.simd], wave.hardware.slot);
 }
 
 }  // namespace rpd

@@ -42,12 +42,23 @@ void set_system_sgprs(const Kernel& kernel, const uint32_t (&id)[3], unsigned ne
   if (kernel.descriptor.private_offset_enabled() && !target_of_device().architected_flat_scratch) wave.scalar[next++] = 0;
 }
 
-// gfx90a and later pack the work-item's three ids into v0, ten bits each.
 void list_work_items(const uint32_t (&sizes)[3], std::vector<uint32_t>& ids) {
   ids.clear();
   for (uint32_t z = 0; z < sizes[2]; ++z)
     for (uint32_t y = 0; y < sizes[1]; ++y)
       for (uint32_t x = 0; x < sizes[0]; ++x) ids.push_back(x | y << 10 | z << 20);
+}
+
+// In v0 alone, or each id in a register of its own, of which the kernel may ask for one, two or three.
+void set_work_items(const Kernel& kernel, std::span<const uint32_t> items, Wave& wave) {
+  if (target_of_device().rules.packs_work_item_ids) {
+    std::copy(items.begin(), items.end(), wave.vector);
+    return;
+  }
+  for (int axis = 0; axis < kernel.descriptor.work_item_ids(); ++axis) {
+    const auto id = [axis](uint32_t item) { return item >> (10 * axis) & 0x3ff; };
+    std::transform(items.begin(), items.end(), wave.vector + axis * kLanes, id);
+  }
 }
 
 // A partial workgroup at the grid's edge has lanes that do not exist.
@@ -105,6 +116,7 @@ void Workgroup::start(const Kernel& kernel, uint64_t id, uint32_t cu_index, Obse
     wave.accumulator = wave.vector + static_cast<size_t>(kernel.vgprs) * kLanes;
     wave.mode = kernel.descriptor.mode();
     wave.index_in_group = w;
+    wave.lanes = ~uint64_t{0} >> (kLanes - kernel.wave_size);
     wave.group = this;
     wave.lds = lds.data();
     wave.lds_bytes = static_cast<uint32_t>(lds.size());
@@ -116,9 +128,9 @@ void Workgroup::start(const Kernel& kernel, uint64_t id, uint32_t cu_index, Obse
     wave.observer = observer;
     wave.issued = issued;
     set_system_sgprs(kernel, ids, set_user_sgprs(kernel, wave), wave);
-    const size_t first = size_t{w} * kLanes;
-    const auto items = std::span(work_items_).subspan(first, std::min<size_t>(kLanes, work_items_.size() - first));
-    std::copy(items.begin(), items.end(), wave.vector);
+    const size_t first = size_t{w} * kernel.wave_size;
+    const auto items = std::span(work_items_).subspan(first, std::min<size_t>(kernel.wave_size, work_items_.size() - first));
+    set_work_items(kernel, items, wave);
     wave.set_exec(full ? ~uint64_t{0} >> (kLanes - items.size()) : existing_lanes(items, sizes));
   }
 }
@@ -135,18 +147,32 @@ void Workgroup::release_barrier() {
   ++epoch;
 }
 
+namespace {
+
+// Of a SIMD. The table's figure is that of a SIMD's lanes, which waves of twice as many have half of each.
+uint32_t waves_by_registers(const Kernel& kernel) {
+  const bool rdna = target_of_device().rules.has_wave32;
+  const uint32_t granule = rdna ? 512 / kernel.wave_size : 8;
+  const uint32_t file = target::vgprs_per_simd_lane() / (rdna ? kernel.wave_size / 32 : 1);
+  const uint32_t allocated = (std::max(1u, kernel.descriptor.total_vgprs()) + granule - 1) / granule * granule;
+  return std::min(target::waves_per_simd(), file / allocated);
+}
+
+}  // namespace
+
 uint32_t resident_workgroups(const Kernel& kernel) {
-  const auto waves_by_registers =
-      std::min<uint32_t>(target::kWavesPerSimd, target::kVgprsPerSimdLane / std::max(8u, kernel.descriptor.total_vgprs()));
+  // In CU mode, a workgroup has one of a WGP's two CUs to itself.
+  const uint32_t parts = target_of_device().rules.has_wave32 && !kernel.descriptor.wgp_mode() ? 2 : 1;
+  const uint32_t simds = target::kSimdsPerCu / parts, waves_of_simd = waves_by_registers(kernel);
   // A workgroup's waves are spread over the SIMDs; each SIMD needs room for its share.
-  const uint32_t waves_per_simd = (kernel.waves_per_group + target::kSimdsPerCu - 1) / target::kSimdsPerCu;
-  uint32_t groups = waves_by_registers * target::kSimdsPerCu / kernel.waves_per_group;
-  if (waves_per_simd > waves_by_registers) groups = 0;
-  const uint32_t slots = kernel.waves_per_group == 1 ? 2 * target::kWorkgroupsPerCu : target::kWorkgroupsPerCu;
-  groups = std::min(groups, slots);
+  const uint32_t waves_per_simd = (kernel.waves_per_group + simds - 1) / simds;
+  uint32_t groups = waves_of_simd * simds / kernel.waves_per_group;
+  if (waves_per_simd > waves_of_simd) groups = 0;
+  const uint32_t slots = target::workgroups_per_cu() / parts;
+  groups = std::min(groups, kernel.waves_per_group == 1 ? 2 * slots : slots);
   const uint32_t lds = target::allocated_lds(kernel.request.group_segment_size);
-  if (lds > 0) groups = std::min<uint32_t>(groups, target::kLdsBytesPerCu / lds);
-  return groups;
+  if (lds > 0) groups = std::min<uint32_t>(groups, target::lds_bytes_per_cu() / parts / lds);
+  return groups * parts;
 }
 
 }  // namespace rpd

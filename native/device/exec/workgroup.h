@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "exec/dispatch.h"
@@ -26,6 +27,7 @@ struct Kernel {
   const AddressSpace* memory;
   const MemoryGuard* guard;     // null where whatever is mapped may be accessed
   uint32_t groups[3];           // workgroups along each axis
+  uint32_t wave_size;           // lanes
   uint32_t waves_per_group;
   uint32_t vgprs;               // registers per lane: architectural ...
   uint32_t agprs;               // ... and accumulation
@@ -55,7 +57,7 @@ struct Workgroup {
   void release_barrier();
 
  private:
-  // What v0 holds at first in a workgroup of these sizes.
+  // The work-items' ids in a workgroup of these sizes, ten bits each.
   std::vector<uint32_t> work_items_;
   uint32_t sizes_listed_[3] = {};
 };

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "isa/instruction_text.h"
+#include "isa/older_names.h"
 #include "isa/operand_text.h"
 #include "isa/plain_form.h"
 #include "isa/semantics.h"
@@ -13,15 +14,19 @@ namespace rpd {
 namespace {
 
 constexpr std::string_view kKnownModifiers[] = {
-    "offset",   "offset0",    "offset1",         "sc0",       "sc1",          "nt",       "clamp",      "mul",
-    "div",      "op_sel",     "op_sel_hi",       "neg_lo",    "neg_hi",       "dst_sel",  "dst_unused", "src0_sel",
-    "src1_sel", "quad_perm",  "row_shl",         "row_shr",   "row_ror",      "wave_shl", "wave_shr",   "wave_rol",
-    "wave_ror", "row_mirror", "row_half_mirror", "row_bcast", "row_newbcast", "row_mask", "bank_mask",  "bound_ctrl",
+    "offset",     "offset0",         "offset1",   "sc0",          "sc1",
+    "nt",         "clamp",           "mul",       "div",          "op_sel",
+    "op_sel_hi",  "neg_lo",          "neg_hi",    "dst_sel",      "dst_unused",
+    "src0_sel",   "src1_sel",        "quad_perm", "row_shl",      "row_shr",
+    "row_ror",    "wave_shl",        "wave_shr",  "wave_rol",     "wave_ror",
+    "row_mirror", "row_half_mirror", "row_bcast", "row_newbcast", "row_mask",
+    "bank_mask",  "bound_ctrl",      "row_share", "row_xmask",    "dpp8",
+    "fi",
 };
-// What gfx90a calls the cache policy of vector memory.
-constexpr std::string_view kOlderPolicies[] = {"glc", "slc", "scc"};
+// What gfx90a and gfx10 call the cache policy of vector memory.
+constexpr std::string_view kOlderPolicies[] = {"glc", "slc", "scc", "dlc"};
 constexpr std::string_view kBufferModifiers[] = {"idxen", "offen", "lds", "format"};
-constexpr std::string_view kScalarMemoryModifiers[] = {"glc"};
+constexpr std::string_view kScalarMemoryModifiers[] = {"glc", "dlc"};
 constexpr std::string_view kMatrixModifiers[] = {"cbsz", "abid", "blgp", "neg"};
 
 // ---- DPP ----
@@ -40,6 +45,9 @@ int source_lane(const InstructionText& text, int lane) {
   if (text.has("row_mirror")) return row | (15 - in_row);
   if (text.has("row_half_mirror")) return (lane & ~7) | (7 - (lane & 7));
   if (const auto n = text.number("row_newbcast")) return row | static_cast<int>(*n);
+  if (const auto n = text.number("row_share")) return row | static_cast<int>(*n);
+  if (const auto n = text.number("row_xmask")) return lane ^ static_cast<int>(*n);
+  if (const auto of_eight = text.numbers("dpp8"); of_eight.size() == 8) return (lane & ~7) | of_eight[lane & 7];
   // Broadcasts have no bounds: lanes that receive no broadcast read themselves.
   if (const auto n = text.number("row_bcast")) {
     if (*n == 15) return row == 0 ? lane : row - 1;  // the last lane of the row before
@@ -60,7 +68,9 @@ std::unique_ptr<LanePermutation> permutation_of(const InstructionText& text) {
     const bool written = (rows >> (l / 16) & 1) && (banks >> (l % 16 / 4) & 1);
     out->row_and_bank_mask |= static_cast<uint64_t>(written) << l;
   }
-  out->zero_out_of_bounds = text.has("bound_ctrl");  // printed only if set: as :0 by old LLVM versions, as :1 since
+  // Printed only if set: as :0 by old LLVM versions, as :1 since. DPP8 always behaves so (RDNA 2 ISA).
+  out->zero_out_of_bounds = text.has("bound_ctrl") || text.has("dpp8");
+  out->fetches_inactive = text.has("fi");
   return out;
 }
 
@@ -90,6 +100,7 @@ class OpBuilder {
   void build() {
     op_.semantics = &semantics_;
     op_.execute = semantics_.execute;
+    op_.keeps_half = semantics_.keeps_upper_half || rules_.keeps_halves;
     check_modifiers();
     if (semantics_.needs_immediate) immediate();
     else operands();
@@ -144,10 +155,15 @@ class OpBuilder {
     }
   }
 
-  // gfx9: vmcnt in simm16[3:0] and [15:14], expcnt [6:4], lgkmcnt [11:8].
+  // vmcnt in simm16[3:0] and [15:14], expcnt [6:4], lgkmcnt [11:8], or [13:8] on gfx10. s_waitcnt_vscnt waits for stores alone.
   void wait_counts() {
+    if (semantics_.waits_for_stores) {
+      op_.wait = {WaitCounts::kNoVectorWait, rules_.most_scalar_wait, static_cast<uint8_t>(op_.immediate & 0x3f)};
+      if (text_.operands.empty() || text_.operands[0].text != "null") fail("a wait count in a register is not modelled");
+      return;
+    }
     op_.wait.vector = static_cast<uint8_t>((op_.immediate & 0xf) | (op_.immediate >> 14 & 3) << 4);
-    op_.wait.scalar = static_cast<uint8_t>(op_.immediate >> 8 & 0xf);
+    op_.wait.scalar = static_cast<uint8_t>(op_.immediate >> 8 & rules_.most_scalar_wait);
   }
 
   // "buffer_inv sc0 sc1": flags appear where other instructions have operands. They select the caches.
@@ -166,6 +182,7 @@ class OpBuilder {
     op_.indexed = text_.has("idxen");
     op_.offset_in_register = text_.has("offen");
     op_.to_lds = text_.has("lds");
+    if (semantics_.converts_format && rules_.has_wave32) return fail("formats of buffer elements are not modelled here");
     if (semantics_.needs_format) op_.immediate = raw_[0];
     if (op_.to_lds && semantics_.unit != Unit::VectorLoad) return fail("modifier lds is not modelled here");
     const size_t data = op_.to_lds ? 0 : 1;
@@ -198,6 +215,7 @@ class OpBuilder {
     if (semantics_.unit == Unit::CacheControl) return cache_flags();
     cache_policy();
     if (semantics_.space == Space::Buffer) return buffer_operands();
+    if (semantics_.writes_exec && rules_.compares_exec_alone) return exec_comparison();
     const size_t destinations = semantics_.destinations + (op_.returns ? 1 : 0);
     if (text_.operands.size() < destinations) return fail("operands are missing");
     if (destinations > 0) op_.destination = resolve(text_.operands[0], Type::B32);
@@ -209,6 +227,15 @@ class OpBuilder {
     const size_t expected = std::count_if(semantics_.source_types.begin(), semantics_.source_types.end(),
                                           [](Type type) { return type != Type::None; });
     if (semantics_.space == Space::None && count != expected) fail("it has another number of operands than expected");
+  }
+
+  // "v_cmpx_lt_f32_e64 v0, v1": EXEC takes the place of the destination that the instruction has on gfx9.
+  void exec_comparison() {
+    op_.destination.kind = Operand::Kind::Scalar;
+    op_.destination.reg = kExec;
+    op_.destination.dwords = 2;
+    if (text_.operands.size() != 2) return fail("it has another number of operands than expected");
+    for (size_t i = 0; i < 2; ++i) op_.source[i] = resolve(text_.operands[i], semantics_.source_types[i]);
   }
 
   // glc: bypasses the scalar cache; for an atomic, returns the old value.
@@ -318,6 +345,7 @@ class OpBuilder {
 
   const InstructionText& text_;
   const Semantics& semantics_;
+  const IsaRules& rules_ = target_of_device().rules;
   const uint32_t* raw_;
   Decoded& out_;
   Op& op_;
@@ -330,7 +358,7 @@ Decoded decode(const DisassembledInstruction& instruction, const uint32_t* raw, 
   out.op.address = address;
   out.op.size = static_cast<uint16_t>(instruction.size);
   const InstructionText text = parse_instruction(instruction.text);
-  const Semantics* semantics = find_semantics(text.mnemonic);
+  const Semantics* semantics = find_semantics(older_name(text.mnemonic));
   if (!semantics) {
     out.problem = "the device does not know this instruction";
     return out;

@@ -25,6 +25,8 @@ enum ScalarRegister : uint16_t {
   kM0 = 124,
   kExec = 126,
   kScalarRegisters = 128,
+  kNull = kScalarRegisters,  // what is written there is never read
+  kScalarWords = kNull + 2,
 };
 
 // What a sub-dword (SDWA) selector picks.
@@ -46,16 +48,17 @@ struct Operand {
   bool modified() const { return negate || absolute || sign_extend || dpp || select != Select::Dword; }
 };
 
-// DPP control: which lane each lane reads. On gfx9 a disabled lane counts as out of bounds.
+// DPP control: which lane each lane reads. A disabled lane counts as out of bounds, unless inactive lanes are fetched as well.
 struct LanePermutation {
   std::array<int32_t, kLanes> source{};  // lane; anyone where it is out of bounds
   uint64_t in_bounds = 0;
   uint64_t row_and_bank_mask = ~0ull;
   bool zero_out_of_bounds = false;      // bound_ctrl: read 0 instead of not writing
+  bool fetches_inactive = false;        // fi: disabled lanes are read
 
   // The lanes that read an enabled one.
   uint64_t reading(uint64_t exec) const {
-    if (exec == ~0ull) return in_bounds;
+    if (exec == ~0ull || fetches_inactive) return in_bounds;
     uint64_t mask = 0;
     for (int l = 0; l < kLanes; ++l) mask |= (exec >> source[l] & 1) << l;
     return mask & in_bounds;
@@ -77,6 +80,7 @@ enum class DestinationUnused : uint8_t { Pad, SignExtend, Preserve };
 struct WaitCounts {
   static constexpr uint8_t kNoVectorWait = 0x3f, kNoScalarWait = 0xf;
   uint8_t vector = kNoVectorWait, scalar = kNoScalarWait;
+  uint8_t stores = kNoVectorWait;  // where the target counts them apart
 };
 
 // Instructions that only_compute(), each of which follows the one before it in the Program.
@@ -110,6 +114,7 @@ struct Op {
   uint8_t negate_low = 0;      // neg_lo
   uint8_t negate_high = 0;     // neg_hi
   bool clamp = false;
+  bool keeps_half = false;     // a 16-bit result leaves the register's other half as it is
   OutputModifier output_modifier = OutputModifier::None;
   bool returns = false;        // an atomic that returns the old value
   bool sc0 = false;            // scope of a memory access or cache operation: sc0 workgroup, sc1 agent, both system

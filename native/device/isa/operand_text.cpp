@@ -89,6 +89,14 @@ bool parse_state(std::string_view text, Operand& out) {
   return true;
 }
 
+// Reads as 0, and takes writes without effect.
+bool parse_null(std::string_view text, Operand& out) {
+  if (text != "null") return false;
+  out.kind = Operand::Kind::Constant;
+  out.reg = kNull;
+  return true;
+}
+
 bool is_wide(Type type) { return type == Type::B64 || type == Type::I64 || type == Type::F64; }
 
 // Apertures can be read as 64-bit values only; the result of a 32-bit read is not documented.
@@ -142,7 +150,8 @@ std::optional<Operand> resolve_operand(const OperandText& text, Type type) {
   out.absolute = text.absolute;
   out.sign_extend = text.sign_extend;
   if (text.text == "off") return out;
-  if (parse_register(text.text, out) || parse_state(text.text, out) || parse_aperture(text.text, type, out)) return out;
+  if (parse_register(text.text, out) || parse_null(text.text, out)) return out;
+  if (parse_state(text.text, out) || parse_aperture(text.text, type, out)) return out;
   if (parse_number(text.text, type, out)) return out;
   return std::nullopt;
 }

@@ -26,11 +26,25 @@ const Semantics* find_semantics(std::string_view mnemonic) {
 
 std::span<const std::span<const Semantics>> semantics_families() {
   static const std::span<const Semantics> families[] = {
-      scalar_alu_semantics(),        control_semantics(),       scalar_memory_semantics(),        vector_integer_semantics(),
-      vector_difference_semantics(), vector_float_semantics(),  vector_cube_semantics(),          vector_half_semantics(),
-      vector_conversion_semantics(), vector_packed_semantics(), vector_compare_semantics(),       vector_lane_semantics(),
-      vector_memory_semantics(),     vector_buffer_semantics(), vector_buffer_format_semantics(), lds_semantics(),
-      global_sync_semantics(),       matrix_semantics(),
+      scalar_alu_semantics(),
+      control_semantics(),
+      scalar_memory_semantics(),
+      vector_integer_semantics(),
+      vector_difference_semantics(),
+      vector_float_semantics(),
+      vector_cube_semantics(),
+      vector_half_semantics(),
+      vector_conversion_semantics(),
+      vector_packed_semantics(),
+      vector_compare_semantics(),
+      vector_lane_semantics(),
+      vector_relative_semantics(),
+      vector_memory_semantics(),
+      vector_buffer_semantics(),
+      vector_buffer_format_semantics(),
+      lds_semantics(),
+      global_sync_semantics(),
+      matrix_semantics(),
   };
   return families;
 }

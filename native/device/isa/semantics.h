@@ -100,6 +100,7 @@ struct Semantics {
   bool writes_byte = false;            // of the destination, which op_sel picks
   bool saturates = false;              // takes clamp although its result is an integer
   bool needs_immediate = false;        // uses simm16
+  bool converts_format = false;        // of a buffer's elements
   bool needs_format = false;           // a buffer element's format is part of the instruction
   Space space = Space::None;
   uint8_t bytes = 0;                   // per lane, of a memory access
@@ -119,6 +120,8 @@ struct Semantics {
   CacheControl cache_control = CacheControl::None;
   Idle idle = Idle::None;
   bool stores = false;  // to the LDS, or through the scalar cache: no load and no atomic
+  bool waits_for_stores = false;  // and for nothing else
+  bool writes_exec = false;       // besides its destination
   bool leaves = false;  // never continues with the instruction after it
   bool reads_vcc = false;  // although the text does not name it
   bool global_sync = false;  // takes the modifier gds; other waves get a turn
@@ -141,6 +144,12 @@ struct Semantics {
     }
   }
 };
+
+// Whether a wait for stores alone waits for it: stores, and atomics that return nothing, where the target counts these apart.
+inline bool is_counted_as_store(const Op& op) {
+  const bool is_store = op.semantics->unit == Unit::VectorStore || (op.semantics->unit == Unit::VectorAtomic && !op.returns);
+  return is_store && target_of_device().rules.counts_stores_apart;
+}
 
 // Whether it writes or updates memory that outlives the workgroup.
 constexpr bool changes_memory(const Semantics& semantics) {
@@ -172,6 +181,7 @@ std::span<const Semantics> vector_conversion_semantics();
 std::span<const Semantics> vector_packed_semantics();
 std::span<const Semantics> vector_compare_semantics();
 std::span<const Semantics> vector_lane_semantics();
+std::span<const Semantics> vector_relative_semantics();
 std::span<const Semantics> vector_memory_semantics();
 std::span<const Semantics> vector_buffer_semantics();
 std::span<const Semantics> vector_buffer_format_semantics();

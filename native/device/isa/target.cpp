@@ -8,6 +8,23 @@
 namespace rpd {
 namespace {
 
+constexpr IsaRules kGfx9 = {.has_wave32 = false,
+                            .packs_work_item_ids = true,
+                            .keeps_halves = false,
+                            .counts_stores_apart = false,
+                            .compares_exec_alone = false,
+                            .sgprs = 102,
+                            .permuted_lanes = 64,
+                            .most_scalar_wait = 0xf};
+constexpr IsaRules kGfx10 = {.has_wave32 = true,
+                             .packs_work_item_ids = false,
+                             .keeps_halves = true,
+                             .counts_stores_apart = true,
+                             .compares_exec_alone = true,
+                             .sgprs = 106,
+                             .permuted_lanes = 32,
+                             .most_scalar_wait = 0x3f};
+
 constexpr Target kTargets[] = {
     {.name = "gfx942",
      .isa_name = "amdgcn-amd-amdhsa--gfx942",
@@ -15,18 +32,33 @@ constexpr Target kTargets[] = {
      .architected_flat_scratch = true,
      .has_xcc_id = true,
      .names_scopes = true,
+     .l1s_per_cu = 1,
      .l1_line_bytes = 128,
      .counts_l1_invalidations = true,
-     .scalar_caches_per_xcd = 20},  // recorded: 160 on the device; two of the 40 CUs of an XCD are disabled
+     .scalar_caches_per_xcd = 20,  // recorded: 160 on the device; two of the 40 CUs of an XCD are disabled
+     .rules = kGfx9},
     {.name = "gfx90a",
      .isa_name = "amdgcn-amd-amdhsa--gfx90a",
      .version = 90010,
      .architected_flat_scratch = false,
      .has_xcc_id = false,
      .names_scopes = false,
+     .l1s_per_cu = 1,
      .l1_line_bytes = 64,
      .counts_l1_invalidations = false,  // recorded: 0
-     .scalar_caches_per_xcd = 56},  // of 112 CUs, two of which are disabled
+     .scalar_caches_per_xcd = 56,  // of 112 CUs, two of which are disabled
+     .rules = kGfx9},
+    {.name = "gfx1030",
+     .isa_name = "amdgcn-amd-amdhsa--gfx1030",
+     .version = 100300,
+     .architected_flat_scratch = false,
+     .has_xcc_id = false,
+     .names_scopes = false,
+     .l1s_per_cu = 2,  // of a WGP
+     .l1_line_bytes = 128,
+     .counts_l1_invalidations = false,
+     .scalar_caches_per_xcd = 36,  // one in a WGP
+     .rules = kGfx10},
 };
 
 const Target* chosen = &kTargets[0];

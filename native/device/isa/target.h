@@ -11,6 +11,18 @@ namespace rpd {
 
 constexpr int kLanes = 64;  // per wave
 
+// Where gfx10 and gfx9 differ (RDNA 2 ISA; LLVM, GCNSubtarget and AMDGPUUsage).
+struct IsaRules {
+  bool has_wave32;           // kernels say whether their waves have 32 lanes
+  bool packs_work_item_ids;  // all three in v0
+  bool keeps_halves;         // 16-bit results and loads leave the register's other half as it is
+  bool counts_stores_apart;  // in VSCNT, for which s_waitcnt_vscnt waits
+  bool compares_exec_alone;  // v_cmpx writes no other register than EXEC
+  uint16_t sgprs;            // those without another name
+  uint8_t permuted_lanes;    // among which ds_permute_b32 and ds_bpermute_b32 move values
+  uint8_t most_scalar_wait;  // the largest LGKMCNT, which means no wait
+};
+
 // What a family does in its own way, apart from which instructions there are: that, the disassembler knows.
 struct Target {
   std::string_view name;    // as in the names of the parameter tables
@@ -20,9 +32,11 @@ struct Target {
   bool architected_flat_scratch;
   bool has_xcc_id;
   bool names_scopes;        // loads, stores and fences say whether they are for other workgroups or the host (sc0, sc1)
+  uint32_t l1s_per_cu;
   uint32_t l1_line_bytes;          // also what it requests from the L2
   bool counts_l1_invalidations;    // at the beginning of dispatches
   uint32_t scalar_caches_per_xcd;  // each serves two CUs, or one where the other is disabled
+  IsaRules rules;
 };
 
 // The device has one target in the life of a process. It is chosen before anything is decoded; the default is gfx942.
@@ -33,6 +47,7 @@ void choose_target(std::string_view name);
 // The place of the target's table among the parameters' tables.
 size_t parameter_table();
 
+// Where a target has workgroup processors (WGPs), which are two CUs that share their LDS, each of them counts as a CU.
 namespace target {
 
 constexpr uint64_t kLongestInstruction = 20;  // bytes
@@ -41,10 +56,11 @@ inline uint32_t xcds() { return static_cast<uint32_t>(parameter::xcds); }
 inline uint32_t shader_engines_per_xcd() { return static_cast<uint32_t>(parameter::shader_engines_per_xcd); }
 inline uint32_t cus_per_xcd() { return static_cast<uint32_t>(parameter::cus_per_xcd); }
 constexpr uint32_t kSimdsPerCu = parameter::simds_per_cu;
-constexpr uint32_t kWavesPerSimd = parameter::waves_per_simd;
-constexpr uint32_t kVgprsPerSimdLane = parameter::vgprs_per_simd_lane;
-constexpr uint32_t kWorkgroupsPerCu = parameter::workgroups_per_cu;
-constexpr uint32_t kLdsBytesPerCu = parameter::lds_bytes_per_cu;
+inline uint32_t waves_per_simd() { return static_cast<uint32_t>(parameter::waves_per_simd); }
+inline uint32_t vgprs_per_simd_lane() { return static_cast<uint32_t>(parameter::vgprs_per_simd_lane); }
+inline uint32_t workgroups_per_cu() { return static_cast<uint32_t>(parameter::workgroups_per_cu); }
+inline uint32_t lds_bytes_per_cu() { return static_cast<uint32_t>(parameter::lds_bytes_per_cu); }
+constexpr uint32_t kLdsBytesPerWorkgroup = 65536;
 
 // LDS is handed out in granules of 512 bytes (COMPUTE_PGM_RSRC2.LDS_SIZE, 128 dwords on gfx9).
 constexpr uint32_t allocated_lds(uint32_t bytes) {

@@ -14,7 +14,7 @@
 namespace rpd {
 namespace {
 
-constexpr uint64_t kSlot = parameter::issue_cycles;  // between two turns of a SIMD
+uint64_t slot_cycles() { return static_cast<uint64_t>(parameter::issue_cycles); }  // between two turns of a SIMD
 uint64_t host_latency_cycles() { return static_cast<uint64_t>(parameter::host_latency_ns * parameter::clock_mhz / 1000); }
 
 // When outstanding accesses of one kind complete: in the order of issue, none before an earlier one.
@@ -56,6 +56,7 @@ struct ReplayedWave {
   uint64_t code_line = 0;   // the line that its last instructions came from
   Outstanding vector;
   Outstanding scalar;       // scalar memory and LDS
+  Outstanding stores;       // that are counted apart
   std::vector<PendingResult> results;
   std::array<uint64_t, 2> lane_cycles{};  // [whether of the vector unit]: of issue by few lanes, not enough for a slot yet
 
@@ -157,7 +158,10 @@ class Replay {
     issue(wave, entry, time);
   }
 
-  static uint64_t slot(uint64_t time, uint32_t simd) { return (time + kSlot - 1 - simd) / kSlot * kSlot + simd; }
+  static uint64_t slot(uint64_t time, uint32_t simd) {
+    const uint64_t cycles = slot_cycles(), first = simd % cycles;
+    return (time + cycles - 1 - first) / cycles * cycles + first;
+  }
 
   // When the instruction is available. Straight-line code is prefetched; a wave's first line and jump targets may not be.
   uint64_t fetched(ReplayedWave& wave, const Op& op, uint64_t time) {
@@ -178,7 +182,8 @@ class Replay {
   uint64_t dependencies(ReplayedWave& wave, const TraceEntry& entry) {
     const Semantics& semantics = *entry.op->semantics;
     if (semantics.unit == Unit::Wait) {
-      return std::max(wave.vector.until(entry.op->wait.vector), wave.scalar.until(entry.op->wait.scalar));
+      const WaitCounts& left = entry.op->wait;
+      return std::max({wave.vector.until(left.vector), wave.scalar.until(left.scalar), wave.stores.until(left.stores)});
     }
     if (wave.results.empty()) return 0;
     uint64_t needed = 0;
@@ -240,7 +245,7 @@ class Replay {
       case Unit::VectorLoad:
       case Unit::VectorStore:
       case Unit::VectorAtomic:
-        wave.vector.issue(access(entry, time));
+        (is_counted_as_store(op) ? wave.stores : wave.vector).issue(access(entry, time));
         if (const uint64_t cycles = idealised(entry, ideal_).lds_cycles)
           wave.scalar.issue(time + cycles + latency(parameter::lds_latency_cycles, Cause::LdsLatency, op));
         break;
@@ -255,7 +260,8 @@ class Replay {
     }
     go_on(wave, next);
     // The branch itself is done, but the instruction buffer is empty.
-    if (!free && jumps(wave, op)) wave.arrived = next += of_active_lanes(wave, entry, parameter::taken_branch_cycles - kSlot);
+    if (!free && jumps(wave, op))
+      wave.arrived = next += of_active_lanes(wave, entry, parameter::taken_branch_cycles - slot_cycles());
     wave.ready = next;
     queue_.push({next, &wave});
   }
@@ -266,7 +272,7 @@ class Replay {
       case Unit::Valu:
       case Unit::Lds: return costs_.of(op).busy_cycles;
       case Unit::Nop: return costs_.of(op).wave_cycles;
-      default: return kSlot;
+      default: return slot_cycles();
     }
   }
 
@@ -283,7 +289,7 @@ class Replay {
       return cycles;
     uint64_t& lane_cycles = wave.lane_cycles[entry.op->semantics->unit == Unit::Valu];
     lane_cycles += cycles * entry.cost.lanes;
-    const uint64_t whole = lane_cycles / (kLanes * kSlot) * kSlot;
+    const uint64_t whole = lane_cycles / (kLanes * slot_cycles()) * slot_cycles();
     lane_cycles -= whole * kLanes;
     return whole;
   }
@@ -345,7 +351,7 @@ class Replay {
     const AccessCost cost = idealised(entry, ideal_);
     const Op& op = *entry.op;
     if (ideal_.takes_no_time(op)) return note_fetch(cost, time);
-    address_free_ = issues_free(op) ? time : time + std::max<uint16_t>(least(kSlot, entry), cost.look_ups);
+    address_free_ = issues_free(op) ? time : time + std::max<uint16_t>(least(slot_cycles(), entry), cost.look_ups);
     const auto l2_latency = static_cast<double>(latency_of(FetchedFrom::L2, op));
     double done = static_cast<double>(address_free_ + latency(parameter::l1_latency_cycles, Cause::MemoryLatency, op));
     // Reads and writes have separate paths.

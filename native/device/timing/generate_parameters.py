@@ -59,7 +59,10 @@ def main() -> None:
     output, first, *others = map(Path, sys.argv[1:])
     usual = tomllib.loads(first.read_text())
     tables = {path.stem.removeprefix("timing_"): usual | tomllib.loads(path.read_text()) for path in (first, *others)}
-    output.write_text(header(tables))
+    text = header(tables)
+    # Nothing is compiled again where only comments have changed.
+    if not output.exists() or output.read_text() != text:
+        output.write_text(text)
 
 
 if __name__ == "__main__":

@@ -27,10 +27,14 @@ uint32_t scalar_cache_of(uint32_t cu) {
 // Private memory has no device addresses here. Its traffic needs addresses that nothing else uses, within the 56 bits for
 // which the Infinity Cache keeps tags.
 constexpr uint64_t kScratchRegion = uint64_t{1} << 55;
-constexpr uint64_t kMostWavesInGroup = 16;
+uint64_t most_waves_in_group() { return target_of_device().rules.has_wave32 ? 32 : 16; }
 
 // Vector memory completes in order: no access is done before those issued earlier.
-void complete_vector(WaveTiming& wave, uint64_t latency) {
+void complete_vector(WaveTiming& wave, const Op& op, uint64_t latency) {
+  if (is_counted_as_store(op)) {
+    wave.stores_done = std::max(wave.stores_done, wave.clock + latency);
+    return;
+  }
   constexpr uint32_t room = WaveTiming::kOutstanding;
   WaveTiming::Completions& done = *wave.vector_done;
   const uint64_t before = wave.vector_issued ? done[(wave.vector_issued - 1) % room] : 0;
@@ -86,9 +90,10 @@ class CostOf {
 
 }  // namespace
 
-MemorySystem::MemorySystem() : tlb_(parameter::cus_per_xcd), l2_(parameter::l2_bytes) {
-  l1_.reserve(parameter::cus_per_xcd);
-  for (long i = 0; i < parameter::cus_per_xcd; ++i) l1_.emplace_back(parameter::l1_bytes / kLineBytes);
+MemorySystem::MemorySystem()
+    : tlb_(static_cast<size_t>(parameter::cus_per_xcd) * target_of_device().l1s_per_cu), l2_(parameter::l2_bytes) {
+  l1_.reserve(tlb_.size());
+  for (size_t i = 0; i < tlb_.size(); ++i) l1_.emplace_back(parameter::l1_bytes / kLineBytes);
   for (uint32_t i = 0; i < target_of_device().scalar_caches_per_xcd; ++i)
     scalar_.emplace_back(parameter::scalar_cache_bytes / kScalarLineBytes);
 }
@@ -228,12 +233,12 @@ void MemorySystem::l2_write(uint64_t line, const ByteMask& bytes, uint32_t reque
   l2_.write(place, bytes);
 }
 
-// Looks a line up in the CU's L1 and fetches it if need be. Returns the latency.
-inline uint64_t MemorySystem::read_line(uint32_t cu, uint64_t line) {
-  VectorL1& l1 = l1_[cu];
-  const size_t place = l1.tags.find(line);
-  if (place == kNowhere) return fetch_line(l1, line);
-  if (trace_) note_hit(Fetch::of_code(l1.fetches[place]));
+// Looks a line up in an L1 and fetches it if need be. Returns the latency.
+inline uint64_t MemorySystem::read_line(uint32_t l1, uint64_t line) {
+  VectorL1& cache = l1_[l1];
+  const size_t place = cache.tags.find(line);
+  if (place == kNowhere) return fetch_line(cache, line);
+  if (trace_) note_hit(Fetch::of_code(cache.fetches[place]));
   return parameter::l1_latency_cycles;
 }
 
@@ -276,33 +281,33 @@ void MemorySystem::prefetch_beyond_l1(uint64_t line) const {
 }
 
 // Loads these lines, with so many look-ups in all. Looking up a line again at once finds it, and changes nothing.
-uint64_t MemorySystem::load_lines(uint32_t cu, uint64_t first, uint64_t last, uint64_t look_ups) {
+uint64_t MemorySystem::load_lines(uint32_t l1, uint64_t first, uint64_t last, uint64_t look_ups) {
   counts_.l1_accesses += look_ups;
-  uint64_t latency = read_line(cu, first);
+  uint64_t latency = read_line(l1, first);
   if (latency > parameter::l1_latency_cycles) {
     for (uint64_t line = first + 1; line <= last; ++line) prefetch_beyond_l1(line);
   }
-  for (uint64_t line = first + 1; line <= last; ++line) latency = std::max(latency, read_line(cu, line));
+  for (uint64_t line = first + 1; line <= last; ++line) latency = std::max(latency, read_line(l1, line));
   return latency;
 }
 
 // Each group of lanes looks up the lines that it touches.
-uint64_t MemorySystem::load_consecutive(uint32_t cu, const VectorAccess& access) {
+uint64_t MemorySystem::load_consecutive(uint32_t l1, const VectorAccess& access) {
   const uint64_t begin = access.first, group_bytes = uint64_t{lanes_per_look_up(access.bytes)} * access.bytes;
   const uint64_t groups = kLanes / lanes_per_look_up(access.bytes), end = begin + groups * group_bytes;
   uint64_t look_ups = 0;
   for (uint64_t at = begin; at < end; at += group_bytes) look_ups += (at + group_bytes - 1) / kLineBytes - at / kLineBytes + 1;
-  return load_lines(cu, begin / kLineBytes, (end - 1) / kLineBytes, look_ups);
+  return load_lines(l1, begin / kLineBytes, (end - 1) / kLineBytes, look_ups);
 }
 
-uint64_t MemorySystem::load_same(uint32_t cu, const VectorAccess& access) {
+uint64_t MemorySystem::load_same(uint32_t l1, const VectorAccess& access) {
   const uint64_t address = access.first;
   const uint64_t first = address / kLineBytes, last = (address + access.bytes - 1) / kLineBytes;
-  return load_lines(cu, first, last, groups_in(access) * (last - first + 1));
+  return load_lines(l1, first, last, groups_in(access) * (last - first + 1));
 }
 
 // Looks up the lines that these lanes touch, each once.
-uint64_t MemorySystem::load_lanes(uint32_t cu, const VectorAccess& access, uint64_t lanes) {
+uint64_t MemorySystem::load_lanes(uint32_t l1, const VectorAccess& access, uint64_t lanes) {
   uint64_t latency = 0;
   LineSet lines;
   for_each_lane(lanes, [&](int l) {
@@ -310,7 +315,7 @@ uint64_t MemorySystem::load_lanes(uint32_t cu, const VectorAccess& access, uint6
     for (uint64_t line = access.address[l] / kLineBytes; line <= last; ++line) {
       if (!lines.insert(line)) continue;
       ++counts_.l1_accesses;
-      latency = std::max(latency, read_line(cu, line));
+      latency = std::max(latency, read_line(l1, line));
     }
   });
   return latency;
@@ -318,38 +323,38 @@ uint64_t MemorySystem::load_lanes(uint32_t cu, const VectorAccess& access, uint6
 
 // Looks up the lines of each group of lanes, each once, where no lane's access reaches into another line.
 template <uint32_t Group>
-uint64_t MemorySystem::load_groups(uint32_t cu, const uint64_t* lines, uint64_t mask) {
+uint64_t MemorySystem::load_groups(uint32_t l1, const uint64_t* lines, uint64_t mask) {
   uint64_t latency = 0;
   for (uint32_t begin = 0; begin < kLanes; begin += Group) {
     for (auto left = static_cast<uint32_t>(mask >> begin & ones(Group)); left;) {
       const uint64_t line = lines[begin + static_cast<uint32_t>(std::countr_zero(left))];
       left &= ~same_numbers<Group>(lines + begin, line);
       ++counts_.l1_accesses;
-      latency = std::max(latency, read_line(cu, line));
+      latency = std::max(latency, read_line(l1, line));
     }
   }
   return latency;
 }
 
-uint64_t MemorySystem::load_any(uint32_t cu, const VectorAccess& access) {
+uint64_t MemorySystem::load_any(uint32_t l1, const VectorAccess& access) {
   alignas(64) uint64_t lines[kLanes];
   if (!find_lines(access, lines)) [[unlikely]] {
     uint64_t latency = 0;
     const uint32_t group = lanes_per_look_up(access.bytes);
     for (uint32_t l = 0; l < kLanes; l += group)
-      latency = std::max(latency, load_lanes(cu, access, access.mask & ones(group) << l));
+      latency = std::max(latency, load_lanes(l1, access, access.mask & ones(group) << l));
     return latency;
   }
-  return lanes_per_look_up(access.bytes) == kWideGroup ? load_groups<kWideGroup>(cu, lines, access.mask)
-                                                       : load_groups<kNarrowGroup>(cu, lines, access.mask);
+  return lanes_per_look_up(access.bytes) == kWideGroup ? load_groups<kWideGroup>(l1, lines, access.mask)
+                                                       : load_groups<kNarrowGroup>(l1, lines, access.mask);
 }
 
-uint64_t MemorySystem::load(uint32_t cu, const VectorAccess& access) {
+uint64_t MemorySystem::load(uint32_t l1, const VectorAccess& access) {
   counts_.l1_lanes_reading += std::popcount(access.mask);
   switch (access.pattern) {
-    case LanePattern::Consecutive: return load_consecutive(cu, access);
-    case LanePattern::Same: return load_same(cu, access);
-    case LanePattern::Any: return load_any(cu, access);
+    case LanePattern::Consecutive: return load_consecutive(l1, access);
+    case LanePattern::Same: return load_same(l1, access);
+    case LanePattern::Any: return load_any(l1, access);
   }
   return 0;
 }
@@ -425,9 +430,9 @@ void MemorySystem::lds(WaveTiming& wave, const Op& op, const VectorAccess& acces
   wave.scalar_done = std::max(wave.scalar_done, wave.clock + parameter::lds_latency_cycles + passes.cycles);
 }
 
-uint64_t MemorySystem::global(uint32_t cu, const Op& op, const VectorAccess& access) {
+uint64_t MemorySystem::global(uint32_t l1, const Op& op, const VectorAccess& access) {
   switch (access.kind) {
-    case AccessKind::Load: streams_ = op.nt; return load(cu, access);
+    case AccessKind::Load: streams_ = op.nt; return load(l1, access);
     case AccessKind::Store: return store(op, access);
     case AccessKind::Atomic: return atomic(op, access);
   }
@@ -437,9 +442,9 @@ uint64_t MemorySystem::global(uint32_t cu, const Op& op, const VectorAccess& acc
 // Private memory is interleaved: dword i of lane l is at 256 * i + 4 * l of the wave's share, so that lanes at the
 // same offset are contiguous (LLVM AMDGPUUsage, "Scratch memory swizzling"). A wide access is one access per dword.
 uint64_t MemorySystem::scratch(const Wave& wave, const Op& op, const VectorAccess& access) {
-  constexpr uint64_t dword_row = 4 * kLanes;
+  const uint64_t dword_row = 4 * static_cast<uint64_t>(wave.lane_count());
   const uint64_t share = (wave.scratch_bytes + 3) / 4 * dword_row;
-  const uint64_t base = kScratchRegion + (wave.group->slot * kMostWavesInGroup + wave.index_in_group) * share;
+  const uint64_t base = kScratchRegion + (wave.group->slot * most_waves_in_group() + wave.index_in_group) * share;
   uint64_t latency = 0;
   for (uint32_t done = 0; done < access.bytes; done += 4) {
     std::array<uint64_t, kLanes> addresses;
@@ -449,15 +454,15 @@ uint64_t MemorySystem::scratch(const Wave& wave, const Op& op, const VectorAcces
     }
     const uint32_t bytes = std::min(4u, access.bytes - done);
     latency = std::max(
-        latency, global(wave.timing->cu, op, access_to(Space::Scratch, access.kind, bytes, access.mask, addresses.data())));
+        latency, global(wave.timing->l1, op, access_to(Space::Scratch, access.kind, bytes, access.mask, addresses.data())));
   }
   return latency;
 }
 
 // Returns how long it takes. Missing pages are fetched side by side. Private memory is on few pages, which are taken to be
 // there.
-uint64_t MemorySystem::translate(uint32_t cu, const VectorAccess& access) {
-  const uint32_t misses = tlb_[cu].misses(access);
+uint64_t MemorySystem::translate(uint32_t l1, const VectorAccess& access) {
+  const uint32_t misses = tlb_[l1].misses(access);
   if (misses == 0) [[likely]]
     return 0;
   counts_.l1_tlb_misses += misses;
@@ -471,8 +476,8 @@ void MemorySystem::vector_access(const Wave& wave, const Op& op, const VectorAcc
   const CostOf cost(counts_, timing);
   begin_access(timing);
   const uint64_t latency =
-      access.space == Space::Scratch ? scratch(wave, op, access) : translate(timing.cu, access) + global(timing.cu, op, access);
-  complete_vector(timing, latency);
+      access.space == Space::Scratch ? scratch(wave, op, access) : translate(timing.l1, access) + global(timing.l1, op, access);
+  complete_vector(timing, op, latency);
   if (AccessCost* recorded = timing.cost()) record_access(*recorded);
 }
 
@@ -524,16 +529,17 @@ void MemorySystem::scalar_access(WaveTiming& wave, uint64_t address, uint32_t by
   wave.scalar_done = std::max(wave.scalar_done, wave.clock + latency);
 }
 
-void MemorySystem::wait(WaveTiming& wave, unsigned vector_left, unsigned scalar_left) {
+void MemorySystem::wait(WaveTiming& wave, const WaitCounts& left) {
   uint64_t until = wave.clock;
   // Waiting until n are left means waiting for the access before the youngest n. (If more are outstanding than there is room
   // for, the oldest are long done.)
   constexpr uint32_t room = WaveTiming::kOutstanding;
-  if (wave.vector_issued > vector_left && vector_left < room) {
-    until = std::max(until, (*wave.vector_done)[(wave.vector_issued - 1 - vector_left) % room]);
+  if (wave.vector_issued > left.vector && left.vector < room) {
+    until = std::max(until, (*wave.vector_done)[(wave.vector_issued - 1 - left.vector) % room]);
   }
   // Scalar loads and LDS accesses complete in any order: only a wait for all of them has a known end (else a lower bound).
-  if (scalar_left == 0) until = std::max(until, wave.scalar_done);
+  if (left.scalar == 0) until = std::max(until, wave.scalar_done);
+  if (left.stores == 0) until = std::max(until, wave.stores_done);
   wave.clock = until;
 }
 

@@ -44,7 +44,7 @@ class MemorySystem {
   void vector_access(const Wave& wave, const Op& op, const VectorAccess& access);
   void scalar_access(WaveTiming& wave, uint64_t address, uint32_t bytes);
   // Waits until at most this many accesses are outstanding.
-  static void wait(WaveTiming& wave, unsigned vector_left, unsigned scalar_left);
+  static void wait(WaveTiming& wave, const WaitCounts& left);
 
   // A dispatch begins: what the L1s hold is stale. The L2 keeps its lines: on gfx942 those of the device's own memory are
   // coherent, see written_elsewhere(). `map` says which addresses are the device's own memory; without one all are. `mall`
@@ -85,26 +85,26 @@ class MemorySystem {
   void note_lanes(const VectorAccess& access);
   void count_atomic(WaveTiming& wave, const Op& op, const VectorAccess& access);
   void fill_l2(const std::vector<uint64_t>& lines, double share);
-  uint64_t read_line(uint32_t cu, uint64_t line);
+  uint64_t read_line(uint32_t l1, uint64_t line);
   uint64_t fetch_line(VectorL1& l1, uint64_t line);
   void begin_access(const WaveTiming& wave);
   void note_hit(Fetch fetch);
   void record_access(AccessCost& cost) const;
-  uint64_t translate(uint32_t cu, const VectorAccess& access);
-  uint64_t load(uint32_t cu, const VectorAccess& access);
+  uint64_t translate(uint32_t l1, const VectorAccess& access);
+  uint64_t load(uint32_t l1, const VectorAccess& access);
   void prefetch_beyond_l1(uint64_t line) const;
-  uint64_t load_lines(uint32_t cu, uint64_t first, uint64_t last, uint64_t look_ups);
-  uint64_t load_consecutive(uint32_t cu, const VectorAccess& access);
-  uint64_t load_same(uint32_t cu, const VectorAccess& access);
-  uint64_t load_any(uint32_t cu, const VectorAccess& access);
+  uint64_t load_lines(uint32_t l1, uint64_t first, uint64_t last, uint64_t look_ups);
+  uint64_t load_consecutive(uint32_t l1, const VectorAccess& access);
+  uint64_t load_same(uint32_t l1, const VectorAccess& access);
+  uint64_t load_any(uint32_t l1, const VectorAccess& access);
   template <uint32_t Group>
-  uint64_t load_groups(uint32_t cu, const uint64_t* lines, uint64_t mask);
-  uint64_t load_lanes(uint32_t cu, const VectorAccess& access, uint64_t lanes);
+  uint64_t load_groups(uint32_t l1, const uint64_t* lines, uint64_t mask);
+  uint64_t load_lanes(uint32_t l1, const VectorAccess& access, uint64_t lanes);
   uint64_t store(const Op& op, const VectorAccess& access);
   void store_consecutive(const Op& op, const VectorAccess& access);
   uint64_t atomic(const Op& op, const VectorAccess& access);
   void count_atomic_request(const Op& op, const VectorAccess& access, uint64_t block, bool may_share_words);
-  uint64_t global(uint32_t cu, const Op& op, const VectorAccess& access);
+  uint64_t global(uint32_t l1, const Op& op, const VectorAccess& access);
   uint64_t scratch(const Wave& wave, const Op& op, const VectorAccess& access);
   void lds(WaveTiming& wave, const Op& op, const VectorAccess& access);
   uint64_t scalar_read(uint64_t scalar_line);
@@ -118,8 +118,8 @@ class MemorySystem {
   uint64_t read_from_memory(uint64_t line);
   void write_to_memory(uint64_t line, const ByteMask& dirty);
 
-  std::vector<VectorL1> l1_;  // [cu]
-  std::vector<L1Tlb> tlb_;    // [cu]
+  std::vector<VectorL1> l1_;  // [l1 of the XCD]
+  std::vector<L1Tlb> tlb_;    // likewise
   std::vector<ScalarCache> scalar_;  // [pair of CUs, or a single CU whose partner is disabled]
   L2 l2_;
   MemoryCounts counts_;

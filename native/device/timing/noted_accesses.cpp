@@ -59,7 +59,7 @@ void MemorySystem::count_atomic(WaveTiming& wave, const Op& op, const VectorAcce
 
 void MemorySystem::count_access(const Wave& wave, const Op& op, const VectorAccess& access) {
   const uint64_t lanes = std::popcount(access.mask);
-  if (access.space != Space::Lds && access.space != Space::Scratch) translate(wave.timing->cu, access);
+  if (access.space != Space::Lds && access.space != Space::Scratch) translate(wave.timing->l1, access);
   if (access.space == Space::Lds) {
     counts_.lds_lanes += lanes;
   } else if (access.kind == AccessKind::Atomic) {

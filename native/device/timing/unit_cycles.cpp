@@ -14,7 +14,7 @@ void add_share(uint64_t& to, uint64_t what, double share) {
 }  // namespace
 
 void CuUnits::add(const WaveUnits& wave, uint32_t simd, uint64_t instructions, double share) {
-  const uint64_t vector = 4 * wave.vector_quads, issued = parameter::issue_cycles * instructions;
+  const uint64_t vector = parameter::issue_cycles * wave.vector_quads, issued = parameter::issue_cycles * instructions;
   add_share(simds_[simd].vector, vector, share);
   add_share(simds_[simd].matrix, wave.matrix, share);
   add_share(simds_[simd].scalar, issued - std::min(issued, vector), share);

@@ -28,6 +28,7 @@ struct WaveTiming {
 
   uint64_t clock = 0;                  // cycles, as if the wave were alone on the device
   uint32_t cu = 0;
+  uint32_t l1 = 0;                     // of the XCD
   uint32_t simd = 0;                   // of the CU
   SlotTiming* group = nullptr;
   WaveUnits units = {};
@@ -36,6 +37,7 @@ struct WaveTiming {
   WaveTrace* trace = nullptr;          // where this wave is recorded; null if it is not
   // When the outstanding accesses will be done.
   uint64_t scalar_done = 0;            // scalar and LDS accesses
+  uint64_t stores_done = 0;            // of stores that are counted apart
   uint32_t vector_issued = 0;          // vector memory instructions so far
   Completions* vector_done = nullptr;  // [issued % kOutstanding]; kept apart because not all waves need it
 

@@ -89,7 +89,9 @@ void XcdTiming::launched(Workgroup& group) {
   const CuTrace::Group* traces = observes_ ? record(group.cu, clock, count) : nullptr;
   for (size_t i = 0; i < count; ++i) {
     const auto simd = static_cast<uint32_t>(++work_[group.cu].launched % target::kSimdsPerCu);
+    const uint32_t l1s = target_of_device().l1s_per_cu;
     timings[i] = {.cu = group.cu,
+                  .l1 = group.cu * l1s + simd * l1s / target::kSimdsPerCu,
                   .simd = simd,
                   .group = &clock,
                   .trace = traces ? (*traces)[i].get() : nullptr,
@@ -209,8 +211,8 @@ void XcdTiming::scalar_access(Wave& wave, uint64_t address, uint32_t bytes) {
   memory_.scalar_access(catch_up(wave), address, bytes);
 }
 
-void XcdTiming::wait(Wave& wave, unsigned vector_left, unsigned scalar_left) {
-  if (observes_) memory_.wait(catch_up(wave), vector_left, scalar_left);
+void XcdTiming::wait(Wave& wave, const WaitCounts& left) {
+  if (observes_) memory_.wait(catch_up(wave), left);
 }
 
 uint64_t XcdTiming::clock(Wave& wave) { return catch_up(wave).clock; }

@@ -10,6 +10,7 @@ import numpy as np
 
 from rocm_perf_lab.analysis.counter_check import contradiction, is_all_zero
 from rocm_perf_lab.analysis.symbols import symbols_of
+from rocm_perf_lab.arch.counters import known_counters, uses
 from rocm_perf_lab.arch.metric import NO_COUNTERS, Invalid
 from rocm_perf_lab.rocpd.tables import Trace
 
@@ -38,6 +39,7 @@ def counters_by_symbol(base: Trace, passes: Sequence[Trace]) -> dict[str, Symbol
     none, only the reason.
     """
     dispatched = {symbol.kernel.symbol: len(symbol.rows) for symbol in symbols_of(base)}
+    lacking = {symbol.kernel.symbol: _not_modelled(base, symbol.rows) for symbol in symbols_of(base)}
     values: dict[str, dict[str, float]] = {name: {} for name in dispatched}
     uneven: dict[str, dict[tuple[int, int], list[str]]] = {name: {} for name in dispatched}
     invalid: dict[str, str] = {}
@@ -57,7 +59,9 @@ def counters_by_symbol(base: Trace, passes: Sequence[Trace]) -> dict[str, Symbol
                 if seen != dispatched[name]:
                     uneven[name].setdefault((seen, dispatched[name]), []).append(counter)
     return {
-        name: _invalid(invalid[name]) if name in invalid else SymbolCounters(values[name], _notes(uneven[name]))
+        name: _invalid(invalid[name])
+        if name in invalid
+        else SymbolCounters(values[name], (*_notes(uneven[name]), *lacking[name]))
         for name in dispatched
     }
 
@@ -78,6 +82,18 @@ def why_none(counters: SymbolCounters) -> str | None:
     if counters.values:
         return None
     return counters.values.reason if isinstance(counters.values, Invalid) else NO_COUNTERS
+
+
+def _not_modelled(base: Trace, rows: Integers) -> tuple[str, ...]:
+    """What formulas need and the software device does not count."""
+    agent = base.agents.get(int(base.dispatches.agent_id[rows[0]]))
+    if base.timing != "modelled" or not base.counters or agent is None:
+        return ()
+    lacking: dict[str, list[str]] = {}
+    for counter in known_counters():
+        if counter.why and agent.target in counter.hardware and counter.name in uses() and counter.name not in base.counters:
+            lacking.setdefault(counter.why, []).append(counter.name)
+    return tuple(f"the software {agent.target} does not count {', '.join(names)}: {why}" for why, names in lacking.items())
 
 
 def _invalid(why: str) -> SymbolCounters:

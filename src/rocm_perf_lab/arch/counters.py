@@ -10,7 +10,7 @@ from rocm_perf_lab.arch.families import FAMILIES
 from rocm_perf_lab.toml import tomllib
 
 SOFTWARE_TARGET = "gfx942"
-SOFTWARE_TARGETS = (SOFTWARE_TARGET, "gfx90a")
+SOFTWARE_TARGETS = (SOFTWARE_TARGET, "gfx90a", "gfx1030")
 
 
 @dataclass(frozen=True)

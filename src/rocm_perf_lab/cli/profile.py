@@ -93,7 +93,8 @@ class _Integer(ParamType[int]):
 @click.option("--att-target-cu", type=click.IntRange(0, 15), default=1, show_default=True, help="Compute unit to trace.")
 @click.option(
     "--att-simd-select", type=_Integer(), metavar="MASK",
-    help="SIMDs to trace: a mask on gfx9 (default 0xF), the number of one SIMD on gfx10 and later (default 0).",
+    help="SIMDs to trace: a mask on gfx9 and on the software device (default 0xF), the number of one SIMD on a GPU of gfx10 "
+    "and later (default 0).",
 )  # fmt: skip
 @debug_option
 @program_argument

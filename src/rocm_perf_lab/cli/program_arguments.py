@@ -155,9 +155,10 @@ device_options_option = click.option(
 )
 device_option = click.option(
     "--device",
-    type=click.Choice(("auto", "hardware", "gfx942", "mi300a", "gfx90a")),
+    type=click.Choice(("auto", "hardware", "gfx942", "mi300a", "gfx90a", "gfx1030")),
     default="auto",
     show_default=True,
     help="Device to use. hardware: a GPU of this machine; gfx942: the software device, an MI300X; mi300a: the software "
-    "device as an MI300A; gfx90a: as one die of an MI250X; auto: a GPU if there is one, else gfx942.",
+    "device as an MI300A; gfx90a: as one die of an MI250X; gfx1030: as an RX 6800 XT; "
+    "auto: a GPU if there is one, else gfx942.",
 )

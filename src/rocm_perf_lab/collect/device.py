@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from rocm_perf_lab import native, rocm
+from rocm_perf_lab.arch.families import family_of
 from rocm_perf_lab.arch.products import products
 from rocm_perf_lab.arch.timing_parameters import CALIBRATED_TARGET, timing_parameters
 from rocm_perf_lab.collect import gpu, live, surroundings, triton
@@ -23,8 +24,8 @@ from rocm_perf_lab.errors import UnavailableError, UsageError
 AUTO, HARDWARE, SOFTWARE_TARGET = "auto", "hardware", "gfx942"
 
 # The choices of `--device` that mean the software device, and the product whose target and size it has.
-SOFTWARE_PRODUCTS = {SOFTWARE_TARGET: "mi300x", "mi300a": "mi300a", "gfx90a": "mi250x"}
-_SOFTWARE_FEATURES = ("sramecc+", "xnack-")  # the form in which ROCr names its modes, "gfx942:sramecc+:xnack-"
+SOFTWARE_PRODUCTS = {SOFTWARE_TARGET: "mi300x", "mi300a": "mi300a", "gfx90a": "mi250x", "gfx1030": "rx6800xt"}
+_FEATURES_OF_CDNA = ("sramecc+", "xnack-")  # the form in which ROCr names its modes, "gfx942:sramecc+:xnack-"
 
 # These select or re-label the physical GPUs of a machine, to which the software device does not belong.
 RELABELS_VARIABLE = "HSA_OVERRIDE_GFX_VERSION"
@@ -69,6 +70,8 @@ _HIP_LOG_LEVEL_VARIABLE, _HIP_ERRORS = "AMD_LOG_LEVEL", "1"
 # The contents of registers, LDS and private memory before a kernel writes them: words drawn from a seed, or zeros for 0.
 INITIAL_VALUES = "initial-values"
 UNORDERED_ATOMICS = "unordered-atomics"
+_OF_RACE_CHECK = ("race-check", UNORDERED_ATOMICS)
+_RACE_CHECKED_FAMILIES = ("cdna2", "cdna3")  # in whose code it finds what orders accesses
 
 # Times at the clock that the product's power limit allows a load of seconds.
 SUSTAINED = "sustained"
@@ -160,6 +163,21 @@ def software_choice(target: str | None) -> str:
     return processor if processor in SOFTWARE_PRODUCTS else SOFTWARE_TARGET
 
 
+def has_race_check(target: str) -> bool:
+    """Whether the race check knows what orders accesses in code for an LLVM target."""
+    family = family_of(target)
+    return family is not None and family.name in _RACE_CHECKED_FAMILIES
+
+
+def expect_race_check(device: Device) -> None:
+    """Raises UnavailableError for a software device whose code the race check does not know."""
+    if not device.is_hardware and not has_race_check(device.target):
+        raise UnavailableError(
+            f"the race check, which is part of a full judgement, does not know code for {device.target}",
+            f"compile for {SOFTWARE_TARGET} and use `--device {SOFTWARE_TARGET}`, or judge without it: --equivalence sampled",
+        )
+
+
 def _hip_log(scratch: Path) -> dict[str, str]:
     """Variables for HIP's error log; none if the user already reads that log."""
     if _HIP_LOG_LEVEL_VARIABLE in os.environ or HIP_LOG_VARIABLE in os.environ:
@@ -176,6 +194,11 @@ def _checked(option: str, target: str, product: Mapping[str, Any]) -> str:
     if takes is None:
         raise UsageError(
             f"--device-option {option}: there is no such option", f"use one of {', '.join(OPTIONS)}, {TIMING}NAME=VALUE"
+        )
+    if name in _OF_RACE_CHECK and not has_race_check(target):
+        raise UsageError(
+            f"--device-option {option}: the race check does not know code for {target}",
+            f"compile for {SOFTWARE_TARGET}, and use `--device {SOFTWARE_TARGET}`",
         )
     if not takes.fullmatch(equals + value):
         what, hint = _expected(name, takes)
@@ -254,7 +277,7 @@ def _software(scratch: Path, options: Sequence[str], product_key: str) -> Device
         | _hip_log(scratch),
         _SELECTS_PHYSICAL_GPUS + _MODEL_VARIABLES,
         (library,),
-        _SOFTWARE_FEATURES,
+        _FEATURES_OF_CDNA if product.family.startswith("cdna") else (),
     )
 
 

@@ -91,7 +91,8 @@ class HipBackend:
         self._also = [_arguments(build_target, words) for words in options.also]
         self._building = threading.Lock()
         with tempfile.TemporaryDirectory(prefix="rocm-perf-") as scratch:
-            self._target = devices.select(options.device, Path(scratch)).target
+            self._device = devices.select(options.device, Path(scratch))
+        self._target = self._device.target
         self._sources: dict[bytes, HipSource] = {}
 
     @functools.cached_property
@@ -187,6 +188,8 @@ class HipBackend:
         from rocm_perf_lab.gate.text_in_program import holds_text
 
         gate = self._gate_options(target)
+        if gate.equivalence.level == "full":
+            devices.expect_race_check(self._device)
         with contextlib.ExitStack() as stack:
             reader = stack.enter_context(Reader(source, self.view))  # it starts up while the program runs
             program = self.program(source)

@@ -147,8 +147,9 @@ def _thread_trace_target(base: BaseRun, request: ProfileRequest) -> ThreadTraceT
         return None
     kernel = found.symbol.kernel
     agent = base.trace.agents.get(int(base.trace.dispatches.agent_id[found.symbol.rows[0]]))
-    # gfx9 takes a mask of its four SIMDs, later families the number of a single SIMD.
-    default = _ALL_SIMDS if agent is None or agent.target.startswith("gfx9") else _FIRST_SIMD
+    # gfx9 and the software device take a mask of four SIMDs, later families the number of a single SIMD.
+    takes_mask = agent is None or agent.target.startswith("gfx9") or base.trace.timing == "modelled"
+    default = _ALL_SIMDS if takes_mask else _FIRST_SIMD
     simds = default if request.att_simd_select is None else request.att_simd_select
     also = {one.symbol.kernel.symbol: one.iteration for one in also_on_path(base, found.symbol)}
     return ThreadTraceTarget(kernel.symbol, kernel.name, found.iteration, request.att_target_cu, simds, also)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from rocm_perf_lab.arch.timing_parameters import UNCALIBRATED_TARGETS
 from rocm_perf_lab.report.dag_schema import DagDocument
 from rocm_perf_lab.report.documents import Reports
 from rocm_perf_lab.report.layout import heading as _heading
@@ -96,10 +97,16 @@ def _title(profile: ProfileDocument, console: Console) -> None:
 def modelled_label(document: Document) -> str:
     """The label that must accompany every time that was not measured on hardware."""
     device = f"The {document.gpu.software_device or 'software device'}"
+    calibrated = "" if is_calibrated(document) else " Not calibrated: none of its parameters was fitted to recorded times."
     return (
         f"MODELLED: no GPU ran this. {device} executed the program and counted its instructions; "
-        "cache traffic and every time come from its models."
+        f"cache traffic and every time come from its models.{calibrated}"
     )
+
+
+def is_calibrated(document: Document) -> bool:
+    """Whether parameters of the model that times come from were fitted to times recorded on such a GPU."""
+    return document.gpu.target not in UNCALIBRATED_TARGETS
 
 
 def _runtime(profile: ProfileDocument) -> str:

@@ -13,12 +13,14 @@ from rocm_perf_lab.report.dag_schema import WhatIfSection
 from rocm_perf_lab.report.documents import Reports
 from rocm_perf_lab.report.layout import labelled, say
 from rocm_perf_lab.report.schema import ProfileDocument
+from rocm_perf_lab.report.terminal import is_calibrated
 from rocm_perf_lab.report.terminal_answer import answer, kernel_of_interest
 from rocm_perf_lab.text import words
 from rocm_perf_lab.text.names import Names
 
 _MOST_LINES, _HEAD = 15, 3  # in all, and above the answer
 MODELLED = "MODELLED: no GPU ran this. Cache traffic and every time come from models."
+UNCALIBRATED = "MODELLED, not calibrated: no GPU ran this. Traffic and times come from models."
 
 
 def render_short(documents: Reports, directory: Path, console: Console) -> None:
@@ -26,7 +28,7 @@ def render_short(documents: Reports, directory: Path, console: Console) -> None:
     profile, kernel = documents.profile, kernel_of_interest(documents)
     say(console, f"{profile.run.command} on {profile.gpu.product} ({profile.gpu.target}){_time(profile)}", "bold", indent=0)
     if profile.timing == "modelled":
-        say(console, MODELLED, "bold yellow", indent=0)
+        say(console, MODELLED if is_calibrated(profile) else UNCALIBRATED, "bold yellow", indent=0)
     console.print()
     lines = list(answer(documents.dag, kernel, Names(one.kernel for one in documents.analysis.kernels)))
     page = directory / "report.html"

@@ -10,8 +10,10 @@ from pathlib import Path
 import pytest
 
 from rocm_perf_lab.arch.counters import SOFTWARE_TARGETS
+from rocm_perf_lab.collect.device import has_race_check
 
 SOURCE = Path(__file__).parents[2] / "programs" / "races.hip"
+TARGETS = tuple(filter(has_race_check, SOFTWARE_TARGETS))
 RACES_FOUND = 35
 LOADED_EARLY = r"race in global memory, .*store .*global_store_dword .* and load .*global_load_dword"
 
@@ -61,7 +63,7 @@ TESTBED = ["vcopy", "softmax_testbed", "pipeline", "reduction", "histogram", "ge
 @pytest.fixture(scope="module")
 def races(tmp_path_factory: pytest.TempPathFactory, hipcc: str) -> Path:
     program = tmp_path_factory.mktemp("hip") / "races"
-    targets = [f"--offload-arch={target}" for target in SOFTWARE_TARGETS]
+    targets = [f"--offload-arch={target}" for target in TARGETS]
     subprocess.run(["hipcc", *targets, "-O2", "-o", program, SOURCE], check=True, capture_output=True)
     return program
 
@@ -71,14 +73,14 @@ def on_each_target(*names: str) -> pytest.MarkDecorator:
     within = [name for name in names if name.partition("<")[0] not in BETWEEN_WORKGROUPS]
     cases = [
         pytest.param(target, name, marks=pytest.mark.slow if target != "gfx942" and name in within else ())
-        for target in SOFTWARE_TARGETS
+        for target in TARGETS
         for name in names
         if (target, name) != ("gfx90a", "late_transfer")
     ]
     return pytest.mark.parametrize("target, name", cases, indirect=["target"])
 
 
-@pytest.fixture(params=SOFTWARE_TARGETS)
+@pytest.fixture(params=TARGETS)
 def target(request: pytest.FixtureRequest) -> str:
     return request.param
 
@@ -175,3 +177,9 @@ def test_options_are_checked_before_anything_runs(rocm_perf, native_dir) -> None
     for option, words in {"race-checks": "there is no such option", "kernel-limit=many": "not a whole number"}.items():
         done = rocm_perf("run", "--device", "gfx942", "--device-option", option, "true")
         assert done.returncode == 2 and words in done.stderr and option in done.stderr
+
+
+@pytest.mark.parametrize("option", ["race-check=1", "unordered-atomics"])
+def test_code_that_the_check_does_not_know_is_refused(rocm_perf, native_dir, option) -> None:
+    done = rocm_perf("run", "--device", "gfx1030", "--device-option", option, "true")
+    assert done.returncode == 2 and f"{option}: the race check does not know code for gfx1030" in done.stderr

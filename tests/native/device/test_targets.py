@@ -8,9 +8,11 @@ from pathlib import Path
 import pytest
 
 PROGRAM = Path(__file__).parents[2] / "programs" / "targets.hip"
-GFX942, GFX90A = ("gfx942", "gfx942:sramecc+:xnack-, 304 compute units: right\n"), (
-    "gfx90a", "gfx90a:sramecc+:xnack-, 110 compute units: right\n",
-)  # fmt: skip
+EXPECTED = {
+    "gfx942": "gfx942:sramecc+:xnack-, 304 compute units: right\n",
+    "gfx90a": "gfx90a:sramecc+:xnack-, 110 compute units: right\n",
+    "gfx1030": "gfx1030, 36 compute units: right\n",
+}
 
 
 @pytest.fixture(scope="module")
@@ -28,9 +30,9 @@ def built(hipcc, tmp_path_factory):
 
 
 @pytest.mark.parametrize("level", ["-O3", pytest.param("-O0", marks=pytest.mark.slow)])
-def test_a_program_for_both_runs_the_code_of_the_device(level, built, rocm_perf):
-    program = built(level, "gfx942", "gfx90a")
-    for device, expected in (GFX942, GFX90A):
+def test_a_program_for_all_runs_the_code_of_the_device(level, built, rocm_perf):
+    program = built(level, *EXPECTED)
+    for device, expected in EXPECTED.items():
         done = rocm_perf("run", "--device", device, program)
         assert (done.returncode, done.stdout) == (0, expected), done.stderr
 

@@ -36,5 +36,10 @@
   ATOMIC_ONE("add_f64", Float, (update<double, atomic::float_add<double>>), 8), \
   ATOMIC_ONE("min_f64", Float, (update<double, atomic::float_min<double>>), 8), \
   ATOMIC_ONE("max_f64", Float, (update<double, atomic::float_max<double>>), 8), \
+  ATOMIC_ONE("fmin", Float, (update<float, atomic::float_min<float>>), 4), \
+  ATOMIC_ONE("fmax", Float, (update<float, atomic::float_max<float>>), 4), \
+  ATOMIC_ONE("fmin_x2", Float, (update<double, atomic::float_min<double>>), 8), \
+  ATOMIC_ONE("fmax_x2", Float, (update<double, atomic::float_max<double>>), 8), \
+  ATOMIC_ONE("csub", Exchange, (update<uint32_t, atomic::subtract_to_zero<uint32_t>>), 4), \
   ATOMIC_ONE("pk_add_f16", Float, (update<uint32_t, atomic::packed_half_add>), 4)
 // clang-format on

@@ -2,6 +2,7 @@
 #include <bit>
 #include <optional>
 
+#include "exec/float_mode.h"
 #include "exec/observer.h"
 #include "exec/operands.h"
 #include "exec/register_indexing.h"
@@ -40,7 +41,7 @@ void barrier(const Op&, Wave& wave) { wave.state = WaveState::AtBarrier; }
 void nothing(const Op&, Wave&) {}
 void set_priority(const Op& op, Wave& wave) { wave.priority = op.immediate & 3; }
 
-void wait_count(const Op& op, Wave& wave) { wave.observer->wait(wave, op.wait.vector, op.wait.scalar); }
+void wait_count(const Op& op, Wave& wave) { wave.observer->wait(wave, op.wait); }
 
 // Without a debugger, ROCr's trap handler continues after trap 3 (__builtin_debugtrap) and reports all other traps
 // [LLVM AMDGPUUsage, "Trap Handler ABI"].
@@ -61,6 +62,12 @@ enum HardwareRegister : unsigned {
   kBufferStatus = 7,
   kMemoryBases = 15,
   kXccId = 20,
+  // of gfx10
+  kFlatScratchLow = 20,
+  kFlatScratchHigh = 21,
+  kHardwareId1 = 23,
+  kHardwareId2 = 24,
+  kShaderCycles = 29,
 };
 
 // SCC 0, USER_PRIO 4:3, TRAP_EN 6, EXECZ 9, VCCZ 10, IN_TG 11, VALID 16.
@@ -71,18 +78,34 @@ uint32_t status(const Wave& wave) {
 }
 
 // The value of hardware register `id`, or nothing if the device does not model it.
-std::optional<uint32_t> hardware_register(const Wave& wave, unsigned id) {
+std::optional<uint32_t> register_of_gfx9(const Wave& wave, unsigned id) {
+  switch (id) {
+    case kHardwareId: return wave.hardware.id;
+    case kRegisterAllocation: return wave.hardware.registers;
+    case kLdsAllocation: return wave.hardware.lds;
+    case kXccId: return target_of_device().has_xcc_id ? std::optional(wave.hardware.xcc) : std::nullopt;
+    default: return std::nullopt;
+  }
+}
+std::optional<uint32_t> register_of_gfx10(Wave& wave, unsigned id) {
+  constexpr uint32_t cycles = 0xfffff;
+  switch (id) {
+    case kFlatScratchLow:
+    case kFlatScratchHigh: return wave.flat_scratch[id - kFlatScratchLow];
+    case kHardwareId1: return wave.hardware.id;
+    case kHardwareId2: return wave.hardware.id2;
+    case kShaderCycles: return wave.observer ? static_cast<uint32_t>(wave.observer->clock(wave)) & cycles : 0;
+    default: return std::nullopt;
+  }
+}
+std::optional<uint32_t> hardware_register(Wave& wave, unsigned id) {
   switch (id) {
     case kMode: return wave.mode;
     case kStatus: return status(wave);
     case kTrapStatus: return wave.trap_status;
-    case kHardwareId: return wave.hardware.id;
-    case kRegisterAllocation: return wave.hardware.registers;
-    case kLdsAllocation: return wave.hardware.lds;
     case kBufferStatus: return 0;  // instructions complete in order here: nothing is outstanding
     case kMemoryBases: return static_cast<uint32_t>(kPrivateAperture >> 48 | kSharedAperture >> 48 << 16);
-    case kXccId: return target_of_device().has_xcc_id ? std::optional(wave.hardware.xcc) : std::nullopt;
-    default: return std::nullopt;
+    default: return target_of_device().rules.has_wave32 ? register_of_gfx10(wave, id) : register_of_gfx9(wave, id);
   }
 }
 
@@ -97,23 +120,36 @@ void get_register(const Op& op, Wave& wave) {
   write_scalar(op.destination, wave, (hardware_register(wave, field.id).value_or(0) & field.mask()) >> field.offset);
 }
 const char* refuse_to_get(const Op& op) {
-  static const Wave any;
+  Wave any;
   if (hardware_register(any, field_of(op.immediate).id)) return nullptr;
   return "s_getreg of a hardware register that the device does not model";
 }
 
 void set_bits(uint32_t& word, uint32_t mask, uint32_t bits) { word = (word & ~mask) | (bits & mask); }
 
+// Kernels for gfx10 set FLAT_SCRATCH to the sum of an address and an offset that they got from the dispatcher. Both are 0 here.
+bool is_flat_scratch(unsigned id) {
+  return target_of_device().rules.has_wave32 && (id == kFlatScratchLow || id == kFlatScratchHigh);
+}
+
+uint32_t& writable_register(Wave& wave, unsigned id) {
+  if (is_flat_scratch(id)) return wave.flat_scratch[id - kFlatScratchLow];
+  return id == kMode ? wave.mode : wave.trap_status;
+}
 void set_field(const Op& op, Wave& wave, uint32_t value) {
   const Field field = field_of(op.immediate);
-  set_bits(field.id == kMode ? wave.mode : wave.trap_status, field.mask(), value << field.offset);
+  set_bits(writable_register(wave, field.id), field.mask(), value << field.offset);
 }
 const char* refuse_to_set(const Op& op) {
   const unsigned id = field_of(op.immediate).id;
-  return id == kMode || id == kTrapStatus ? nullptr : "s_setreg of a hardware register that the device does not model";
+  if (id == kMode || id == kTrapStatus || is_flat_scratch(id)) return nullptr;
+  return "s_setreg of a hardware register that the device does not model";
 }
 void set_register(const Op& op, Wave& wave) { set_field(op, wave, read_scalar<uint32_t>(op.destination, wave)); }
 void set_register_literal(const Op& op, Wave& wave) { set_field(op, wave, static_cast<uint32_t>(op.destination.constant)); }
+
+void set_rounding(const Op& op, Wave& wave) { set_bits(wave.mode, kModeRounding, op.immediate); }
+void set_denormals(const Op& op, Wave& wave) { set_bits(wave.mode, kModeDenormals, op.immediate << 4); }
 
 // Register indexing. The enables are an immediate: the raw second operand of s_set_gpr_idx_on, or SIMM16 of
 // s_set_gpr_idx_mode.
@@ -137,7 +173,7 @@ template <class T, bool OfDestination>
 void move_relative(const Op& op, Wave& wave) {
   Operand moved = OfDestination ? op.destination : op.source[0];
   const uint64_t reg = uint64_t{moved.reg} + wave.scalar[kM0];
-  if (reg + sizeof(T) / 4 > kFlatScratch)
+  if (reg + sizeof(T) / 4 > target_of_device().rules.sgprs)
     return wave.raise("a scalar register that does not exist, by the index in m0", op.address);
   moved.reg = static_cast<uint16_t>(reg);
   if constexpr (OfDestination) write_scalar(moved, wave, read_scalar<T>(op.source[0], wave));
@@ -156,6 +192,10 @@ constexpr Semantics internal(const char* name, Execute execute, Unit unit) {
 }
 constexpr Semantics leaves(Semantics entry) {
   entry.leaves = true;
+  return entry;
+}
+constexpr Semantics waits_for_stores(Semantics entry) {
+  entry.waits_for_stores = true;
   return entry;
 }
 constexpr Semantics by_vcc(Semantics entry) {
@@ -194,6 +234,8 @@ const Semantics kTable[] = {
     leaves(internal("s_endpgm", end, Unit::End)),
     internal("s_barrier", barrier, Unit::Barrier),
     internal("s_waitcnt", wait_count, Unit::Wait),
+    waits_for_stores(internal("s_waitcnt_vscnt", wait_count, Unit::Wait)),
+    internal("s_waitcnt_depctr", nothing, Unit::Nop),
     idles("s_nop", Idle::WaitStates),
     idles("s_sleep", Idle::Sleep),
     internal("s_wakeup", nothing, Unit::Nop),
@@ -202,6 +244,11 @@ const Semantics kTable[] = {
     internal("s_sendmsg", nothing, Unit::Message),
     internal("s_trap", trap, Unit::Message),
     controls_cache("s_icache_inv"),
+    internal("s_clause", nothing, Unit::Nop),
+    internal("s_inst_prefetch", nothing, Unit::Nop),
+    internal("s_round_mode", set_rounding, Unit::Nop),
+    internal("s_denorm_mode", set_denormals, Unit::Nop),
+    internal("s_ttracedata_imm", nothing, Unit::Nop),
     internal("s_incperflevel", nothing, Unit::Nop),
     internal("s_decperflevel", nothing, Unit::Nop),
     internal("s_ttracedata", nothing, Unit::Nop),

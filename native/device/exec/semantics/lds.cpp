@@ -219,7 +219,7 @@ void read_narrow(const Op& op, Wave& wave) {
     const int l = std::countr_zero(left);
     T value{};
     if (addresses.inside >> l & 1) std::memcpy(&value, wave.lds + addresses.lane[l], sizeof value);
-    reg[l] = loaded_narrow<Where>(static_cast<uint32_t>(static_cast<int32_t>(value)));
+    reg[l] = loaded_narrow<Where>(op, reg[l], static_cast<uint32_t>(static_cast<int32_t>(value)));
   }
   observe(op, wave, AccessKind::Load, sizeof(T), addresses);
 }
@@ -375,13 +375,19 @@ void count_lanes(const Op& op, Wave& wave) {
 
 // ---- cross-lane ----
 
+// The lane that an address names, for lane `l`: of all, or of those in its half of the wave.
+uint32_t permuted_lane(const Op& op, uint32_t address, int l) {
+  const uint32_t lanes = target_of_device().rules.permuted_lanes;
+  return (static_cast<uint32_t>(l) & ~(lanes - 1)) | ((address + static_cast<uint32_t>(op.offset)) / 4 % lanes);
+}
+
 void permute_backward(const Op& op, Wave& wave) {
   const uint32_t* address = wave.registers(op.source[0]);
   const uint32_t* data = wave.registers(op.source[1]);
   const uint64_t exec = wave.exec();
   alignas(64) uint32_t out[kLanes];
   for (int l = 0; l < kLanes; ++l) {
-    const uint32_t from = (address[l] + op.offset) / 4 % kLanes;
+    const uint32_t from = permuted_lane(op, address[l], l);
     out[l] = exec >> from & 1 ? data[from] : 0;
   }
   write_lanes32(wave.registers(op.destination), out, exec);
@@ -393,7 +399,7 @@ void permute_forward(const Op& op, Wave& wave) {
   const uint64_t exec = wave.exec();
   alignas(64) uint32_t out[kLanes] = {};
   for (int l = 0; l < kLanes; ++l) {
-    if (exec >> l & 1) out[(address[l] + op.offset) / 4 % kLanes] = data[l];
+    if (exec >> l & 1) out[permuted_lane(op, address[l], l)] = data[l];
   }
   write_lanes32(wave.registers(op.destination), out, exec);
 }

@@ -1,5 +1,6 @@
 // SOP1, SOP2, SOPC, SOPK: arithmetic on scalar registers. Follows AMD's pseudo-code for CDNA3.
 #include <bit>
+#include <cstring>
 
 #include "exec/alu.h"
 
@@ -96,32 +97,24 @@ T quad_mask(T value) {
 
 using Combine = u64 (*)(u64 operand, u64 exec);
 
-// S_<op>_SAVEEXEC_B64: D = exec; exec = f(S0, exec).
-template <Combine F>
-void save_exec(const Op& op, Wave& wave) {
-  const u64 before = wave.exec();
-  const u64 after = F(read_scalar<u64>(op.source[0], wave), before);
-  wave.set_scalar64(op.destination.reg, before);
-  wave.set_exec(after);
+// exec = f(S0, exec), of which T is all (64 bits) or the lower half; D is the old value or the new one.
+template <class T, Combine F, bool Saves>
+void change_exec(const Op& op, Wave& wave) {
+  const T before = static_cast<T>(wave.exec());
+  const T after = static_cast<T>(F(read_scalar<T>(op.source[0], wave), before));
+  write_scalar(op.destination, wave, Saves ? before : after);
+  std::memcpy(&wave.scalar[kExec], &after, sizeof after);
   wave.scc = after != 0;
 }
 
-// S_<op>_WREXEC_B64: exec = D = f(S0, exec).
-template <Combine F>
-void write_exec(const Op& op, Wave& wave) {
-  const u64 after = F(read_scalar<u64>(op.source[0], wave), wave.exec());
-  wave.set_scalar64(op.destination.reg, after);
-  wave.set_exec(after);
-  wave.scc = after != 0;
-}
-
-template <Combine F>
+// S_<op>_SAVEEXEC and S_<op>_WREXEC.
+template <class T, Combine F>
 constexpr Semantics saves_exec(const char* name) {
-  return {name, save_exec<F>, Unit::Salu, 1, Type::B64, {Type::B64}};
+  return {name, change_exec<T, F, true>, Unit::Salu, 1, type_of<T>(), {type_of<T>()}};
 }
-template <Combine F>
+template <class T, Combine F>
 constexpr Semantics writes_exec(const char* name) {
-  return {name, write_exec<F>, Unit::Salu, 1, Type::B64, {Type::B64}};
+  return {name, change_exec<T, F, false>, Unit::Salu, 1, type_of<T>(), {type_of<T>()}};
 }
 
 // The destination keeps its value unless scc (S_CMOV) or bits of it (S_BITSET).
@@ -175,6 +168,11 @@ constexpr Compare gt = [](i64 a, i64 b) { return a > b; };
 constexpr Compare ge = [](i64 a, i64 b) { return a >= b; };
 constexpr Compare lt = [](i64 a, i64 b) { return a < b; };
 constexpr Compare le = [](i64 a, i64 b) { return a <= b; };
+
+// Both widths of an instruction that combines its operand `s` with exec, `e`.
+#define EXEC_ROWS(KIND, NAME, RESULT)                               \
+  KIND<u64, [](u64 s, u64 e) { return RESULT; }>("s_" NAME "_b64"), \
+      KIND<u32, [](u64 s, u64 e) { return RESULT; }>("s_" NAME "_b32")
 
 const Semantics kTable[] = {
     scalar<[](bool& c, u32 a, u32 b) { return add(c, a, b, false); }>("s_add_u32"),
@@ -297,18 +295,20 @@ const Semantics kTable[] = {
     {"s_bitset1_b32", bit_set<u32, true>, Unit::Salu, 1, Type::B32, {Type::B32}},
     {"s_bitset1_b64", bit_set<u64, true>, Unit::Salu, 1, Type::B64, {Type::B32}},
 
-    saves_exec<[](u64 s, u64 e) { return s & e; }>("s_and_saveexec_b64"),
-    saves_exec<[](u64 s, u64 e) { return s | e; }>("s_or_saveexec_b64"),
-    saves_exec<[](u64 s, u64 e) { return s ^ e; }>("s_xor_saveexec_b64"),
-    saves_exec<[](u64 s, u64 e) { return s & ~e; }>("s_andn2_saveexec_b64"),
-    saves_exec<[](u64 s, u64 e) { return s | ~e; }>("s_orn2_saveexec_b64"),
-    saves_exec<[](u64 s, u64 e) { return ~(s & e); }>("s_nand_saveexec_b64"),
-    saves_exec<[](u64 s, u64 e) { return ~(s | e); }>("s_nor_saveexec_b64"),
-    saves_exec<[](u64 s, u64 e) { return ~(s ^ e); }>("s_xnor_saveexec_b64"),
-    saves_exec<[](u64 s, u64 e) { return ~s & e; }>("s_andn1_saveexec_b64"),
-    saves_exec<[](u64 s, u64 e) { return ~s | e; }>("s_orn1_saveexec_b64"),
-    writes_exec<[](u64 s, u64 e) { return ~s & e; }>("s_andn1_wrexec_b64"),
-    writes_exec<[](u64 s, u64 e) { return s & ~e; }>("s_andn2_wrexec_b64"),
+    // clang-format off: it takes & for a reference
+    EXEC_ROWS(saves_exec, "and_saveexec", s & e),
+    EXEC_ROWS(saves_exec, "or_saveexec", s | e),
+    EXEC_ROWS(saves_exec, "xor_saveexec", s ^ e),
+    EXEC_ROWS(saves_exec, "andn2_saveexec", s & ~e),
+    EXEC_ROWS(saves_exec, "orn2_saveexec", s | ~e),
+    EXEC_ROWS(saves_exec, "nand_saveexec", ~(s & e)),
+    EXEC_ROWS(saves_exec, "nor_saveexec", ~(s | e)),
+    EXEC_ROWS(saves_exec, "xnor_saveexec", ~(s ^ e)),
+    EXEC_ROWS(saves_exec, "andn1_saveexec", ~s & e),
+    EXEC_ROWS(saves_exec, "orn1_saveexec", ~s | e),
+    EXEC_ROWS(writes_exec, "andn1_wrexec", ~s & e),
+    EXEC_ROWS(writes_exec, "andn2_wrexec", s & ~e),
+    // clang-format on
 
     scalar<[](bool& c, i32 a, i32 b) { c = a == b; }>("s_cmp_eq_i32"),
     scalar<[](bool& c, i32 a, i32 b) { c = a != b; }>("s_cmp_lg_i32"),

@@ -189,6 +189,7 @@ const Semantics kTable[] = {
     {"s_memtime", read_clock, Unit::Smem, 1, Type::B64},
     {"s_memrealtime", read_clock, Unit::Smem, 1, Type::B64},
     controls_cache("s_dcache_inv", CacheControl::InvalidateScalar),
+    controls_cache("s_gl1_inv", CacheControl::OtherScalar),
     controls_cache("s_dcache_wb", CacheControl::OtherScalar),
     controls_cache("s_dcache_inv_vol", CacheControl::InvalidateScalar),
     controls_cache("s_dcache_wb_vol", CacheControl::OtherScalar),

@@ -55,8 +55,8 @@ void load_narrow(const Op& op, Wave& wave) {
     if (op.to_lds) return load_to_lds<T>(op, wave);
   }
   uint32_t* reg = wave.registers(op.destination);
-  for_each_lane(op, wave, AccessKind::Load, sizeof(T), [reg](int l, const uint8_t* at, uint32_t bytes) {
-    reg[l] = loaded_narrow<Where>(static_cast<uint32_t>(static_cast<int32_t>(read_or_zero<T>(at, bytes))));
+  for_each_lane(op, wave, AccessKind::Load, sizeof(T), [&op, reg](int l, const uint8_t* at, uint32_t bytes) {
+    reg[l] = loaded_narrow<Where>(op, reg[l], static_cast<uint32_t>(static_cast<int32_t>(read_or_zero<T>(at, bytes))));
   });
 }
 

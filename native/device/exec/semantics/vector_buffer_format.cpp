@@ -131,6 +131,7 @@ constexpr Semantics format(const char* name, Execute execute, Unit unit, int byt
           .destinations = static_cast<uint8_t>(unit == Unit::VectorLoad ? 1 : 0),
           .destination_type = Type::B32,
           .source_types = {Type::B32, Type::B32, Type::B32, Type::B32},
+          .converts_format = true,
           .needs_format = in_instruction,
           .space = Space::Buffer,
           .bytes = static_cast<uint8_t>(bytes)};

@@ -130,7 +130,7 @@ void divide_scale(const Op& op, Wave& wave) {
   for (int l = 0; l < kLanes; ++l) flags |= static_cast<u64>(flagged[l]) << l;
   flush_results(mode, out);
   write_lanes(op, wave, out);
-  wave.set_scalar64(op.scalar_destination.reg, flags & wave.exec());
+  wave.set_mask(op.scalar_destination.reg, flags & wave.exec());
 }
 
 template <class T>
@@ -156,7 +156,7 @@ void plain_divide_scale(const Op& op, Wave& wave) {
     flags |= bits_of_lanes(flagged) << l;
     store_chunk<wide, false>(to + l, out, wave.exec() >> l);
   }
-  wave.set_scalar64(op.scalar_destination.reg, flags & wave.exec());
+  wave.set_mask(op.scalar_destination.reg, flags & wave.exec());
 }
 
 template <class T>
@@ -318,6 +318,9 @@ double reduction_segment(double angle, u32 segment) {
 
 float legacy_multiply(float a, float b) { return a == 0 || b == 0 ? 0.0f : multiply(a, b); }
 
+// A product with 0 is 0, whatever the other operand is.
+float legacy_fused(float a, float b, float c) { return a == 0 || b == 0 ? settle_nan(0.0f + c, c) : fused(a, b, c); }
+
 // V_MAD_F32 and its like round twice and know no denormals, whatever MODE says. Compilers use them where denormals are flushed.
 float multiply_then_add(float a, float b, float c) { return flush(flush(flush(a) * flush(b)) + flush(c)); }
 float legacy_multiply_then_add(float a, float b, float c) {
@@ -341,6 +344,8 @@ const Semantics kTable[] = {
     accumulates(arithmetic<[](float a, float b, float c) { return std::fma(a, b, c); }>("v_fmac_f32")).as(MultiplyAdd),
     arithmetic<[](float a, float k, float b) { return std::fma(a, k, b); }>("v_fmamk_f32").as(MultiplyAdd),
     arithmetic<[](float a, float b, float k) { return std::fma(a, b, k); }>("v_fmaak_f32").as(MultiplyAdd),
+    vector<[](float a, float b, float c) { return legacy_fused(a, b, c); }>("v_fma_legacy_f32").as(MultiplyAdd),
+    accumulate<[](float a, float b, float c) { return legacy_fused(a, b, c); }>("v_fmac_legacy_f32").as(MultiplyAdd),
     arithmetic<[](float a, float b, float c) { return multiply_then_add(a, b, c); }>("v_mad_f32").as(MultiplyAdd),
     accumulates(arithmetic<[](float a, float b, float c) { return multiply_then_add(a, b, c); }>("v_mac_f32")).as(MultiplyAdd),
     arithmetic<[](float a, float k, float b) { return multiply_then_add(a, k, b); }>("v_madmk_f32").as(MultiplyAdd),

@@ -133,7 +133,7 @@ void execute_carry(const Op& op, Wave& wave) {
     carry_out |= (sum >> 32 & 1) << l;
   }
   write_lanes(op, wave, out);
-  wave.set_scalar64(op.scalar_destination.reg, carry_out & wave.exec());
+  wave.set_mask(op.scalar_destination.reg, carry_out & wave.exec());
 }
 
 template <AddWithCarry F, bool CarryIn, u32 Limit>
@@ -173,7 +173,7 @@ void multiply_add_64(const Op& op, Wave& wave) {
     }
   }
   write_lanes(op, wave, out);
-  wave.set_scalar64(op.scalar_destination.reg, carry & wave.exec());
+  wave.set_mask(op.scalar_destination.reg, carry & wave.exec());
 }
 
 using enum Arithmetic;
@@ -252,6 +252,7 @@ const Semantics kTable[] = {
     vector<[](u32 a, u32 b) { return a | b; }>("v_or_b32"),
     vector<[](u32 a, u32 b) { return a ^ b; }>("v_xor_b32"),
     vector<[](u32 a, u32 b) { return ~(a ^ b); }>("v_xnor_b32"),
+    vector<[](u32 a, u32 b, u32 c) { return a ^ b ^ c; }>("v_xor3_b32"),
     vector<[](u32 a, u32 b, u32 c) { return (a & b) | c; }>("v_and_or_b32"),
     vector<[](u32 a, u32 b, u32 c) { return a | b | c; }>("v_or3_b32"),
     vector<[](u32 a, u32 b, u32 c) { return a + b + c; }>("v_add3_u32").as(Integer32),

@@ -33,15 +33,19 @@ void read_first_lane(const Op& op, Wave& wave) {
   write_scalar(op.destination, wave, source.data[exec == 0 ? 0 : std::countr_zero(exec)]);
 }
 
+// Modulo the number of lanes.
+uint32_t lane_of(const Op& op, const Wave& wave) {
+  return read_scalar<uint32_t>(op.source[1], wave) % static_cast<uint32_t>(wave.lane_count());
+}
+
 void read_lane(const Op& op, Wave& wave) {
   const Lanes<uint32_t> source(op, op.source[0], wave);
-  write_scalar(op.destination, wave, source.data[read_scalar<uint32_t>(op.source[1], wave) & 63]);
+  write_scalar(op.destination, wave, source.data[lane_of(op, wave)]);
 }
 
 // Ignores exec.
 void write_lane(const Op& op, Wave& wave) {
-  const unsigned lane = read_scalar<uint32_t>(op.source[1], wave) & 63;
-  wave.registers(op.destination)[lane] = read_scalar<uint32_t>(op.source[0], wave);
+  wave.registers(op.destination)[lane_of(op, wave)] = read_scalar<uint32_t>(op.source[0], wave);
 }
 
 template <bool High>
@@ -55,6 +59,35 @@ void count_below(const Op& op, Wave& wave) {
     out[l] = sum.data[l] + static_cast<uint32_t>(std::popcount(bits.data[l] & mask));
   }
   write_lanes(op, wave, out);
+}
+
+// V_PERMLANE16, V_PERMLANEX16: each lane of a row reads the lane of this row, or of the other one in its half of the wave, that
+// four bits of the scalar operands name. op_sel:[fi,bc] are the modifiers of DPP: disabled lanes are read, or count as 0.
+template <bool OfOtherRow>
+void permute_rows(const Op& op, Wave& wave) {
+  const Lanes<uint32_t> source(op, op.source[0], wave);
+  const uint64_t exec = wave.exec();
+  const uint64_t selectors = read_scalar<uint32_t>(op.source[1], wave) | uint64_t{read_scalar<uint32_t>(op.source[2], wave)}
+                                                                             << 32;
+  const bool fetches_inactive = op.packed_low & 1, zero_out_of_bounds = op.packed_low & 2;
+  uint64_t readable = 0;
+  alignas(64) uint32_t out[kLanes];
+  for (int l = 0; l < kLanes; ++l) {
+    const int row = (l & ~15) ^ (OfOtherRow ? 16 : 0), from = row | static_cast<int>(selectors >> (4 * (l & 15)) & 15);
+    const bool reads = fetches_inactive || (exec >> from & 1);
+    readable |= uint64_t{reads} << l;
+    out[l] = reads ? source.data[from] : 0;
+  }
+  write_lanes32(wave.registers(op.destination), out, zero_out_of_bounds ? exec : exec & readable);
+}
+
+template <bool OfOtherRow>
+constexpr Semantics permutes_rows(const char* name) {
+  return {.mnemonic = name,
+          .execute = permute_rows<OfOtherRow>,
+          .source_types = {Type::B32, Type::B32, Type::B32},
+          .packed = true,
+          .default_packed_high = 0};
 }
 
 void swap(const Op& op, Wave& wave) {
@@ -77,6 +110,8 @@ const Semantics kTable[] = {
     {"v_writelane_b32", write_lane, Unit::Valu, 1, Type::B32, {Type::B32, Type::B32}},
     {"v_mbcnt_lo_u32_b32", count_below<false>, Unit::Valu, 1, Type::B32, {Type::B32, Type::B32}},
     {"v_mbcnt_hi_u32_b32", count_below<true>, Unit::Valu, 1, Type::B32, {Type::B32, Type::B32}},
+    permutes_rows<false>("v_permlane16_b32"),
+    permutes_rows<true>("v_permlanex16_b32"),
     {"v_swap_b32", swap, Unit::Valu, 1, Type::B32, {Type::B32}},
     {"v_nop", nothing, Unit::Valu, 0, Type::None},
 };

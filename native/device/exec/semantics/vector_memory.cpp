@@ -210,10 +210,10 @@ void load_narrow(const Op& op, Wave& wave) {
   Addresses addresses;
   addresses_of(op, wave, op.source[0], op.source[1], addresses);
   uint32_t* reg = wave.registers(op.destination);
-  for_each_lane(op, wave, AccessKind::Load, addresses, [reg](int l, const uint8_t* at) {
+  for_each_lane(op, wave, AccessKind::Load, addresses, [&op, reg](int l, const uint8_t* at) {
     T value;
     std::memcpy(&value, at, sizeof value);
-    reg[l] = loaded_narrow<Where>(static_cast<uint32_t>(static_cast<int32_t>(value)));
+    reg[l] = loaded_narrow<Where>(op, reg[l], static_cast<uint32_t>(static_cast<int32_t>(value)));
   });
 }
 
@@ -349,6 +349,8 @@ const Semantics kTable[] = {
     fences("buffer_invl2", CacheControl::InvalidateL2),
     fences("buffer_wbinvl1", CacheControl::Invalidate),  // the L1 of gfx9 is written through
     fences("buffer_wbinvl1_vol", CacheControl::Invalidate),
+    fences("buffer_gl0_inv", CacheControl::Invalidate),
+    fences("buffer_gl1_inv", CacheControl::Invalidate),  // of the L1 that WGPs share, which is not modelled
 };
 
 }  // namespace

@@ -28,14 +28,14 @@ struct Outstanding {
 
 std::vector<WaitDependencies> wait_dependencies(const TimelineWave& wave) {
   std::vector<WaitDependencies> found;
-  Outstanding vector, others;
+  Outstanding vector, others, stores;
   for (size_t i = 0; i < wave.entries.size(); ++i) {
     const Op& op = *wave.entries[i].op;
     switch (op.semantics->unit) {
       case Unit::VectorLoad:
       case Unit::VectorStore:
       case Unit::VectorAtomic:
-        vector.accesses.push_back(i);
+        (is_counted_as_store(op) ? stores : vector).accesses.push_back(i);
         if (op.semantics->space == Space::Flat) {  // completes in memory or in the LDS
           others.accesses.push_back(i);
           vector.any_order = others.any_order = true;
@@ -52,8 +52,9 @@ std::vector<WaitDependencies> wait_dependencies(const TimelineWave& wave) {
           if (left == most) return;
           if (auto done = outstanding.wait(left); !done.empty()) found.push_back({i, std::move(done)});
         };
-        wait_for(others, op.wait.scalar, WaitCounts::kNoScalarWait);
+        wait_for(others, op.wait.scalar, target_of_device().rules.most_scalar_wait);
         wait_for(vector, op.wait.vector, WaitCounts::kNoVectorWait);
+        wait_for(stores, op.wait.stores, WaitCounts::kNoVectorWait);
         break;
       }
       case Unit::CacheControl:

@@ -56,6 +56,7 @@ Update = Callable[[int, int, int], int]  # old, value, bits
 UPDATES: dict[str, Update] = {
     "add": lambda old, v, bits: old + v & mask(bits),
     "sub": lambda old, v, bits: old - v & mask(bits),
+    "csub": lambda old, v, bits: max(old - v, 0),
     "rsub": lambda old, v, bits: v - old & mask(bits),
     "inc": lambda old, v, bits: 0 if old >= v else old + 1,
     "dec": lambda old, v, bits: v if old == 0 or old > v else old - 1,

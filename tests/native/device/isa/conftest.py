@@ -43,6 +43,12 @@ def older_assembler(assembler: Assembler) -> Assembler:
     return Assembler(assembler.clang, "gfx90a")
 
 
+@pytest.fixture(scope="session")
+def rdna_assembler(assembler: Assembler) -> Assembler:
+    """For gfx1030."""
+    return Assembler(assembler.clang, "gfx1030")
+
+
 @pytest.fixture
 def random(request: pytest.FixtureRequest) -> np.random.Generator:
     """Random numbers that are the same in every run of a test."""

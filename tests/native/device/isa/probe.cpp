@@ -3,6 +3,7 @@
 //   rpd_isa_probe run     < cases    > results    binary, see below
 //   rpd_isa_probe run-lds-check                   the same with the device's option lds-check
 //   rpd_isa_probe run-general                     the same without the faster way for the plain form of vector instructions
+//   rpd_isa_probe run-wave32                      the same with waves of 32 lanes
 //   rpd_isa_probe plain-forms        > lines      the mnemonics of the instructions that have that faster way
 //   rpd_isa_probe decode  < code     > lines      one line per instruction from the start of the code:
 //                                                 "<offset> ok|refused <text as the device has it>"
@@ -63,7 +64,7 @@ class SilentObserver : public Observer {
  public:
   void vector_access(Wave&, const Op&, const VectorAccess&) override {}
   void scalar_access(Wave&, uint64_t, uint32_t) override {}
-  void wait(Wave&, unsigned, unsigned) override {}
+  void wait(Wave&, const WaitCounts&) override {}
 };
 
 // Device memory: an aperture that takes up no memory until it is touched.
@@ -86,7 +87,8 @@ void write_exactly(const void* from, size_t size) {
 
 class Runner {
  public:
-  explicit Runner(bool lds_check, bool general = false) : lds_check_(lds_check), general_(general), program_(aperture_.space) {
+  explicit Runner(bool lds_check, bool general = false, uint64_t lanes = ~uint64_t{0})
+      : lds_check_(lds_check), general_(general), lanes_(lanes), program_(aperture_.space) {
     read_exactly(&header_, sizeof header_);
     read_exactly(aperture_.space.at(kCodeAddress), header_.code_bytes);
     registers_.resize(2 * kRegisters * kLanes);
@@ -102,7 +104,7 @@ class Runner {
   // The parts of a case's state, in the order of the protocol.
   template <class Transfer>
   void transfer_state(Wave& wave, Transfer transfer) {
-    transfer(wave.scalar, sizeof wave.scalar);
+    transfer(wave.scalar, kScalarRegisters * sizeof(uint32_t));
     transfer(wave.vector, header_.vgprs * kLanes * sizeof(uint32_t));
     transfer(wave.accumulator, header_.agprs * kLanes * sizeof(uint32_t));
     transfer(lds_.data(), lds_.size());
@@ -115,6 +117,7 @@ class Runner {
     read_exactly(&start, sizeof start);
     Wave wave;
     wave.program = &program_;
+    wave.lanes = lanes_;
     wave.vector = registers_.data();
     wave.accumulator = registers_.data() + kRegisters * kLanes;
     wave.scc = start.scc;
@@ -167,6 +170,7 @@ class Runner {
   }
 
   bool lds_check_, general_;
+  uint64_t lanes_;
   Header header_;
   Aperture aperture_;
   Program program_;
@@ -253,6 +257,7 @@ int main(int count, char** arguments) {
     if (command == "run") rpd::Runner(false).run();
     else if (command == "run-lds-check") rpd::Runner(true).run();
     else if (command == "run-general") rpd::Runner(false, true).run();
+    else if (command == "run-wave32") rpd::Runner(false, false, 0xffffffff).run();
     else if (command == "plain-forms") rpd::list_plain_forms();
     else if (command == "decode") rpd::decode_all();
     else if (command == "survey") rpd::survey_all();
@@ -261,7 +266,8 @@ int main(int count, char** arguments) {
     else if (command == "costs") rpd::list_costs();
     else
       throw std::runtime_error(
-          "usage: rpd_isa_probe run|run-lds-check|run-general|plain-forms|decode|survey|list|classes|costs [TARGET]");
+          "usage: rpd_isa_probe run|run-lds-check|run-general|run-wave32|plain-forms|decode|survey|list|classes|costs "
+          "[TARGET]");
   } catch (const std::exception& error) {
     std::fprintf(stderr, "rpd_isa_probe: %s\n", error.what());
     return 1;

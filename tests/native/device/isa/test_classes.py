@@ -10,13 +10,13 @@ ARITHMETIC = ["none", "add", "multiply", "multiply-add", "transcendental", "conv
 PRECISION = ["", "i8", "f8", "f16", "bf16", "f32", "xf32", "f64"]
 UPDATE = {
     "add": "add", "sub": "add", "smin": "smin", "umin": "umin", "smax": "smax", "umax": "umax", "and": "and", "or": "or",
-    "xor": "xor", "inc": "inc", "dec": "dec", "swap": "exchange", "cmpswap": "exchange",
+    "xor": "xor", "inc": "inc", "dec": "dec", "swap": "exchange", "cmpswap": "exchange", "csub": "exchange",
 }  # fmt: skip
 UPDATES = ["", "add", "smin", "umin", "smax", "umax", "and", "or", "xor", "inc", "dec", "exchange", "float"]
 STEMS = {
     "add": "add|sub|subrev|pk_add",
     "multiply": "mul|mul_legacy|pk_mul",
-    "multiply-add": "fma|fmac|fmamk|fmaak|fma_legacy|pk_fma|pk_fmac|div_fmas|mad|mac|madmk|madak|mad_legacy",
+    "multiply-add": "fma|fmac|fmac_legacy|fmamk|fmaak|fma_legacy|pk_fma|pk_fmac|div_fmas|mad|mac|madmk|madak|mad_legacy",
     "transcendental": "exp|log|rcp|rcp_iflag|rsq|sqrt|sin|cos",
 }
 
@@ -89,7 +89,7 @@ def test_atomics_on_global_memory_have_their_kind(entries):
             continue
         seen += 1
         assert entry[3] == UPDATE.get(text[1], "float"), name
-        assert entry[3] != "float" or re.search(r"_b?f(16|64|32)$", name), name
+        assert entry[3] != "float" or re.search(r"_b?f(16|64|32)$|_f(min|max)(_x2)?$", name), name
     assert seen > 80
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from hip_compiler import compile_hip
 from rocm_perf_lab.collect import device as devices
 from rocm_perf_lab.isolate import Capture, capture
 
@@ -21,7 +22,7 @@ _CAPTURES_MADE: dict[tuple, Capture] = {}
 
 
 @pytest.fixture(scope="session")
-def compiled(native_dir: Path, tmp_path_factory: pytest.TempPathFactory, hipcc: str) -> Callable[..., Path]:
+def compiled(native_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
     """compiled("library", "-shared", suffix=".so"): that HIP source (a name or a path) with these flags."""
     folder, made = tmp_path_factory.mktemp("compiled"), _PROGRAMS_MADE
 
@@ -30,8 +31,7 @@ def compiled(native_dir: Path, tmp_path_factory: pytest.TempPathFactory, hipcc: 
         if key not in made:
             file = source if isinstance(source, Path) else PROGRAMS / f"{source}.hip"
             made[key] = folder / f"{file.stem}_{len(made)}{suffix}"
-            command = ["hipcc", f"--offload-arch={DEVICE}", "-O2", *flags, "-o", made[key], file]
-            subprocess.run(command, check=True, capture_output=True)
+            compile_hip(f"--offload-arch={DEVICE}", "-O2", *flags, "-o", made[key], file)
         return made[key]
 
     return compile_once

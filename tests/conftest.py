@@ -42,7 +42,7 @@ def repository() -> Path:
 @pytest.fixture(scope="session")
 def native_dir() -> Path:
     """The folder of a native build ($ROCM_PERF_LAB_NATIVE_DIR, else build/)."""
-    folder = Path(os.environ.get("ROCM_PERF_LAB_NATIVE_DIR") or REPOSITORY / "build")
+    folder = needs.native_folder()
     needs.built(folder / "lib" / "librocmperf_device.so")
     return folder
 

@@ -36,6 +36,11 @@ def program(*names: str) -> str:
     return next(filter(None, map(shutil.which, names))) if any(map(shutil.which, names)) else lacking(f"no {names[0]}")
 
 
+def native_folder() -> Path:
+    """The folder of a native build ($ROCM_PERF_LAB_NATIVE_DIR, else build/)."""
+    return Path(os.environ.get("ROCM_PERF_LAB_NATIVE_DIR") or REPOSITORY / "build")
+
+
 def built(path: Path) -> Path:
     """`path`, which the native build makes."""
     return path if path.exists() else lacking(f"{path} is not built")

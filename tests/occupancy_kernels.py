@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import random
 import re
-import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
+from hip_compiler import compile_hip
 from rocm_perf_lab.arch import cdna2, cdna3, rdna2
 from rocm_perf_lab.arch.occupancy import KernelResources, OccupancyRules
 
@@ -45,9 +45,7 @@ def source_of(kernels: list[Drawn]) -> str:
 
 def compile_and_report(source: Path, output: Path, flags: list[str]) -> list[dict[str, int]]:
     """Compiles with hipcc; clang's resource figures for k0, k1, ... by clang's names."""
-    command = ["hipcc", "-O1", *flags, _REMARKS, source, "-o", output]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=900)
-    assert done.returncode == 0, done.stderr[-2000:]
+    done = compile_hip("-O1", *flags, _REMARKS, source, "-o", output, timeout=900)
     found: dict[str, dict[str, int]] = {}
     for figure, value in re.findall(r"remark: +([^:]+): (\S+) \[-Rpass", done.stderr):
         if figure == "Function Name":

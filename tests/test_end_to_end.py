@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
 from pathlib import Path
 
 import pytest
 
 from disassembly import compile_kernels, instructions
+from hip_compiler import compile_hip
 
 PROGRAMS = ("vcopy", "softmax_testbed", "pipeline", "copies")
 ROWS, COLUMNS = 1024, 512
@@ -140,7 +140,7 @@ def test_each_failure_has_its_line_and_code_and_leaves_nothing(name, native_dir,
     if name in FAULTY:
         source = tmp_path / f"{name}.hip"
         source.write_text("#include <hip/hip_runtime.h>\n" + FAULTY[name])
-        subprocess.run(["hipcc", "--offload-arch=gfx942", "-o", program, source], check=True, capture_output=True)
+        compile_hip("--offload-arch=gfx942", "-o", program, source)
     run = rocm_perf("profile", program)
     lines = [line for line in run.stderr.splitlines() if line.startswith("rocm-perf: error:")]
     assert len(lines) == 1 and name in lines[0], run.stderr
@@ -168,7 +168,7 @@ int main() {
 def test_an_unknown_instruction_is_a_named_error_never_a_result(native_dir, tmp_path, rocm_perf):
     source = tmp_path / "odd.hip"
     source.write_text(UNKNOWN_INSTRUCTION)
-    subprocess.run(["hipcc", "--offload-arch=gfx942", "-o", tmp_path / "odd", source], check=True, capture_output=True)
+    compile_hip("--offload-arch=gfx942", "-o", tmp_path / "odd", source)
     run = rocm_perf("run", tmp_path / "odd", timeout=60)
     assert run.returncode != 0
     line = next(line for line in run.stderr.splitlines() if "s_rfe_b64" in line)

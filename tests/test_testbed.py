@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from hip_compiler import compile_hip
 from rocm_perf_lab.collect import device as devices
 
 BUILT = "-O3"  # the level of the programs that the build makes, with the same options as here
@@ -48,9 +49,7 @@ LARGE = {
 
 
 @pytest.fixture(scope="session")
-def variants(
-    testbed: Callable[[str], Path], repository: Path, hipcc: str, tmp_path_factory: pytest.TempPathFactory
-) -> Callable[..., Path]:
+def variants(testbed: Callable[[str], Path], repository: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
     """variants("testbed/gemm.hip", "-O0") is the program compiled so, without a warning."""
     folder = tmp_path_factory.mktemp("variants")
 
@@ -60,7 +59,7 @@ def variants(
             return testbed(NAMES[source])
         program = folder / f"{Path(source).stem}{level.replace(' ', '')}-{target}"
         flags = [*level.split(), "-x", "hip", "-std=c++20", "-Wall", "-Wextra", f"--offload-arch={target}"]
-        made = subprocess.run([hipcc, *flags, "-o", program, repository / source], capture_output=True, text=True)
+        made = compile_hip(*flags, "-o", program, repository / source, check=False)
         assert made.returncode == 0 and "warning:" not in made.stderr, made.stderr
         return program
 
@@ -68,7 +67,7 @@ def variants(
 
 
 @pytest.fixture(scope="session")
-def rdna_variants(repository: Path, hipcc: str, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, str], Path]:
+def rdna_variants(repository: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, str], Path]:
     """The program compiled for gfx1030; with waves of 32 lanes where the source has a constant for their number."""
     folder = tmp_path_factory.mktemp("rdna")
 
@@ -79,7 +78,7 @@ def rdna_variants(repository: Path, hipcc: str, tmp_path_factory: pytest.TempPat
         copy.write_text(text if "wavefrontsize64" in level else text.replace("kWave = 64", "kWave = 32"))
         flags = [*level.split(), "-x", "hip", "-std=c++20", "-w", "--offload-arch=gfx1030"]
         folders = [f"-I{(repository / place).parent}" for place in (source, "testbed/check.h")]
-        made = subprocess.run([hipcc, *flags, *folders, "-o", copy.with_suffix(""), copy], capture_output=True, text=True)
+        made = compile_hip(*flags, *folders, "-o", copy.with_suffix(""), copy, check=False)
         assert made.returncode == 0, made.stderr
         return copy.with_suffix("")
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
 
 import pytest
 
 from fuzz import thread_traces
+from hip_compiler import compile_hip
 from rocm_perf_lab.analysis import code_objects
 from rocm_perf_lab.code_object import code_objects_in
 from rocm_perf_lab.rocpd.reader import read_trace
@@ -49,12 +49,12 @@ LANES = 512 * 256
 
 
 @pytest.fixture(scope="module")
-def built(hipcc, tmp_path_factory):
+def built(tmp_path_factory):
     """The folder with the program, and kernel -> {'VGPRs': 3, ...} by the compiler's remarks."""
     folder = tmp_path_factory.mktemp("code")
     (folder / "k.hip").write_text(SOURCE)
-    command = [hipcc, "-O2", "--offload-arch=gfx942", "-Rpass-analysis=kernel-resource-usage", "-o", "k", "k.hip"]
-    said = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True).stderr
+    flags = "-O2", "--offload-arch=gfx942", "-Rpass-analysis=kernel-resource-usage"
+    said = compile_hip(*flags, "-o", "k", "k.hip", cwd=folder).stderr
     remarks: dict[str, dict[str, int]] = {}
     for name, value in re.findall(r"remark: (?:[^\n]*?remark: )?\s*([A-Za-z ]+?)(?: \[[^]\n]*\])?: (\S+)", said):
         if name == "Function Name":

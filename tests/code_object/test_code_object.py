@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from disassembly import llvm_tool
+from hip_compiler import compile_hip
 from rocm_perf_lab.code_object import code_objects_in, parse
 from rocm_perf_lab.errors import SourceError
 
@@ -28,14 +29,14 @@ int main() { return 0; }
 
 
 @pytest.fixture(scope="module")
-def programs(tmp_path_factory, hipcc) -> dict[str, Path]:
+def programs(tmp_path_factory) -> dict[str, Path]:
     folder = tmp_path_factory.mktemp("programs")
     (folder / "x.hip").write_text(SOURCE)
     built = {}
     arch = ["--offload-arch=gfx942", "--offload-arch=gfx1030"]
     for name, flags in {"plain": [], "compressed": ["--offload-compress"]}.items():
         built[name] = folder / name
-        subprocess.run(["hipcc", "-O3", *arch, *flags, "x.hip", "-o", name], cwd=folder, check=True, capture_output=True)
+        compile_hip("-O3", *arch, *flags, "x.hip", "-o", name, cwd=folder)
     return built
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import needs
+from hip_compiler import compile_hip
 from rocm_perf_lab.code_object import code_objects_in, targets_in
 from rocm_perf_lab.collect import device_code
 from rocm_perf_lab.collect.command import resolve
@@ -33,14 +34,14 @@ REMEDY = "compile with --offload-arch=gfx942"
 
 
 @pytest.fixture(scope="module")
-def build(hipcc, tmp_path_factory):
+def build(tmp_path_factory):
     """build("name", source, *flags) -> the file."""
     folder = tmp_path_factory.mktemp("built")
 
     def built(name: str, source: str, *flags: str) -> Path:
         (folder / f"{name}.hip").write_text(source)
         if not (folder / name).exists():
-            subprocess.run([hipcc, "-O1", f"{name}.hip", "-o", name, *flags], cwd=folder, check=True)
+            compile_hip("-O1", f"{name}.hip", "-o", name, *flags, cwd=folder)
         return folder / name
 
     return built

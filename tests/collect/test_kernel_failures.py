@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import subprocess
-
 import pytest
+
+from hip_compiler import compile_hip
 
 SOURCE = """
 #include <hip/hip_runtime.h>
@@ -19,10 +19,10 @@ int main() {
 
 
 @pytest.fixture(scope="module")
-def faulty(hipcc, tmp_path_factory):
+def faulty(tmp_path_factory):
     folder = tmp_path_factory.mktemp("faulty")
     (folder / "faulty.hip").write_text(SOURCE)
-    subprocess.run([hipcc, "-O1", "--offload-arch=gfx942", "faulty.hip", "-o", "faulty"], cwd=folder, check=True)
+    compile_hip("-O1", "--offload-arch=gfx942", "faulty.hip", "-o", "faulty", cwd=folder)
     return folder / "faulty"
 
 

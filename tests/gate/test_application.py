@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from hip_compiler import compile_hip
 from rocm_perf_lab.errors import ProgramFailedError, UsageError
 from rocm_perf_lab.gate.application import Application, ApplicationOptions, SourceText
 from rocm_perf_lab.gate.verdict import StepOutcome
@@ -78,12 +79,12 @@ int main(int, char** words) {
 """
 
 
-def test_a_program_that_reads_its_source_reads_the_candidates(tmp_path, hipcc, monkeypatch):
+def test_a_program_that_reads_its_source_reads_the_candidates(tmp_path, monkeypatch):
     """As it will when the change is kept: it may compile what it reads."""
     monkeypatch.chdir(tmp_path)
     source, program = tmp_path / "reads.hip", tmp_path / "reads"
     source.write_text("// the baseline\n" + READS_ITS_SOURCE)
-    subprocess.run([hipcc, "-O2", "--offload-arch=gfx942", source, "-o", program], check=True, capture_output=True)
+    compile_hip("-O2", "--offload-arch=gfx942", source, "-o", program)
     application = Application(program, (str(source),), tmp_path / "runs", ApplicationOptions(device="gfx942"))
     shown = SourceText({source: b"// a candidate\n" + READS_ITS_SOURCE.encode()})
     assert application.check(program, source=SourceText({source: source.read_bytes()})).outcome is StepOutcome.PASSED

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import shutil
-import subprocess
 from pathlib import Path
 
 import pytest
 
+from hip_compiler import compile_hip
 from rocm_perf_lab.gate.launch_rule import configuration
 from rocm_perf_lab.hip_source.program_launches import program_launches
 from rocm_perf_lab.llm.answer import Unusable, code_of, launch_of
@@ -83,11 +83,11 @@ def test_a_launch_that_must_stay_is_said_beforehand(tmp_path, monkeypatch):
 
 
 @pytest.mark.slow
-def test_a_model_s_launch_gains_what_softmax_can(repository, rocm_perf, tmp_path, hipcc, native_dir):
+def test_a_model_s_launch_gains_what_softmax_can(repository, rocm_perf, tmp_path, native_dir):
     """One workgroup per row, as anybody would write it, by an answer with a launch."""
     for name in ("softmax.hip", "check.h"):
         shutil.copy(repository / "testbed" / name, tmp_path)
-    subprocess.run(["hipcc", "-O3", "--offload-arch=gfx942", "softmax.hip", "-o", "softmax_testbed"], cwd=tmp_path, check=True)
+    compile_hip("-O3", "--offload-arch=gfx942", "softmax.hip", "-o", "softmax_testbed", cwd=tmp_path)
     options = ["--auto-approve", "--accept", "modelled", "--seed", 7, "--ulps", 600, "--check", "grep -q PASS", "--json"]
     model = ["--provider", "command", "--model", f"cat {ANSWER}", "--kernel", "softmax_naive", "--max-iters", 1]
     words = ["softmax.hip", "./softmax_testbed --rows 512 --cols 256 --kernel naive"]

@@ -7,6 +7,8 @@ import sys
 import time
 from pathlib import Path
 
+from hip_compiler import compile_hip
+
 SOURCE = """
 #include <hip/hip_runtime.h>
 __global__ void spin(int* out, int rounds) {
@@ -27,10 +29,10 @@ int main() {
 PERF = [sys.executable, "-m", "rocm_perf_lab"]
 
 
-def test_a_replay_ends_at_its_limit(tmp_path: Path, native_dir: Path, hipcc: str) -> None:
+def test_a_replay_ends_at_its_limit(tmp_path: Path, native_dir: Path) -> None:
     source, program = tmp_path / "spin.hip", tmp_path / "spin"
     source.write_text(SOURCE)
-    subprocess.run(["hipcc", "--offload-arch=gfx942", "-O2", source, "-o", program], check=True, capture_output=True)
+    compile_hip("--offload-arch=gfx942", "-O2", source, "-o", program)
     isolate = [*PERF, "isolate", "--kernel", "spin", "--output", tmp_path, program]
     began = time.monotonic()
     subprocess.run(isolate, check=True, capture_output=True, timeout=300)

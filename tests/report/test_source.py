@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from disassembly import llvm_tool
+from hip_compiler import compile_hip
 from published_schemas import expect_published
 from rocm_perf_lab.code_object import code_objects_in
 from rocm_perf_lab.errors import MissingInputError, UsageError
@@ -24,12 +25,12 @@ NAIVE, LDS = "softmax_naive", "softmax_lds"
 
 
 @pytest.fixture(scope="module")
-def run(repository, native_dir, hipcc, tmp_path_factory, rocm_perf_in) -> Path:
+def run(repository, native_dir, tmp_path_factory, rocm_perf_in) -> Path:
     """A run of the softmax testbed, compiled with line numbers, whose naive kernel has a thread trace."""
     folder = tmp_path_factory.mktemp("source")
     for name in ("softmax.hip", "check.h"):
         shutil.copy2(repository / "testbed" / name, folder)
-    subprocess.run([hipcc, "-O3", "-g", "--offload-arch=gfx942", "softmax.hip", "-o", "softmax"], cwd=folder, check=True)
+    compile_hip("-O3", "-g", "--offload-arch=gfx942", "softmax.hip", "-o", "softmax", cwd=folder)
     rocm_perf_in(folder, "profile", "--device", "gfx942", "./softmax", "--rows", 64, "--cols", 512)
     return folder / "softmax.rocm-perf"
 

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from pathlib import Path
 
 import pyarrow.parquet as parquet
 import pytest
 
+from hip_compiler import compile_hip
+
 pytestmark = pytest.mark.usefixtures("native_dir")
 HERE = Path(__file__).parent
 
 
 @pytest.fixture(scope="module")
-def code_object(hipcc: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def code_object(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("kernel") / "kernel.hsaco"
-    subprocess.run([hipcc, "--genco", "--offload-arch=gfx942", "-O2", HERE / "kernel.hip", "-o", path], check=True)
+    compile_hip("--genco", "--offload-arch=gfx942", "-O2", HERE / "kernel.hip", "-o", path)
     return path
 
 

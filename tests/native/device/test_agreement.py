@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import sqlite3
-import subprocess
 from pathlib import Path
 
 import pytest
 import tomllib
+
+from hip_compiler import compile_hip
 
 PROGRAM = Path(__file__).parents[2] / "programs" / "agreement.hip"
 HOPS = 65536
@@ -70,12 +71,12 @@ def test_no_wave_outlives_its_dispatch(program, arguments, testbed, tmp_path, ro
         assert busy <= active <= 1.05 * (ns - parameters["launch_overhead_ns"]) * parameters["clock_mhz"] / 1000, name
 
 
-def test_times_and_counters_of_random_kernels_agree(tmp_path, rocm_perf_in, hipcc, parameters):
+def test_times_and_counters_of_random_kernels_agree(tmp_path, rocm_perf_in, parameters):
     """Of 200 kernels: the duration is that of the launch and of activity; waves live no longer than it; and reads beyond the
     L2 take as long as the Infinity Cache or the memory, or wait.
     """
     program = tmp_path / "agreement"
-    subprocess.run([hipcc, "-O3", "--offload-arch=gfx942", PROGRAM, "-o", program], check=True, capture_output=True)
+    compile_hip("-O3", "--offload-arch=gfx942", PROGRAM, "-o", program)
     found = [one for one in dispatches(tmp_path, rocm_perf_in, program, 200, 7) if one[0].startswith("drawn")]
     assert len(found) == 200
     overhead, clock = parameters["launch_overhead_ns"], parameters["clock_mhz"] / 1000

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import sqlite3
-import subprocess
 import sys
 from collections import Counter
 
@@ -16,17 +15,18 @@ else:
     import tomli as tomllib
 
 from disassembly import compile_kernels, instructions
+from hip_compiler import compile_hip
 
 GROUPS, GROUP, WAVE = 256, 256, 64
 XCDS, CUS = 8, 38
 
 
 @pytest.fixture(scope="module")
-def dispatches(native_dir, repository, tmp_path_factory, rocm_perf_in, hipcc) -> dict[str, list[dict[str, float]]]:
+def dispatches(native_dir, repository, tmp_path_factory, rocm_perf_in) -> dict[str, list[dict[str, float]]]:
     """Kernel name -> counters of its dispatches, in order; "in" and "out" -> the addresses of the buffers."""
     folder = tmp_path_factory.mktemp("caches")
     source = repository / "tests" / "programs" / "caches.hip"
-    subprocess.run(["hipcc", "--offload-arch=gfx942", "-O3", "-o", folder / "caches", source], check=True, capture_output=True)
+    compile_hip("--offload-arch=gfx942", "-O3", "-o", folder / "caches", source)
     output = rocm_perf_in(
         folder, "profile", "--runs", 1, "--device-option", "flush-l2", "-o", folder / "run", folder / "caches"
     )

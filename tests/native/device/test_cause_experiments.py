@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import re
 import shutil
-import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 from damaged_captures import with_json
+from hip_compiler import compile_hip
 from published_schemas import expect_published
 from rocm_perf_lab.analysis.thread_trace import time_stack
 from rocm_perf_lab.analysis.thread_trace.time_stack import TimeStack
@@ -58,11 +58,11 @@ class Pair:
 
 
 @pytest.fixture(scope="module")
-def program(repository, tmp_path_factory, hipcc) -> Path:
+def program(repository, tmp_path_factory) -> Path:
     path = tmp_path_factory.mktemp("pairs") / "pairs"
     source = repository / "tests" / "programs" / "cause_pairs.hip"
     options = ("--offload-arch=gfx942", "-O3", "-gline-tables-only")
-    subprocess.run(["hipcc", *options, "-o", path, source], check=True, capture_output=True)
+    compile_hip(*options, "-o", path, source)
     return path
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from hip_compiler import compile_hip
 from rocm_perf_lab.arch.timing_parameters import timing_parameters
 from rocm_perf_lab.collect import device as devices
 
@@ -21,11 +22,11 @@ Run = Callable[..., tuple[Times, Times]]
 
 
 @pytest.fixture(scope="module")
-def run(native_dir: Path, tmp_path_factory: pytest.TempPathFactory, hipcc: str) -> Run:
+def run(native_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> Run:
     """Microseconds of both kernels, alone and together."""
     folder = tmp_path_factory.mktemp("concurrent")
     program = folder / "concurrent_kernels"
-    subprocess.run(["hipcc", "--offload-arch=gfx942", "-O3", "-o", program, SOURCE], check=True, capture_output=True)
+    compile_hip("--offload-arch=gfx942", "-O3", "-o", program, SOURCE)
     device = devices.select(devices.SOFTWARE_TARGET, folder)
 
     def run(*work: str, threads: int = 2) -> tuple[Times, Times]:

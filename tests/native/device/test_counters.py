@@ -9,7 +9,6 @@ import io
 import json
 import re
 import sqlite3
-import subprocess
 import sys
 from pathlib import Path
 
@@ -21,6 +20,7 @@ else:
     import tomli as tomllib
 
 from disassembly import compile_kernels, instructions
+from hip_compiler import compile_hip
 from rocm_perf_lab.arch.counters import known_counters, uses
 
 ELEMENTS = 1048576
@@ -151,14 +151,12 @@ NOT_OF_GFX90A = (
 RECORDED_CUS, CUS = 104, 110
 
 
-def test_vcopy_counts_and_takes_the_time_like_the_recorded_mi200(
-    shared_data, repository, hipcc, tmp_path, rocm_perf_in, monkeypatch
-):
+def test_vcopy_counts_and_takes_the_time_like_the_recorded_mi200(shared_data, repository, tmp_path, rocm_perf_in, monkeypatch):
     folder = shared_data / "counters" / "vcopy_MI200"
     monkeypatch.setenv("HIP_FORCE_DEV_KERNARG", "0")
     program = tmp_path / "vcopy"
     flags = ["-O3", "-std=c++20", "--offload-arch=gfx90a"]
-    subprocess.run([hipcc, *flags, "-o", program, repository / "testbed" / "vcopy.hip"], check=True, capture_output=True)
+    compile_hip(*flags, "-o", program, repository / "testbed" / "vcopy.hip")
     command = (program, "-n", ELEMENTS, "-b", 256, "-i", 3)
     options = ("--device", "gfx90a", "--device-option", "flush-l2", "--runs", 1, "--no-deep-analysis", "-o", tmp_path / "run")
     rocm_perf_in(tmp_path, "profile", *options, *command)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from hip_compiler import compile_hip
 from rocm_perf_lab.collect import device as devices
 
 PROGRAMS = Path(__file__).parent / "runtime"
@@ -56,11 +57,11 @@ def environment(native_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> d
 
 
 @pytest.fixture(scope="module", params=TARGETS)
-def program(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, hipcc: str) -> Path:
+def program(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The program, built for the generic target and for the one that an MI300X names."""
     program = tmp_path_factory.mktemp("driver") / "driver_calls"
     source = PROGRAMS / "driver_calls.hip"
-    subprocess.run(["hipcc", f"--offload-arch={request.param}", "-O2", "-o", program, source], check=True, capture_output=True)
+    compile_hip(f"--offload-arch={request.param}", "-O2", "-o", program, source)
     return program
 
 
@@ -98,12 +99,10 @@ int main() {
 """
 
 
-def test_a_profile_names_the_kernel_that_failed_though_the_program_did_not(
-    tmp_path: Path, native_dir: Path, hipcc: str
-) -> None:
+def test_a_profile_names_the_kernel_that_failed_though_the_program_did_not(tmp_path: Path, native_dir: Path) -> None:
     source, program = tmp_path / "faults.hip", tmp_path / "faults"
     source.write_text(FAULTS)
-    subprocess.run(["hipcc", "--offload-arch=gfx942", "-O2", source, "-o", program], check=True, capture_output=True)
+    compile_hip("--offload-arch=gfx942", "-O2", source, "-o", program)
     command = [sys.executable, "-m", "rocm_perf_lab", "profile", "-q", program]
     completed = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=100)
     assert completed.returncode == 52, completed.stdout + completed.stderr

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from hip_compiler import compile_hip
+
 PROGRAMS = Path(__file__).parents[2] / "programs"
 KERNEL_LIMIT = "kernel-limit=100000"
 NO_LIMIT = {"ROCM_PERF_DEVICE_OPTIONS": "kernel-limit=1000000000000"}
@@ -55,14 +57,13 @@ def environment(native_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> d
 
 
 @pytest.fixture(scope="module")
-def compiled(tmp_path_factory: pytest.TempPathFactory, hipcc: str):
+def compiled(tmp_path_factory: pytest.TempPathFactory):
     folder = tmp_path_factory.mktemp("hip")
 
     def build(name: str) -> Path:
         program = folder / name
         if not program.exists():
-            command = ["hipcc", "--offload-arch=gfx942", "-O2", "-w", "-o", program, PROGRAMS / f"{name}.hip"]
-            subprocess.run(command, check=True, capture_output=True)
+            compile_hip("--offload-arch=gfx942", "-O2", "-w", "-o", program, PROGRAMS / f"{name}.hip")
         return program
 
     return build

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from hip_compiler import compile_hip
 from rocm_perf_lab.collect import device as devices
 
 SOURCE = Path(__file__).parent / "runtime" / "low_addresses.hip"
@@ -41,9 +42,7 @@ def environment(native_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> d
 
 def build(folder: Path, layout: str) -> Path:
     program = folder / f"low_addresses_{layout}"
-    subprocess.run(
-        ["hipcc", "--offload-arch=gfx942", "-O2", *LAYOUTS[layout], "-o", program, SOURCE], check=True, capture_output=True
-    )
+    compile_hip("--offload-arch=gfx942", "-O2", *LAYOUTS[layout], "-o", program, SOURCE)
     return program
 
 

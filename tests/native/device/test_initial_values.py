@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import subprocess
-
 import pytest
+
+from hip_compiler import compile_hip
 
 KINDS = ("vector register", "scalar register", "LDS", "private memory")
 RACES_FOUND = 35  # the program reads LDS that nothing has written
 
 
 @pytest.fixture(scope="module")
-def program(repository, tmp_path_factory, hipcc):
+def program(repository, tmp_path_factory):
     program = tmp_path_factory.mktemp("initial") / "initial_values"
     source = repository / "tests" / "programs" / "initial_values.hip"
-    subprocess.run(["hipcc", "--offload-arch=gfx942", "-O2", "-Wno-uninitialized", "-o", program, source], check=True)
+    compile_hip("--offload-arch=gfx942", "-O2", "-Wno-uninitialized", "-o", program, source)
     return program
 
 

@@ -9,6 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from hip_compiler import compile_hip
+
 PROGRAM = Path(__file__).parents[2] / "programs" / "instructions.hip"
 LANES = np.arange(64, dtype=np.uint32)
 NUMBERS = np.random.default_rng(7).standard_normal(64).astype(np.float32)
@@ -17,14 +19,14 @@ SMALLEST = np.finfo(np.float32).tiny
 
 
 @pytest.fixture(scope="module")
-def compiled(tmp_path_factory: pytest.TempPathFactory, hipcc: str):
+def compiled(tmp_path_factory: pytest.TempPathFactory):
     folder = tmp_path_factory.mktemp("instructions")
 
     def build(*flags: str) -> Path:
         program = folder / "_".join(["instructions", *flags])
         if not program.exists():
             always = ["--offload-arch=gfx942", "-O3", "-std=c++20", "-w", "-DOCML_BASIC_ROUNDED_OPERATIONS"]
-            subprocess.run(["hipcc", *always, *flags, "-o", program, PROGRAM], check=True, capture_output=True)
+            compile_hip(*always, *flags, "-o", program, PROGRAM)
         return program
 
     return build

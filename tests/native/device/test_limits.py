@@ -6,19 +6,20 @@ import itertools
 import os
 import re
 import sqlite3
-import subprocess
 
 import pytest
+
+from hip_compiler import compile_hip
 
 CUS = 304
 CLOCK = 2.1  # GHz; MI300X data sheet, as are the peaks below
 
 
 @pytest.fixture(scope="module")
-def program(native_dir, repository, tmp_path_factory, hipcc):
+def program(native_dir, repository, tmp_path_factory):
     built = tmp_path_factory.mktemp("limits") / "limits"
     source = repository / "tests" / "programs" / "limits.hip"
-    subprocess.run(["hipcc", "--offload-arch=gfx942", "-O3", "-o", built, source], check=True, capture_output=True)
+    compile_hip("--offload-arch=gfx942", "-O3", "-o", built, source)
     return built
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from hip_compiler import compile_hip
 from rocm_perf_lab.collect import device as devices
 
 PROGRAMS = Path(__file__).parents[2] / "programs"
@@ -47,15 +48,13 @@ TESTBED = [
 
 
 @pytest.fixture(scope="module")
-def built(tmp_path_factory: pytest.TempPathFactory, hipcc: str):
+def built(tmp_path_factory: pytest.TempPathFactory):
     folder = tmp_path_factory.mktemp("hip")
 
     def build(source: Path, *flags: str) -> Path:
         program = folder / f"{source.stem}{''.join(flags)}"
         if not program.exists():
-            subprocess.run(
-                ["hipcc", "--offload-arch=gfx942", "-O2", "-w", *flags, "-o", program, source], check=True, capture_output=True
-            )
+            compile_hip("--offload-arch=gfx942", "-O2", "-w", *flags, "-o", program, source)
         return program
 
     return build

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import subprocess
 from pathlib import Path
 
 import pytest
 
+from hip_compiler import compile_hip
 from rocm_perf_lab.collect.device import NO_OBSERVATION, OPTIONS_VARIABLE
 
 WITHOUT = ("--device", "gfx942", "--device-option", NO_OBSERVATION)
@@ -14,10 +14,10 @@ TESTBED = {"softmax_testbed": ("--rows", "70", "--cols", "33"), "gemm": ("-n", "
 
 
 @pytest.fixture(scope="module")
-def own_times(tmp_path_factory, hipcc) -> Path:
+def own_times(tmp_path_factory) -> Path:
     program = tmp_path_factory.mktemp("hip") / "own_times"
     source = Path(__file__).parent / "runtime" / "own_times.hip"
-    subprocess.run(["hipcc", "--offload-arch=gfx942", "-O2", "-o", program, source], check=True, capture_output=True)
+    compile_hip("--offload-arch=gfx942", "-O2", "-o", program, source)
     return program
 
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import sqlite3
-import subprocess
 from pathlib import Path
 
 import pytest
+
+from hip_compiler import compile_hip
 
 PROGRAM = Path(__file__).parents[2] / "programs" / "power.hip"
 PEAK_MHZ, XCDS, LAUNCH_NS = 2100, 8, 1190
@@ -15,10 +16,10 @@ MULTIPLY_ADD_MHZ = (1400, 1490)  # recorded by RRZE's gpu-roofline with 934 and 
 
 
 @pytest.fixture(scope="module")
-def found(tmp_path_factory, rocm_perf_in, hipcc):
+def found(tmp_path_factory, rocm_perf_in):
     """found(options...): ns and clock in MHz of each kernel."""
     folder = tmp_path_factory.mktemp("power")
-    subprocess.run([hipcc, "-O3", "--offload-arch=gfx942", PROGRAM, "-o", folder / "power"], check=True, capture_output=True)
+    compile_hip("-O3", "--offload-arch=gfx942", PROGRAM, "-o", folder / "power")
     known: dict[tuple[str, ...], dict[str, tuple[int, float]]] = {}
 
     def run(*options: str) -> dict[str, tuple[int, float]]:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from hip_compiler import compile_hip
 from rocm_perf_lab.arch.counters import SOFTWARE_TARGETS
 from rocm_perf_lab.collect.device import has_race_check
 
@@ -61,10 +62,10 @@ TESTBED = ["vcopy", "softmax_testbed", "pipeline", "reduction", "histogram", "ge
 
 
 @pytest.fixture(scope="module")
-def races(tmp_path_factory: pytest.TempPathFactory, hipcc: str) -> Path:
+def races(tmp_path_factory: pytest.TempPathFactory) -> Path:
     program = tmp_path_factory.mktemp("hip") / "races"
     targets = [f"--offload-arch={target}" for target in TARGETS]
-    subprocess.run(["hipcc", *targets, "-O2", "-o", program, SOURCE], check=True, capture_output=True)
+    compile_hip(*targets, "-O2", "-o", program, SOURCE)
     return program
 
 
@@ -162,12 +163,12 @@ def test_a_correct_kernel_is_not_accused(check, races, name: str) -> None:
 
 
 @on_each_target(*TESTBED)
-def test_correct_programs_keep_their_results(check, testbed, target, name: str, tmp_path, repository, hipcc) -> None:
+def test_correct_programs_keep_their_results(check, testbed, target, name: str, tmp_path, repository) -> None:
     program = testbed(name)
     if target != "gfx942":
         program = tmp_path / name
         source = repository / "testbed" / f"{name.removesuffix('_testbed')}.hip"
-        subprocess.run([hipcc, f"--offload-arch={target}", "-O3", "-o", program, source], check=True, capture_output=True)
+        compile_hip(f"--offload-arch={target}", "-O3", "-o", program, source)
     done = check(program)
     assert done.returncode == 0 and "race-check" not in done.stderr, done.stderr
     assert "PASS" in done.stdout

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import sqlite3
-import subprocess
 import sys
 
 import pytest
+
+from hip_compiler import compile_hip
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -15,12 +16,12 @@ else:
 
 
 @pytest.fixture(scope="module")
-def durations(native_dir, repository, tmp_path_factory, rocm_perf_in, hipcc) -> dict[str, int]:
+def durations(native_dir, repository, tmp_path_factory, rocm_perf_in) -> dict[str, int]:
     """Kernel name -> modelled ns of its last dispatch beyond the launch overhead, which is the same for all."""
     folder = tmp_path_factory.mktemp("ranking")
     program = folder / "ranking"
     source = repository / "tests" / "programs" / "ranking.hip"
-    subprocess.run(["hipcc", "--offload-arch=gfx942", "-O3", "-o", program, source], check=True, capture_output=True)
+    compile_hip("--offload-arch=gfx942", "-O3", "-o", program, source)
     rocm_perf_in(folder, "profile", "--runs", 1, "-o", folder / "run", program)
     with sqlite3.connect(folder / "run" / ".rocpd_profile" / "base_results.db") as database:
         rows = database.execute("select name, duration from kernels order by start").fetchall()

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from disassembly import llvm_tool
+from hip_compiler import compile_hip
 from rocm_perf_lab.collect import device as devices
 
 PROGRAMS = Path(__file__).parent / "runtime"
@@ -37,10 +38,10 @@ def scenarios(native_dir: Path) -> Path:
 
 
 @pytest.fixture(scope="session")
-def ends_badly(tmp_path_factory: pytest.TempPathFactory, hipcc: str) -> Path:
+def ends_badly(tmp_path_factory: pytest.TempPathFactory) -> Path:
     program = tmp_path_factory.mktemp("hip") / "ends_badly"
     source = PROGRAMS / "ends_badly.hip"
-    subprocess.run(["hipcc", "--offload-arch=gfx942", "-O3", "-o", program, source], check=True, capture_output=True)
+    compile_hip("--offload-arch=gfx942", "-O3", "-o", program, source)
     return program
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import subprocess
 from pathlib import Path
 
 import pytest
+
+from hip_compiler import compile_hip
 
 PROGRAM = Path(__file__).parents[2] / "programs" / "targets.hip"
 EXPECTED = {
@@ -16,14 +17,14 @@ EXPECTED = {
 
 
 @pytest.fixture(scope="module")
-def built(hipcc, tmp_path_factory):
+def built(tmp_path_factory):
     """built("-O0", "gfx90a") is the program for these targets."""
     folder = tmp_path_factory.mktemp("targets")
 
     def build(level: str, *targets: str) -> Path:
         program = folder / "-".join([level.strip("-"), *targets]).replace(":", "")
         flags = [level, "-std=c++20", "-w", *(f"--offload-arch={target}" for target in targets)]
-        subprocess.run([hipcc, *flags, "-o", program, PROGRAM], check=True, capture_output=True)
+        compile_hip(*flags, "-o", program, PROGRAM)
         return program
 
     return build

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from disassembly import compile_kernels, llvm_tool
+from hip_compiler import compile_hip
 from rocm_perf_lab.analysis.thread_trace import read
 from rocm_perf_lab.analysis.thread_trace.waits import WaitChains
 from thread_trace_files import assert_sums_close, code_rows, wave_files
@@ -41,7 +42,7 @@ class Run:
 
 
 @pytest.fixture(scope="module")
-def traced(native_dir, repository, tmp_path_factory, rocm_perf_in, hipcc):
+def traced(native_dir, repository, tmp_path_factory, rocm_perf_in):
     """traced("softmax_naive") is the Run of that kernel, compiled with -g."""
     folder = tmp_path_factory.mktemp("traced")
     runs: dict[str, Run] = {}
@@ -52,8 +53,7 @@ def traced(native_dir, repository, tmp_path_factory, rocm_perf_in, hipcc):
             program = folder / name
             if not program.exists():
                 source = repository / "testbed" / f"{name}.hip"
-                command = ["hipcc", "-g", "-O3", "-std=c++20", "--offload-arch=gfx942", "-o", program, source]
-                subprocess.run(command, check=True, capture_output=True)
+                compile_hip("-g", "-O3", "-std=c++20", "--offload-arch=gfx942", "-o", program, source)
             directory = folder / kernel
             command = ("profile", "-v", "--runs", 1, "--deep-analysis", "-o", directory, program, *arguments)
             printed = rocm_perf_in(folder, *command).stdout

@@ -10,17 +10,18 @@ from pathlib import Path
 
 import pytest
 
+from hip_compiler import compile_hip
 from rocm_perf_lab.collect import device as devices
 
 KINDS = ["Loads", "Lds", "Vector", "Matrix", "Scalar", "Nops", "Sleeps", "Turns", "Loads_and_lds"]
 
 
 @pytest.fixture(scope="module")
-def durations(native_dir, repository, tmp_path_factory, rocm_perf_in, hipcc) -> dict[str, list[int]]:
+def durations(native_dir, repository, tmp_path_factory, rocm_perf_in) -> dict[str, list[int]]:
     """Kernel -> modelled ns of its dispatches: first without extra work, and then with it as in the program."""
     folder = tmp_path_factory.mktemp("uneven")
     program, source = folder / "uneven", repository / "tests" / "programs" / "uneven.hip"
-    subprocess.run(["hipcc", "--offload-arch=gfx942", "-O2", "-o", program, source], check=True, capture_output=True)
+    compile_hip("--offload-arch=gfx942", "-O2", "-o", program, source)
     rocm_perf_in(folder, "profile", "--runs", 1, "-o", folder / "run", program)
     with sqlite3.connect(folder / "run" / ".rocpd_profile" / "base_results.db") as database:
         rows = database.execute("select name, duration from kernels order by start").fetchall()
@@ -62,10 +63,10 @@ def test_useless_work_does_not_hide_the_longest_workgroup(durations):
     assert useless > useful
 
 
-def test_the_time_does_not_depend_on_which_compute_unit_is_chosen(native_dir, tmp_path, hipcc):
+def test_the_time_does_not_depend_on_which_compute_unit_is_chosen(native_dir, tmp_path):
     """One of each XCD is recorded, and replayed if its work differs from that of the others."""
     program, source = tmp_path / "uneven_xcds", Path(__file__).parent / "runtime" / "uneven_xcds.hip"
-    subprocess.run(["hipcc", "--offload-arch=gfx942", "-O3", "-o", program, source], check=True, capture_output=True)
+    compile_hip("--offload-arch=gfx942", "-O3", "-o", program, source)
     device = devices.select(devices.SOFTWARE_TARGET, tmp_path)
     times = []
     for choice in (0, 3, 7, 42):
@@ -74,10 +75,10 @@ def test_the_time_does_not_depend_on_which_compute_unit_is_chosen(native_dir, tm
     assert max(times) < 1.01 * min(times)
 
 
-def test_useless_work_in_some_workgroups_makes_no_kernel_faster(native_dir, tmp_path, hipcc):
+def test_useless_work_in_some_workgroups_makes_no_kernel_faster(native_dir, tmp_path):
     """Neither in the first third of them nor in the last."""
     program, source = tmp_path / "uneven_groups", Path(__file__).parent / "runtime" / "uneven_groups.hip"
-    subprocess.run(["hipcc", "--offload-arch=gfx942", "-O3", "-o", program, source], check=True, capture_output=True)
+    compile_hip("--offload-arch=gfx942", "-O3", "-o", program, source)
     environment = devices.select(devices.SOFTWARE_TARGET, tmp_path).environment(os.environ)
     printed = subprocess.run([program], env=environment, capture_output=True, text=True, check=True).stdout
     _, without, early, late, everywhere = map(float, printed.split())
@@ -86,10 +87,10 @@ def test_useless_work_in_some_workgroups_makes_no_kernel_faster(native_dir, tmp_
 
 
 @pytest.mark.slow
-def test_workgroups_for_which_the_recording_has_no_room_count_by_a_sample(native_dir, tmp_path, hipcc):
+def test_workgroups_for_which_the_recording_has_no_room_count_by_a_sample(native_dir, tmp_path):
     """6 million instructions and more on the replayed compute unit, of which 4 million are recorded, and then a sample."""
     program, source = tmp_path / "long", Path(__file__).parent / "runtime" / "long_compute_unit.hip"
-    subprocess.run(["hipcc", "--offload-arch=gfx942", "-O3", "-o", program, source], check=True, capture_output=True)
+    compile_hip("--offload-arch=gfx942", "-O3", "-o", program, source)
     environment = devices.select(devices.SOFTWARE_TARGET, tmp_path).environment(os.environ)
     printed = subprocess.run([program], env=environment, capture_output=True, text=True, check=True).stdout
     without, early, late, everywhere = map(float, printed.split())

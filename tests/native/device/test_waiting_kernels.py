@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from hip_compiler import compile_hip
 from rocm_perf_lab.collect import device as devices
 
 SOURCE = Path(__file__).parent / "runtime" / "waiting_kernels.hip"
@@ -18,10 +19,10 @@ Run = Callable[..., subprocess.CompletedProcess[str]]
 
 
 @pytest.fixture(scope="module")
-def run(native_dir: Path, tmp_path_factory: pytest.TempPathFactory, hipcc: str) -> Run:
+def run(native_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> Run:
     folder = tmp_path_factory.mktemp("waiting")
     program = folder / "waiting_kernels"
-    subprocess.run(["hipcc", "--offload-arch=gfx942", "-O3", "-o", program, SOURCE], check=True, capture_output=True)
+    compile_hip("--offload-arch=gfx942", "-O3", "-o", program, SOURCE)
     device = devices.select(devices.SOFTWARE_TARGET, folder)
 
     def run(scenario: str, options: str = "", **variables: str) -> subprocess.CompletedProcess[str]:

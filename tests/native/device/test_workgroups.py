@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import re
 import sqlite3
-import subprocess
 from pathlib import Path
 
 import pytest
 
+from hip_compiler import compile_hip
+
 
 @pytest.fixture(scope="module")
-def compiled(repository: Path, native_dir: Path, tmp_path_factory: pytest.TempPathFactory, hipcc: str):
+def compiled(repository: Path, native_dir: Path, tmp_path_factory: pytest.TempPathFactory):
     folder = tmp_path_factory.mktemp("workgroups")
 
     def build(level: str = "-O3") -> Path:
         program = folder / f"workgroups{level}"
         if not program.exists():
             source = repository / "tests" / "programs" / "workgroups.hip"
-            command = ["hipcc", "--offload-arch=gfx942", level, "-w", "-o", program, source]
-            subprocess.run(command, check=True, capture_output=True)
+            compile_hip("--offload-arch=gfx942", level, "-w", "-o", program, source)
         return program
 
     return build

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+import hip_compiler
 from rocm_perf_lab.collect import device as devices
 
 PROGRAMS = Path(__file__).parent / "programs"
@@ -37,8 +38,7 @@ def compile_hip(device: devices.Device, tmp_path_factory: pytest.TempPathFactory
         key = (source, flags)
         if key not in compiled:
             target = folder / f"{source.stem}{len(compiled)}"
-            command = ["hipcc", f"--offload-arch={device.target}", "-O3", *flags, "-o", target, source]
-            subprocess.run(command, check=True, capture_output=True)
+            hip_compiler.compile_hip(f"--offload-arch={device.target}", "-O3", *flags, "-o", target, source)
             compiled[key] = target
         return compiled[key]
 

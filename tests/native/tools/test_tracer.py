@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from disassembly import llvm_tool
+from hip_compiler import compile_hip
 from rocm_perf_lab.rocpd.reader import read_trace
 
 PROGRAMS = Path(__file__).parent / "programs"
@@ -97,8 +98,8 @@ def notes_of(source: Path, target: str, folder: Path) -> dict[str, dict[str, int
     """The integer metadata of each kernel in a code object, by descriptor name, as llvm-readelf prints it."""
     readelf = llvm_tool("llvm-readelf")
     code_object = folder / "kernels.hsaco"
-    command = ["hipcc", f"--offload-arch={target}", "-O3", "--offload-device-only", "--no-gpu-bundle-output"]
-    subprocess.run([*command, "-o", code_object, source], check=True, capture_output=True)
+    flags = f"--offload-arch={target}", "-O3", "--offload-device-only", "--no-gpu-bundle-output"
+    compile_hip(*flags, "-o", code_object, source)
     text = subprocess.run([readelf, "--notes", code_object], check=True, capture_output=True, text=True).stdout
     kernels = {}
     for block in re.split(r"(?m)^ {2}- (?=\.a)", text)[1:]:

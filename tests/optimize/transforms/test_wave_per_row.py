@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from hip_compiler import compile_hip
 from rocm_perf_lab.hip_source import apply_edits, read
 from rocm_perf_lab.optimize.transforms import Proposal, wave_per_row
 
@@ -63,7 +64,7 @@ def test_every_size_gives_the_same_results(source, tmp_path, rocm_perf_in):
 def test_softmax_gains_what_it_should(repository, rocm_perf, tmp_path):
     for name in ("softmax.hip", "check.h"):
         shutil.copy(repository / "testbed" / name, tmp_path)
-    subprocess.run(["hipcc", "-O3", "--offload-arch=gfx942", "softmax.hip", "-o", "softmax"], cwd=tmp_path, check=True)
+    compile_hip("-O3", "--offload-arch=gfx942", "softmax.hip", "-o", "softmax", cwd=tmp_path)
     options = ["--auto-approve", "--accept", "modelled", "--seed", 7, "--ulps", 600, "--check", "grep -q PASS", "--json"]
     words = ["--transforms", "wave-per-row", "--kernel", "softmax_naive", "softmax.hip", "./softmax --rows 128 --cols 128"]
     done = rocm_perf("optimize", *options, *words, cwd=tmp_path)

@@ -157,7 +157,7 @@ bool MemorySystem::in_host_memory(uint64_t line) {
   constexpr uint64_t spread = 1 << 21;
   Placement& known = placements_[address / spread % placements_.size()];
   if (!known.holds(address)) known = map_->placement(address);
-  return !known.local;
+  return known.owner != map_->device();
 }
 
 // The host's memory is not cached in the L2: in recordings, each scalar cache fetched its kernel arguments from the host.

@@ -9,12 +9,17 @@ from pathlib import Path
 import click
 
 from rocm_perf_lab.cli.debug import debug_option
-from rocm_perf_lab.cli.program_arguments import ProgramCommand, device_option, device_options_option, program_argument
+from rocm_perf_lab.cli.program_arguments import (
+    ProgramCommand,
+    device_options_option,
+    program_argument,
+    several_devices_option,
+)
 from rocm_perf_lab.cli.progress import note
 
 
 @click.command(cls=ProgramCommand)
-@device_option
+@several_devices_option
 @device_options_option
 @debug_option
 @program_argument

@@ -15,7 +15,7 @@ from typing import Any
 
 from rocm_perf_lab import native, rocm
 from rocm_perf_lab.arch.families import family_of
-from rocm_perf_lab.arch.products import products
+from rocm_perf_lab.arch.products import Product, products
 from rocm_perf_lab.arch.timing_parameters import CALIBRATED_TARGET, timing_parameters
 from rocm_perf_lab.collect import gpu, live, surroundings, triton
 from rocm_perf_lab.collect.topology import write_topology
@@ -23,15 +23,15 @@ from rocm_perf_lab.errors import UnavailableError, UsageError
 
 AUTO, HARDWARE, SOFTWARE_TARGET = "auto", "hardware", "gfx942"
 
-# The choices of `--device` that mean the software device, and the product whose target and size it has.
+# The choices of `--device` that mean the software device, and the product whose target and size it has. With a colon and a
+# number, "gfx942:4", it is that many of them.
 SOFTWARE_PRODUCTS = {SOFTWARE_TARGET: "mi300x", "mi300a": "mi300a", "gfx90a": "mi250x", "gfx1030": "rx6800xt"}
 _FEATURES_OF_CDNA = ("sramecc+", "xnack-")  # the form in which ROCr names its modes, "gfx942:sramecc+:xnack-"
 
-# These select or re-label the physical GPUs of a machine, to which the software device does not belong.
+# These select or re-label the physical GPUs of a machine, to which the software device does not belong. Of several software
+# devices, the former select.
 RELABELS_VARIABLE = "HSA_OVERRIDE_GFX_VERSION"
-_SELECTS_PHYSICAL_GPUS = (
-    "ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL", RELABELS_VARIABLE,
-)  # fmt: skip
+_SELECTS_GPUS = ("ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL")
 _MODEL_VARIABLES = ("HSA_MODEL_TOPOLOGY", "HSA_MODEL_LIB", "HSA_MODEL_MEMFILE")
 
 # AMD's builds of ROCr know two kinds of tools. If one has registered itself (rocprofv3's, or a profiler that the program
@@ -82,6 +82,8 @@ OBSERVE = "observe"
 NO_OBSERVATION = f"{OBSERVE}=none"
 SAMPLE_IF_LARGE = f"{OBSERVE}=auto"
 UNOBSERVED_KERNEL = "1 us"
+
+PEER_LINK = "peer_link_gbps"  # the parameter
 
 TIMING = "timing."  # begins options that adjust a parameter of the timing model
 
@@ -141,12 +143,13 @@ def select(
     it does not have, SurroundingsError if programs could not run.
     """
     found = gpu.find()
-    software = choice in SOFTWARE_PRODUCTS or (choice == AUTO and not found.usable)
+    name, count = software_devices(choice)
+    software = name in SOFTWARE_PRODUCTS or (choice == AUTO and not found.usable)
     surroundings.check(software)
     if software:
         if sample_if_large and not _says_what_to_observe(options):
             options = (*options, SAMPLE_IF_LARGE)
-        return _software(scratch, options, SOFTWARE_PRODUCTS[choice if choice != AUTO else software_choice(code)])
+        return _software(scratch, options, SOFTWARE_PRODUCTS[name if choice != AUTO else software_choice(code)], count)
     if options:
         raise UsageError(f"--device-option {options[0]}: a GPU has no such options", f"add `--device {SOFTWARE_TARGET}`")
     if not found.usable:
@@ -155,6 +158,19 @@ def select(
         )
     first, *others = found.targets
     return Device(True, first, " + ".join(found.targets), _hip_log(scratch), _MODEL_VARIABLES, (), (), tuple(others))
+
+
+def software_devices(choice: str) -> tuple[str, int]:
+    """The parts of a choice such as "gfx942:4": the name, and how many devices. Raises UsageError if that is too many."""
+    name, colon, number = choice.partition(":")
+    if not colon:
+        return choice, 1
+    if name not in SOFTWARE_PRODUCTS:
+        raise UsageError(f"--device {choice}: only software devices can be counted", f"write {SOFTWARE_TARGET}:2")
+    most = _product(SOFTWARE_PRODUCTS[name]).figures["peers"]["most"]
+    if not re.fullmatch("[1-9][0-9]?", number) or int(number) > most:
+        raise UsageError(f"--device {choice}: there can be 1 to {most} of them", f"write {name}:{most}, or fewer")
+    return name, int(number)
 
 
 def software_choice(target: str | None) -> str:
@@ -254,8 +270,12 @@ def _checked_parameter(option: str, name: str, value: str, target: str) -> str:
     return option
 
 
-def _software(scratch: Path, options: Sequence[str], product_key: str) -> Device:
-    product = next(product for product in products() if product.key == product_key)
+def _product(key: str) -> Product:
+    return next(product for product in products() if product.key == key)
+
+
+def _software(scratch: Path, options: Sequence[str], product_key: str, count: int) -> Device:
+    product = _product(product_key)
     target: str = product.figures["gfx_target"]
     of_product = [f"{TIMING}{name}={value}" for name, value in product.figures.get("timing", {}).items()]
     checked = ",".join((*of_product, *(_checked(option, target, product.figures) for option in options)))
@@ -266,18 +286,20 @@ def _software(scratch: Path, options: Sequence[str], product_key: str) -> Device
             "use ROCm 7.1 or newer; `rocm-perf setup` brings one (in a clone: `./dev shell`)",
         )
     library = loadable(native.device_library(), scratch)
-    topology = write_topology(scratch / "topology", product.figures)
+    link_gbps = product.figures.get("timing", {}).get(PEER_LINK) or timing_parameters(target)[PEER_LINK]["value"]
+    topology = write_topology(scratch / "topology", product.figures, count, link_gbps)
     return Device(
         False,
         target,
-        f"software {target}" + (f" ({product.name})" if of_product else ""),
+        (f"{count} x " if count > 1 else "") + f"software {target}" + (f" ({product.name})" if of_product else ""),
         {"HSA_MODEL_TOPOLOGY": str(topology), "HSA_MODEL_LIB": str(library)}
         | ({OPTIONS_VARIABLE: checked} if checked else {})
         | live.variables(scratch)
         | _hip_log(scratch),
-        _SELECTS_PHYSICAL_GPUS + _MODEL_VARIABLES,
+        (() if count > 1 else _SELECTS_GPUS) + (RELABELS_VARIABLE, *_MODEL_VARIABLES),
         (library,),
         _FEATURES_OF_CDNA if product.family.startswith("cdna") else (),
+        (target,) * (count - 1),
     )
 
 

@@ -132,5 +132,13 @@ int main(int argc, char** argv) {
   std::printf("{\"devices\": %d, \"wrong\": %llu, \"digest\": %llu, \"copy_us\": [", devices, wrong, digest);
   for (int d = 0; d < devices; ++d) std::printf("%s%.3f", d ? ", " : "", copy_ms[d] * 1000);
   std::printf("]}\n");
+  for (int d = 0; d < devices; ++d) {
+    OnDevice& on = all[d];
+    CHECK(hipSetDevice(d));
+    for (unsigned* memory : {on.own, on.from_previous, on.sum, on.given, on.counter}) CHECK(hipFree(memory));
+    CHECK(hipEventDestroy(on.begin));
+    CHECK(hipEventDestroy(on.end));
+    CHECK(hipStreamDestroy(on.stream));
+  }
   return wrong != 0;
 }

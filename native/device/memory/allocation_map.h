@@ -18,6 +18,7 @@ struct AccessWindow {
 // Whose memory something is in: the host's, or that of a device, by its number.
 using Owner = int8_t;
 constexpr Owner kHost = -1;
+constexpr Owner kMostDevices = 8;
 
 // A range of addresses that is entirely in the memory of one of them.
 struct Placement {

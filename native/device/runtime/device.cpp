@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdlib>
+#include <stdexcept>
 #include <thread>
 
 #include "exec/unobserved.h"
@@ -52,6 +53,7 @@ unsigned host_threads() {
 Device::Device()
     : allocations_(static_cast<Owner>(devices().size())),
       engine_((choose_target(topology_gpu_version()), new_engine(engine_options()))) {
+  if (number() >= kMostDevices) throw std::runtime_error("a process can have " + std::to_string(kMostDevices) + " at most");
   virtual_clock::epoch();
   flights();
   std::lock_guard lock(device_list().mutex);

@@ -133,17 +133,24 @@ class Device:
 
 
 def select(
-    choice: str, scratch: Path, options: Sequence[str] = (), *, sample_if_large: bool = False, code: str | None = None
+    choice: str,
+    scratch: Path,
+    options: Sequence[str] = (),
+    *,
+    sample_if_large: bool = False,
+    code: str | None = None,
+    several: bool = False,
 ) -> Device:
     """The device for `--device choice`; files that it needs are written to `scratch`, which must outlive the runs.
 
     options: each is "NAME" or "NAME=VALUE" from OPTIONS; only the software device has any. sample_if_large: unless they say
     what the software device observes, of a dispatch that takes long it is a sample. code: the target of what is to run, which
-    decides what `auto` means without a GPU. Raises UnavailableError if there is no such device, UsageError for an option that
-    it does not have, SurroundingsError if programs could not run.
+    decides what `auto` means without a GPU. several: whether the choice may be several software devices, "gfx942:4". Raises
+    UnavailableError if there is no such device, UsageError for an option that it does not have, SurroundingsError if programs
+    could not run.
     """
     found = gpu.find()
-    name, count = software_devices(choice)
+    name, count = software_devices(choice, several=several)
     software = name in SOFTWARE_PRODUCTS or (choice == AUTO and not found.usable)
     surroundings.check(software)
     if software:
@@ -160,8 +167,10 @@ def select(
     return Device(True, first, " + ".join(found.targets), _hip_log(scratch), _MODEL_VARIABLES, (), (), tuple(others))
 
 
-def software_devices(choice: str) -> tuple[str, int]:
-    """The parts of a choice such as "gfx942:4": the name, and how many devices. Raises UsageError if that is too many."""
+def software_devices(choice: str, *, several: bool = True) -> tuple[str, int]:
+    """The parts of a choice such as "gfx942:4": the name, and how many devices. Raises UsageError if that is too many: for the
+    model, or because whoever asks has use for no more than one (`several` is false).
+    """
     name, colon, number = choice.partition(":")
     if not colon:
         return choice, 1
@@ -170,6 +179,8 @@ def software_devices(choice: str) -> tuple[str, int]:
     most = _product(SOFTWARE_PRODUCTS[name]).figures["peers"]["most"]
     if not re.fullmatch("[1-9][0-9]?", number) or int(number) > most:
         raise UsageError(f"--device {choice}: there can be 1 to {most} of them", f"write {name}:{most}, or fewer")
+    if int(number) > 1 and not several:
+        raise UsageError(f"--device {choice}: only `profile` and `run` take several devices", f"write {name}")
     return name, int(number)
 
 

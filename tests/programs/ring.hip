@@ -6,13 +6,13 @@
 #include <cstdlib>
 #include <vector>
 
-#define CHECK(call)                                                                                       \
-  do {                                                                                                    \
-    const hipError_t status = (call);                                                                     \
-    if (status != hipSuccess) {                                                                           \
-      std::fprintf(stderr, "ring: %s: %s\n", #call, hipGetErrorString(status));                           \
-      std::exit(1);                                                                                       \
-    }                                                                                                     \
+#define CHECK(call)                                                             \
+  do {                                                                          \
+    const hipError_t status = (call);                                           \
+    if (status != hipSuccess) {                                                 \
+      std::fprintf(stderr, "ring: %s: %s\n", #call, hipGetErrorString(status)); \
+      std::exit(1);                                                             \
+    }                                                                           \
   } while (0)
 
 __global__ void fill(unsigned* data, unsigned count, unsigned seed) {

@@ -340,7 +340,9 @@ class Replay {
     const AccessCost cost = idealised(entry, ideal_);
     const Op& op = *entry.op;
     if (ideal_.takes_no_time(op)) return note_fetch(cost, time);
-    const FetchedFrom from = cost.remote_reads ? FetchedFrom::Remote : cost.memory_reads ? FetchedFrom::Memory : FetchedFrom::L2;
+    const FetchedFrom from = cost.remote_reads   ? FetchedFrom::Remote
+                             : cost.memory_reads ? FetchedFrom::Memory
+                                                 : FetchedFrom::L2;
     const uint64_t hit = latency(parameter::scalar_latency_cycles, Cause::MemoryLatency, op);
     return note_fetch(cost, std::max(time + (cost.l2_reads ? latency_of(from, op) : hit), hit_ready(cost, op, time)));
   }
@@ -380,8 +382,8 @@ class Replay {
       }
     }
     if (cost.remote_reads) {
-      remote_free_ =
-          std::max(remote_free_, static_cast<double>(address_free_)) + 64.0 * cost.remote_reads / around_.remote.bytes_per_cycle;
+      remote_free_ = std::max(remote_free_, static_cast<double>(address_free_)) +
+                     64.0 * cost.remote_reads / around_.remote.bytes_per_cycle;
       done = std::max(done, remote_free_ + static_cast<double>(latency_of(FetchedFrom::Remote, op)));
     }
     if (cost.waits_for_page)  // meanwhile, other accesses go on

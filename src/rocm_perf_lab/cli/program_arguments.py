@@ -165,6 +165,6 @@ several_devices_option = click.option(
     type=DeviceChoice(several=True),
     default="auto",
     show_default=True,
-    help=f"{_DEVICE_HELP} gfx942:4 is four software devices, each linked to all others; at most gfx942:8, mi300a:4, gfx90a:2, "
+    help=f"{_DEVICE_HELP} gfx942:4 is four software devices, each linked to all others; at most gfx942:4, mi300a:4, gfx90a:2, "
     "gfx1030:2.",
 )

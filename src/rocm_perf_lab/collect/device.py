@@ -39,6 +39,9 @@ _MODEL_VARIABLES = ("HSA_MODEL_TOPOLOGY", "HSA_MODEL_LIB", "HSA_MODEL_MEMFILE")
 _ALSO_BESIDE_REGISTERED_TOOLS = "HSA_TOOLS_ROCPROFILER_V1_TOOLS"
 
 
+# RCCL insists on this for a GPU whose firmware it does not know.
+_FOR_RCCL = {"HSA_NO_SCRATCH_RECLAIM": "1"}
+
 # The options of the software device, separated by commas.
 OPTIONS_VARIABLE = "ROCM_PERF_DEVICE_OPTIONS"
 
@@ -118,6 +121,7 @@ class Device:
     tools: tuple[Path, ...]
     features: tuple[str, ...] = ()
     further_targets: tuple[str, ...] = ()  # of the other GPUs
+    preloads: tuple[Path, ...] = ()
 
     def environment(self, base: Mapping[str, str], tools: tuple[Path, ...] = ()) -> dict[str, str]:
         """`base` changed so that ROCr uses this device and loads `tools` (HSA tools libraries) besides the device's own."""
@@ -129,6 +133,8 @@ class Device:
         if libraries:
             environment["HSA_TOOLS_LIB"] = " ".join(map(str, libraries))
             environment[_ALSO_BESIDE_REGISTERED_TOOLS] = "1"
+        if self.preloads:
+            environment["LD_PRELOAD"] = " ".join(filter(None, (*map(str, self.preloads), base.get("LD_PRELOAD"))))
         return environment
 
 
@@ -304,6 +310,7 @@ def _software(scratch: Path, options: Sequence[str], product_key: str, count: in
         target,
         (f"{count} x " if count > 1 else "") + f"software {target}" + (f" ({product.name})" if of_product else ""),
         {"HSA_MODEL_TOPOLOGY": str(topology), "HSA_MODEL_LIB": str(library)}
+        | (_FOR_RCCL if count > 1 else {})
         | ({OPTIONS_VARIABLE: checked} if checked else {})
         | live.variables(scratch)
         | _hip_log(scratch),
@@ -311,6 +318,7 @@ def _software(scratch: Path, options: Sequence[str], product_key: str, count: in
         (library,),
         _FEATURES_OF_CDNA if product.family.startswith("cdna") else (),
         (target,) * (count - 1),
+        (loadable(native.sysfs_library(), scratch),) if count > 1 else (),
     )
 
 

@@ -9,15 +9,16 @@ import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 
 from rocm_perf_lab.arch.products import products
 from rocm_perf_lab.arch.timing_parameters import timing_parameters
 from rocm_perf_lab.collect import device as devices
-from rocm_perf_lab.run_directory import RunDirectory
 
 Result = dict[str, object]
 Ring = Callable[..., Result]
+Scenario = Callable[[str], subprocess.CompletedProcess[str]]
 BYTES = 1 << 20
 
 
@@ -86,13 +87,12 @@ def test_two_of_another_target(repository: Path, tmp_path: Path, hipcc: str, tar
 
 
 @pytest.fixture(scope="module")
-def scenario(native_dir: Path, tmp_path_factory: pytest.TempPathFactory, hipcc: str) -> Callable[..., str]:
+def scenario(native_dir: Path, tmp_path_factory: pytest.TempPathFactory, hipcc: str) -> Scenario:
     folder = tmp_path_factory.mktemp("several")
     program = _compiled(Path(__file__).parent / "runtime" / "several_devices.hip", folder)
 
-    def scenario(name: str, **variables: str) -> str:
-        done = _run(program, "gfx942:2", folder, name, **variables)
-        return done.stdout + done.stderr
+    def scenario(name: str) -> subprocess.CompletedProcess[str]:
+        return _run(program, "gfx942:2", folder, name)
 
     return scenario
 
@@ -106,18 +106,19 @@ def scenario(native_dir: Path, tmp_path_factory: pytest.TempPathFactory, hipcc: 
         ("rectangles", "rectangle wrong 0\npool wrong 0\npool wrong 0\n"),
     ],
 )
-def test_what_devices_do_for_each_other(scenario: Callable[..., str], name: str, result: str) -> None:
-    assert scenario(name) == result
+def test_what_devices_do_for_each_other(scenario: Scenario, name: str, result: str) -> None:
+    done = scenario(name)
+    assert done.stdout == result, done.stderr
 
 
-def test_a_kernel_without_access_to_its_peer_fails(scenario: Callable[..., str]) -> None:
-    output = scenario("no_access")
-    assert "hipErrorIllegalAddress" in output
-    assert "memory access fault" in output and "of another device, to whose memory this one has no access" in output
+def test_a_kernel_without_access_to_its_peer_fails(scenario: Scenario) -> None:
+    done = scenario("no_access")
+    assert done.stdout == "hipErrorIllegalAddress\n"
+    assert "memory access fault" in done.stderr and "of another device, to whose memory this one has no access" in done.stderr
 
 
-def test_a_kernel_reads_its_peer_at_the_link_s_rate(scenario: Callable[..., str]) -> None:
-    own, peer = map(float, scenario("rate").split())
+def test_a_kernel_reads_its_peer_at_the_link_s_rate(scenario: Scenario) -> None:
+    own, peer = map(float, scenario("rate").stdout.split())
     link = timing_parameters()[devices.PEER_LINK]["value"]
     assert 0.9 * link < peer < link < own
 
@@ -127,9 +128,11 @@ def test_the_trace_names_the_devices_and_the_critical_path_crosses_them(
 ) -> None:
     run = tmp_path / "ring.rocm-perf"
     rocm_perf_in(tmp_path, "profile", "--device", "gfx942:2", "--runs", 1, "-o", run, ring_program, BYTES)
-    with sqlite3.connect(RunDirectory(run).base_trace) as database:
-        agents = dict(database.execute("select id, absolute_index from rocpd_info_agent where type = 'GPU'"))
-        kernels = set(database.execute("select distinct agent_id, name from kernels where name like 'add_from_peer%'"))
-    assert len(agents) == 2 and {agent for agent, _ in kernels} == set(agents)
-    dag = json.loads((run / "dag.json").read_text())
-    assert {idle["agent"] for idle in dag["idle"]} == set(agents)
+    with sqlite3.connect(run / ".rocpd_profile" / "base_results.db") as database:
+        gpus = {row[0] for row in database.execute("select id from rocpd_info_agent where type = 'GPU'")}
+    rows = pq.read_table(run / "dispatches.parquet").to_pylist()
+    assert len(gpus) == 2
+    assert {row["agent"] for row in rows if row["name"].startswith("add_from_peer")} == gpus
+    assert {row["agent"] for row in rows if row["on_path"] and row["kind"] == "dispatch"} == gpus
+    idle = json.loads((run / "dag.json").read_text())["idle"]
+    assert {found["agent"] for found in idle} == gpus and all(0 < found["fraction"] < 1 for found in idle)

@@ -4,7 +4,10 @@
 // A library to preload. It redirects what is opened there to the folder that HSA_MODEL_TOPOLOGY names.
 #include <dirent.h>
 #include <dlfcn.h>
+#include <fcntl.h>
+#include <sys/stat.h>
 
+#include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
@@ -27,7 +30,9 @@ Function next(const char* name) {
   return reinterpret_cast<Function>(dlsym(RTLD_NEXT, name));
 }
 
+using Open = int (*)(const char*, int, ...);
 using OpenFile = FILE* (*)(const char*, const char*);
+using Stat = int (*)(const char*, struct stat*);
 using OpenFolder = DIR* (*)(const char*);
 
 }  // namespace
@@ -39,13 +44,22 @@ VISIBLE FILE* fopen(const char* path, const char* mode) {
   return original(redirected(path).c_str(), mode);
 }
 
-// C++ streams use this one.
-VISIBLE FILE* fopen64(const char* path, const char* mode) {
-  static const auto original = next<OpenFile>("fopen64");
-  return original(redirected(path).c_str(), mode);
+// C++ streams use this one. The mode is only there if a file may be created.
+VISIBLE int open(const char* path, int flags, ...) {
+  static const auto original = next<Open>("open");
+  va_list more;
+  va_start(more, flags);
+  const mode_t mode = flags & (O_CREAT | O_TMPFILE) ? va_arg(more, mode_t) : 0;
+  va_end(more);
+  return original(redirected(path).c_str(), flags, mode);
 }
 
 VISIBLE DIR* opendir(const char* path) {
   static const auto original = next<OpenFolder>("opendir");
   return original(redirected(path).c_str());
+}
+
+VISIBLE int stat(const char* path, struct stat* facts) {
+  static const auto original = next<Stat>("stat");
+  return original(redirected(path).c_str(), facts);
 }

@@ -6,7 +6,7 @@ import json
 import os
 import sqlite3
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -18,7 +18,7 @@ from rocm_perf_lab.collect import device as devices
 
 Result = dict[str, object]
 Ring = Callable[..., Result]
-Scenario = Callable[[str], subprocess.CompletedProcess[str]]
+Scenario = Callable[..., subprocess.CompletedProcess[str]]
 BYTES = 1 << 20
 
 
@@ -28,8 +28,10 @@ def _compiled(source: Path, folder: Path, target: str = "gfx942") -> Path:
     return program
 
 
-def _run(program: Path, choice: str, folder: Path, *words: str, **variables: str) -> subprocess.CompletedProcess[str]:
-    device = devices.select(choice, folder, several=True)
+def _run(
+    program: Path, choice: str, folder: Path, *words: str, options: Sequence[str] = (), **variables: str
+) -> subprocess.CompletedProcess[str]:
+    device = devices.select(choice, folder, options, several=True)
     environment = device.environment(os.environ | variables)
     return subprocess.run([program, *words], env=environment, capture_output=True, text=True, timeout=100)
 
@@ -91,8 +93,8 @@ def scenario(native_dir: Path, tmp_path_factory: pytest.TempPathFactory, hipcc: 
     folder = tmp_path_factory.mktemp("several")
     program = _compiled(Path(__file__).parent / "runtime" / "several_devices.hip", folder)
 
-    def scenario(name: str) -> subprocess.CompletedProcess[str]:
-        return _run(program, "gfx942:2", folder, name)
+    def scenario(name: str, *options: str) -> subprocess.CompletedProcess[str]:
+        return _run(program, "gfx942:2", folder, name, options=options)
 
     return scenario
 
@@ -115,6 +117,17 @@ def test_a_kernel_without_access_to_its_peer_fails(scenario: Scenario) -> None:
     done = scenario("no_access")
     assert done.stdout == "hipErrorIllegalAddress\n"
     assert "memory access fault" in done.stderr and "of another device, to whose memory this one has no access" in done.stderr
+
+
+def test_kernels_that_wait_for_each_other_forever_are_a_deadlock(scenario: Scenario) -> None:
+    done = scenario("wait_forever", "deadlock-after=2")
+    assert done.stdout.count("hipErrorLaunchFailure") >= 2, done.stderr
+    assert "a deadlock" in done.stderr and done.stderr.count("take_turns") >= 3
+
+
+def test_a_slower_link_makes_reads_slower(scenario: Scenario) -> None:
+    own, peer = map(float, scenario("rate", f"timing.{devices.PEER_LINK}=20").stdout.split())
+    assert 18 < peer < 20 < own
 
 
 def test_a_kernel_reads_its_peer_at_the_link_s_rate(scenario: Scenario) -> None:

@@ -83,6 +83,20 @@ void waits(bool memory_of_first) {
   std::printf("turns %u sum %u\n", result[0], result[1]);
 }
 
+// On both devices, for a turn that nobody hands on.
+void wait_forever() {
+  allow_peers();
+  unsigned* const shared = memory_on(0, 2 * sizeof(unsigned));
+  for (unsigned device : {0u, 1u}) {
+    EXPECT(hipSetDevice(static_cast<int>(device)));
+    take_turns<<<1, 1>>>(shared, device + 1, 1);
+  }
+  for (int device : {0, 1}) {
+    EXPECT(hipSetDevice(device));
+    std::printf("%s\n", hipGetErrorName(hipDeviceSynchronize()));
+  }
+}
+
 // A chain of kernels that alternates between the devices, ordered by events; then their host memory and managed memory.
 void events_and_host_memory() {
   allow_peers();
@@ -170,6 +184,7 @@ int main(int, char** argv) {
   if (!std::strcmp(scenario, "no_access")) no_access();
   else if (!std::strcmp(scenario, "waits_near")) waits(true);
   else if (!std::strcmp(scenario, "waits_far")) waits(false);
+  else if (!std::strcmp(scenario, "wait_forever")) wait_forever();
   else if (!std::strcmp(scenario, "host_memory")) events_and_host_memory();
   else if (!std::strcmp(scenario, "rectangles")) rectangles_and_pools();
   else if (!std::strcmp(scenario, "rate")) rate();

@@ -16,6 +16,7 @@ from rocm_perf_lab.errors import UnavailableError
 DEVICE = "librocmperf_device.so"
 TRACER = "librocmperf_tracer.so"
 ROCPD_WRITER = "rocmperf-rocpd-writer"
+SYSFS = "librocmperf_sysfs.so"
 ISOLATE = "librocmperf_isolate.so"
 CAPTURE = "librocmperf_capture.so"
 REPLAY = "rocmperf-replay"
@@ -31,6 +32,13 @@ _PROCESSOR_FLAGS = {"abm", "avx", "avx2", "bmi1", "bmi2", "f16c", "fma", "movbe"
 def device_library() -> Path:
     """The ROCr model library, which is an HSA tools library as well. Raises UnavailableError."""
     return _find(DEVICE)
+
+
+def sysfs_library() -> Path:
+    """The library to preload for programs that read the topology of several software devices themselves. Raises
+    UnavailableError.
+    """
+    return _find(SYSFS)
 
 
 def tracer_library() -> Path:

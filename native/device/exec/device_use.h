@@ -13,7 +13,7 @@ struct DeviceUse {
     kUnits,     // the CUs' busiest kind of unit
     kL2,        // bandwidth of the L2s
     kMemory,    // bandwidth beyond the L2s
-    kHostLink,  // bandwidth of the link to the host
+    kLinks,     // bandwidth of the busiest link, to the host or another device
     kResources
   };
   std::array<double, kResources> shares{};

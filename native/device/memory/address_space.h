@@ -45,7 +45,8 @@ class AddressSpace {
   // The range around `address` in which every access is legal; empty if none is legal at `address`.
   AccessWindow window(uint64_t address, bool writes) const {
     if (!map_) return is_device(address) ? AccessWindow{begin_, span_} : AccessWindow{};
-    return is_device(address) ? map_->device_window(address) : map_->host_window(address, writes);
+    if (!is_device(address)) return map_->host_window(address, writes);
+    return map_->device_window(address, reinterpret_cast<uint64_t>(base_), writes);
   }
   bool allows(uint64_t address, uint64_t bytes, bool writes) const { return window(address, writes).holds(address, bytes); }
 

@@ -1,5 +1,6 @@
 #include "memory/allocation_map.h"
 
+#include <algorithm>
 #include <cinttypes>
 #include <cstdio>
 #include <iterator>
@@ -19,9 +20,9 @@ constexpr uint64_t kNullPage = 4096;
 
 }  // namespace
 
-void AllocationMap::add(uint64_t begin, uint64_t size, bool local) {
+void AllocationMap::add(uint64_t begin, uint64_t size, Owner owner, bool granted) {
   const std::lock_guard lock(mutex_);
-  ranges_[begin] = {size, local};
+  ranges_[begin] = {size, owner, granted};
 }
 
 void AllocationMap::remove(uint64_t begin) {
@@ -29,10 +30,10 @@ void AllocationMap::remove(uint64_t begin) {
   ranges_.erase(begin);
 }
 
-bool AllocationMap::is_local(uint64_t address) const {
+Owner AllocationMap::owner(uint64_t address) const {
   const std::lock_guard lock(mutex_);
   const auto found = entry_before(ranges_, address);
-  return found != ranges_.end() && address - found->first < found->second.size && found->second.local;
+  return found != ranges_.end() && address - found->first < found->second.size ? found->second.owner : kHost;
 }
 
 bool AllocationMap::overlaps(uint64_t begin, uint64_t size) const {
@@ -47,11 +48,11 @@ Placement AllocationMap::placement(uint64_t address) const {
   const std::lock_guard lock(mutex_);
   const auto below = entry_before(ranges_, address);
   if (below != ranges_.end() && address - below->first < below->second.size) {
-    return {below->first, below->second.size, below->second.local};
+    return {below->first, below->second.size, below->second.owner};
   }
   const uint64_t begin = below == ranges_.end() ? 0 : below->first + below->second.size;
   const auto above = ranges_.upper_bound(address);
-  return {begin, (above == ranges_.end() ? ~uint64_t{0} : above->first) - begin, false};
+  return {begin, (above == ranges_.end() ? ~uint64_t{0} : above->first) - begin, kHost};
 }
 
 void AllocationMap::name(uint64_t begin, uint64_t size) {
@@ -69,12 +70,22 @@ void AllocationMap::forget_host_ranges() {
   host_ranges_.clear();
 }
 
-AccessWindow AllocationMap::device_window(uint64_t address) const {
+// The part of an allocation around the address that this process has mapped into the aperture.
+AccessWindow AllocationMap::mapped_part(Ranges::const_iterator range, uint64_t aperture, uint64_t address, bool writes) const {
+  const AccessWindow mapped = current_host(aperture + address, writes);
+  if (!mapped.size) return {};
+  const uint64_t begin = std::max(range->first, mapped.begin - aperture);
+  return {begin, std::min(range->first + range->second.size, mapped.begin - aperture + mapped.size) - begin};
+}
+
+AccessWindow AllocationMap::device_window(uint64_t address, uint64_t aperture, bool writes) const {
   const std::lock_guard lock(mutex_);
   const auto found = entry_before(ranges_, address);
   if (found == ranges_.end() || address - found->first >= found->second.size) return {};
+  if (!found->second.granted) return mapped_part(found, aperture, address, writes);
   AccessWindow window{found->first, found->second.size};
   for (auto next = std::next(found); next != ranges_.end() && next->first == window.begin + window.size; ++next) {
+    if (!next->second.granted) break;
     window.size += next->second.size;
   }
   return window;
@@ -107,6 +118,10 @@ AccessWindow AllocationMap::find_host(uint64_t address, bool writes) const {
 
 AccessWindow AllocationMap::host_window(uint64_t address, bool writes) const {
   const std::lock_guard lock(mutex_);
+  return current_host(address, writes);
+}
+
+AccessWindow AllocationMap::current_host(uint64_t address, bool writes) const {
   const AccessWindow known = find_host(address, writes);
   if (known.size) return known;
   read_host_ranges();  // the process may have mapped more since the last time
@@ -120,6 +135,11 @@ AccessWindow AllocationMap::reservation(uint64_t address) const {
   if (found == host_ranges_.end() || address - found->first >= found->second.size) return {};
   const HostRange& range = found->second;
   return range.readable || range.writable ? AccessWindow{} : AccessWindow{found->first, range.size};
+}
+
+bool AllocationMap::is_granted(uint64_t address) const {
+  const auto found = entry_before(ranges_, address);
+  return found == ranges_.end() || address - found->first >= found->second.size || found->second.granted;
 }
 
 std::string AllocationMap::describe(uint64_t address) const {
@@ -136,6 +156,7 @@ std::string AllocationMap::describe(uint64_t address) const {
   if (below != all.end() && address - below->first < below->second) {
     std::snprintf(text, sizeof text, "byte %" PRIu64 " of an allocation of %" PRIu64 " bytes at 0x%" PRIx64,
                   address - below->first, below->second, below->first);
+    return text + (is_granted(address) ? std::string() : ", of another device, to whose memory this one has no access");
   } else if (below != all.end() && address - below->first - below->second <= to_above) {
     std::snprintf(text, sizeof text, "%" PRIu64 " bytes behind an allocation of %" PRIu64 " bytes at 0x%" PRIx64,
                   address - below->first - below->second, below->second, below->first);

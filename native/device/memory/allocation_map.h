@@ -15,22 +15,34 @@ struct AccessWindow {
   bool holds(uint64_t address, uint64_t bytes) const { return bytes <= size && address - begin <= size - bytes; }
 };
 
-// A range of addresses that is either entirely in device memory or entirely outside it.
+// Whose memory something is in: the host's, or that of a device, by its number.
+using Owner = int8_t;
+constexpr Owner kHost = -1;
+constexpr Owner kMostDevices = 8;
+
+// A range of addresses that is entirely in the memory of one of them.
 struct Placement {
   uint64_t begin = 0;
   uint64_t size = 0;
-  bool local = true;
+  Owner owner = kHost;
   bool holds(uint64_t address) const { return address - begin < size; }
 };
 
+// Of one device.
 class AllocationMap {
  public:
-  // Memory as the kernel driver hands it out, in whole pages. Only this decides what may be accessed.
-  void add(uint64_t begin, uint64_t size, bool local);
+  explicit AllocationMap(Owner device = 0) : device_(device) {}
+  Owner device() const { return device_; }
+
+  // Memory as the kernel driver hands it out, in whole pages. Only this decides what may be accessed. `granted`: whether the
+  // device may access it in any case. Otherwise it may where this process has mapped it into the device's aperture, as the
+  // driver does for a device that is given access to another one's memory.
+  void add(uint64_t begin, uint64_t size, Owner owner, bool granted = true);
   void remove(uint64_t begin);
-  bool is_local(uint64_t address) const;
+  Owner owner(uint64_t address) const;
+  bool is_local(uint64_t address) const { return owner(address) == device_; }
   bool overlaps(uint64_t begin, uint64_t size) const;
-  // The allocation around `address` if that is device memory, otherwise the gap or host allocation around it.
+  // The allocation around `address`, otherwise the gap around it, which is the host's.
   Placement placement(uint64_t address) const;
 
   // Allocations as the program requested them, several of which may share a page. Used in messages only.
@@ -40,8 +52,9 @@ class AllocationMap {
   // The process has changed its mappings.
   void forget_host_ranges();
 
-  // The mapped device range around `address`, neighbours joined; empty if it is not mapped.
-  AccessWindow device_window(uint64_t address) const;
+  // The mapped device range around `address`, neighbours joined; empty if it is not mapped. `aperture`: the host's address of
+  // device address 0.
+  AccessWindow device_window(uint64_t address, uint64_t aperture, bool writes) const;
   // The same for an address of the host process, from /proc/self/maps. If `writes`, ranges that the process itself cannot
   // write are left out.
   AccessWindow host_window(uint64_t address, bool writes) const;
@@ -55,17 +68,24 @@ class AllocationMap {
  private:
   struct Range {
     uint64_t size;
-    bool local;
+    Owner owner;
+    bool granted;
   };
   struct HostRange {
     uint64_t size;
     bool readable, writable;
   };
+  using Ranges = std::map<uint64_t, Range>;
+
+  bool is_granted(uint64_t address) const;
+  AccessWindow mapped_part(Ranges::const_iterator range, uint64_t aperture, uint64_t address, bool writes) const;
+  AccessWindow current_host(uint64_t address, bool writes) const;
   void read_host_ranges() const;
   AccessWindow find_host(uint64_t address, bool writes) const;
 
+  const Owner device_;
   mutable std::mutex mutex_;
-  std::map<uint64_t, Range> ranges_;                    // by first address
+  Ranges ranges_;                                       // by first address
   std::map<uint64_t, uint64_t> named_;                  // size by first address
   mutable std::map<uint64_t, HostRange> host_ranges_;   // as last read
 };

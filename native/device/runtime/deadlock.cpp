@@ -9,10 +9,9 @@ namespace rpd {
 using namespace std::chrono_literals;
 
 Deadlock::State Deadlock::look() const {
-  const Turns& turns = device_.turns();
-  const bool stuck = turns.any_parked() && !turns.any_active() && !device_.progresses() && host_threads::any_waits() &&
+  const bool stuck = turns_.any_parked() && !turns_.any_active() && !any_device_progresses() && host_threads::any_waits() &&
                      !handlers_at_exit::any_runs();
-  return {stuck, turns.changes(), stuck ? host_threads::busy_ticks() : 0};
+  return {stuck, turns_.changes(), stuck ? host_threads::busy_ticks() : 0};
 }
 
 bool Deadlock::is_there() {

@@ -1,7 +1,7 @@
-// Detects that the device and the host are waiting for each other forever.
+// Detects that the devices and the host are waiting for each other forever.
 //
 // This is the case when every dispatch in flight waits for memory to change, no queue has anything else to do, and a host
-// thread waits for the device. Other host threads could still change that memory, so the state must persist for a
+// thread waits for a device. Other host threads could still change that memory, so the state must persist for a
 // while during which none of them uses any processor time.
 #pragma once
 
@@ -11,11 +11,11 @@
 
 namespace rpd {
 
-class Device;
+class Turns;
 
 class Deadlock {
  public:
-  Deadlock(Device& device, std::chrono::seconds patience) : device_(device), patience_(patience) {}
+  Deadlock(const Turns& turns, std::chrono::seconds patience) : turns_(turns), patience_(patience) {}
 
   // Whether there is a deadlock. Called repeatedly by waiting threads.
   bool is_there();
@@ -31,7 +31,7 @@ class Deadlock {
   };
   State look() const;
 
-  Device& device_;
+  const Turns& turns_;
   const std::chrono::seconds patience_;  // 0: unlimited
   std::mutex mutex_;
   State state_;

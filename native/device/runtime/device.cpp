@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdlib>
+#include <stdexcept>
 #include <thread>
 
 #include "exec/unobserved.h"
@@ -48,10 +49,13 @@ unsigned host_threads() {
 
 }  // namespace
 
+// The thunk creates devices in the order of their nodes.
 Device::Device()
-    : engine_((choose_target(topology_gpu_version()), new_engine(engine_options()))),
-      deadlock_(*this, std::chrono::seconds(engine_options().deadlock_seconds)) {
+    : allocations_(static_cast<Owner>(devices().size())),
+      engine_((choose_target(topology_gpu_version()), new_engine(engine_options()))) {
+  if (number() >= kMostDevices) throw std::runtime_error("a process can have " + std::to_string(kMostDevices) + " at most");
   virtual_clock::epoch();
+  flights();
   std::lock_guard lock(device_list().mutex);
   device_list().devices.push_back(this);
 }
@@ -61,6 +65,8 @@ Device::~Device() {
   std::lock_guard lock(device_list().mutex);
   std::erase(device_list().devices, this);
 }
+
+uint32_t Device::node() const { return topology_gpu_node(static_cast<uint32_t>(number())); }
 
 std::unique_ptr<Engine> Device::new_engine(const EngineOptions& options) {
   set_timing_parameters(options.timing_parameters);
@@ -84,9 +90,9 @@ void Device::cover(uint64_t address, uint64_t size) {
   log_line("device addresses from 0x%lx to 0x%lx", reserved.begin, end);
 }
 
-void Device::memory_allocated(uint64_t address, uint64_t size, uint32_t flags) {
+void Device::memory_allocated(uint64_t address, uint64_t size, Owner owner, bool granted) {
   cover(address, size);
-  allocations_.add(address, size, flags & model::kLocalMemory);
+  allocations_.add(address, size, owner, granted);
 }
 
 void Device::memory_freed(uint64_t address, uint64_t size) {
@@ -154,6 +160,11 @@ bool Device::progresses() {
   return std::any_of(queues_.begin(), queues_.end(), [](const auto& queue) { return queue->progresses(); });
 }
 
+bool Device::is_about_to_serve(uint64_t time) {
+  std::lock_guard lock(queues_mutex_);
+  return std::any_of(queues_.begin(), queues_.end(), [&](const auto& queue) { return queue->is_about_to_serve(time); });
+}
+
 void Device::complete(uint64_t signal_address, uint64_t start, uint64_t end) {
   if (signal_address == 0) return;
   auto* signal = memory_.at<amd_signal_t>(signal_address);
@@ -170,6 +181,17 @@ void Device::complete(uint64_t signal_address, uint64_t start, uint64_t end) {
 std::vector<Device*> devices() {
   std::lock_guard lock(device_list().mutex);
   return device_list().devices;
+}
+
+Device* device_of_node(uint32_t node) {
+  for (Device* device : devices())
+    if (device->node() == node) return device;
+  return nullptr;
+}
+
+bool any_device_progresses() {
+  const auto list = devices();
+  return std::any_of(list.begin(), list.end(), [](Device* device) { return device->progresses(); });
 }
 
 }  // namespace rpd

@@ -1,9 +1,7 @@
-// One software GPU: owns its memory map, its engine and its queues.
+// One software GPU: owns its memory map, its engine and its queues. A process can have several.
 #pragma once
 
-#include <atomic>
 #include <functional>
-#include <list>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -13,8 +11,7 @@
 #include "exec/dispatch.h"
 #include "memory/address_space.h"
 #include "memory/allocation_map.h"
-#include "runtime/deadlock.h"
-#include "runtime/engine_turns.h"
+#include "runtime/flights.h"
 #include "runtime/model_interface.h"
 #include "runtime/queues/event_wakeups.h"
 #include "runtime/queues/queue.h"
@@ -29,9 +26,13 @@ class Device {
   Device();
   ~Device();  // all queues must have been stopped
 
+  Owner number() const { return allocations_.device(); }  // from 0, in the order of the topology's nodes
+  uint32_t node() const;                                  // of the topology
+
   // Called by the thunk.
   void set_aperture(void* base, uint64_t size);
-  void memory_allocated(uint64_t address, uint64_t size, uint32_t flags);
+  // Memory of any device or of the host; `granted`: see AllocationMap::add().
+  void memory_allocated(uint64_t address, uint64_t size, Owner owner, bool granted);
   void memory_freed(uint64_t address, uint64_t size);
   Queue* create_queue(const model::QueueInfo& info);
   void destroy_queue(Queue* queue);
@@ -63,26 +64,17 @@ class Device {
   void wake_queues();
   // Whether any queue can make progress (see Queue::progresses).
   bool progresses();
-  const Turns& turns() const { return turns_; }
+  // Whether any queue has a packet that was submitted before this virtual time and that its thread will serve at once.
+  bool is_about_to_serve(uint64_t time);
+  // Where the waves of a dispatch in flight on this device are.
+  std::string whereabouts(const Flight& flight) const;
 
  private:
-  // A dispatch in flight.
-  struct Flight {
-    AqlQueue& queue;
-    uint64_t kernel_object;
-    uint64_t start;
-    std::shared_ptr<Execution> execution;
-    uint64_t number;  // from 1
-    uint64_t least_duration = 0;  // for a dispatch that waited for another one: the time up to its release ...
-    uint64_t instructions_before_release = 0;  // ... and the instructions that it had executed by then
-  };
-
   std::unique_ptr<Engine> new_engine(const EngineOptions& options);
   // Runs `task` while no dispatch holds the engine.
   void with_engine(const std::function<void()>& task);
   void cover(uint64_t address, uint64_t size);
   void forget_what_is_stale();
-  bool is_first(const Turns::Seat& seat);
   bool await_engine(AqlQueue& queue);
   void show_progress(const Flight& flight);
   bool wait(Flight& flight);
@@ -90,22 +82,13 @@ class Device {
   DispatchResult execute(const DispatchRequest& request, uint64_t start, AqlQueue& queue);
   DispatchResult finish(const DispatchRequest& request, Flight& flight);
   uint64_t duration(const Flight& flight, const DispatchResult& result);
-  DispatchResult deadlocked();
 
   AllocationMap allocations_;
   AddressSpace memory_{&allocations_};
   EventWakeups wakeups_;
 
-  Turns turns_{[this](const Turns::Seat& seat) { return is_first(seat); }};  // guard the engine and the members below
-  std::unique_ptr<Engine> engine_;
-  std::list<Flight> flights_;
-  uint64_t begun_ = 0;       // dispatches
-  uint64_t ended_ = 0;
-  uint64_t latest_end_ = 0;  // virtual time at which the last of these ended
+  std::unique_ptr<Engine> engine_;  // guarded by the turns of the flights, like the next
   ConcurrentDispatches concurrent_;
-  std::atomic<bool> deadlocked_{false};
-  std::string deadlock_story_;
-  Deadlock deadlock_;
 
   std::mutex stale_mutex_;
   std::vector<std::pair<uint64_t, uint64_t>> stale_code_;  // first address, size
@@ -117,5 +100,8 @@ class Device {
 
 // All devices of the process. They live until it ends, because queues may run until then.
 std::vector<Device*> devices();
+// The device of a node of the topology; null if there is none.
+Device* device_of_node(uint32_t node);
+bool any_device_progresses();
 
 }  // namespace rpd

@@ -1,4 +1,4 @@
-// The dispatches in flight on a device: each runs on its queue's thread, taking turns on the engine.
+// The dispatches of a device: each runs on its queue's thread, taking turns on the engines.
 #include <algorithm>
 #include <chrono>
 #include <exception>
@@ -33,6 +33,22 @@ DispatchResult failure(std::string why) {
   return result;
 }
 
+// The message is made once, for all kernels involved, and then reported to the queue of each.
+DispatchResult deadlocked() {
+  std::string& story = flights().deadlock_story;
+  if (story.empty()) {
+    for (const Flight& flight : flights().list) {
+      char queue[40];
+      std::snprintf(queue, sizeof queue, " on queue 0x%lx, ", flight.queue.ring_address());
+      story += (story.empty() ? "" : "; ") + kernel_name(flight.kernel_object) + queue + flight.device.whereabouts(flight);
+    }
+  }
+  return failure(
+      "a deadlock: what runs waits for memory to change, no queue has anything else to do, and the program waits for the "
+      "device: " +
+      story);
+}
+
 }  // namespace
 
 void Device::forget_what_is_stale() {
@@ -51,25 +67,16 @@ bool Device::await_engine(AqlQueue& queue) {
   const auto since = Clock::now();
   for (;;) {
     const uint32_t seen = signal_changes().current();
-    if (turns_.has_engine(queue.seat())) return true;
+    if (flights().turns.has_engine(queue.seat())) return true;
     if (queue.stopping()) return false;
-    if (queue.seat().state == Turns::Seat::State::Parked && deadlock_.is_there()) deadlocked_ = true;
+    if (queue.seat().state == Turns::Seat::State::Parked && flights().deadlock.is_there()) flights().deadlocked = true;
     pause(Clock::now() - since, seen);
   }
 }
 
-// Waits for queues with an earlier packet, since a queue's thread can be late to serve one; but only for a limited time.
-bool Device::is_first(const Turns::Seat& seat) {
-  constexpr auto kPatience = 50ms;
-  if (Clock::now() - seat.queued > kPatience) return true;
-  std::lock_guard lock(queues_mutex_);
-  return std::none_of(queues_.begin(), queues_.end(),
-                      [&](const auto& queue) { return queue->is_about_to_serve(seat.submitted); });
-}
-
 DispatchResult Device::run(const DispatchRequest& request, uint64_t start, AqlQueue& queue, uint64_t submitted) {
   const DeviceAccess access;
-  turns_.queue(queue.seat(), submitted);
+  flights().turns.queue(queue.seat(), submitted);
   DispatchResult result;
   try {
     if (await_engine(queue)) result = execute(request, start, queue);
@@ -78,10 +85,11 @@ DispatchResult Device::run(const DispatchRequest& request, uint64_t start, AqlQu
   }
   // A queue that is being stopped does not get the engine back, and only the queue that has it may end a flight.
   if (queue.seat().state == Turns::Seat::State::Running) {
-    flights_.remove_if([&](const Flight& flight) { return &flight.queue == &queue; });
-    if (flights_.empty()) deadlocked_ = false, deadlock_story_.clear();
+    Flights& all = flights();
+    all.list.remove_if([&](const Flight& flight) { return &flight.queue == &queue; });
+    if (all.list.empty()) all.deadlocked = false, all.deadlock_story.clear();
   }
-  turns_.leave(queue.seat());
+  flights().turns.leave(queue.seat());
   return result;
 }
 
@@ -93,10 +101,11 @@ DispatchResult Device::execute(const DispatchRequest& request, uint64_t start, A
   DispatchResult refused;
   auto execution = engine_->begin(traced, refused);
   if (!execution) return refused;
-  Flight& flight = flights_.emplace_back(queue, request.kernel_object, start, std::move(execution), ++begun_);
+  Flight& flight =
+      flights().list.emplace_back(*this, queue, request.kernel_object, start, std::move(execution), ++flights().begun);
   const auto wanted = [&](uint64_t instructions) {
     show_progress(flight);
-    return queue.stopping() || turns_.should_pass(instructions);
+    return queue.stopping() || flights().turns.should_pass(instructions);
   };
   show_progress(flight);
   Progress came_to;
@@ -105,11 +114,11 @@ DispatchResult Device::execute(const DispatchRequest& request, uint64_t start, A
     if (came_to == Progress::Waits) {
       goes_on = wait(flight);
     } else {
-      turns_.pass(queue.seat());
+      flights().turns.pass(queue.seat());
       goes_on = await_engine(queue);
     }
     if (!goes_on || queue.stopping()) return {};
-    if (came_to == Progress::Waits && deadlocked_) return deadlocked();
+    if (came_to == Progress::Waits && flights().deadlocked) return deadlocked();
   }
   return finish(request, flight);
 }
@@ -124,9 +133,10 @@ void Device::show_progress(const Flight& flight) {
 
 bool Device::wait(Flight& flight) {
   log_line("%s waits: %s", kernel_name(flight.kernel_object).c_str(), engine_->whereabouts(*flight.execution).c_str());
-  const uint64_t ended_before = ended_;
+  const uint64_t ended_before = flights().ended;
   const std::shared_ptr<Execution> execution = flight.execution;
-  turns_.park(flight.queue.seat(), [this, execution] { return deadlocked_ || engine_->can_go_on(*execution); });
+  flights().turns.park(flight.queue.seat(),
+                       [this, execution] { return flights().deadlocked || engine_->can_go_on(*execution); });
   if (!await_engine(flight.queue)) return false;
   note_release(flight, ended_before);
   engine_->go_on(*flight.execution);
@@ -137,10 +147,10 @@ bool Device::wait(Flight& flight) {
 // after its start.
 void Device::note_release(Flight& flight, uint64_t ended_before) {
   uint64_t released = 0;
-  if (ended_ != ended_before) {
-    released = latest_end_;
+  if (flights().ended != ended_before) {
+    released = flights().latest_end;
   } else {
-    for (const Flight& other : flights_)
+    for (const Flight& other : flights().list)
       if (&other != &flight && other.queue.seat().state != Turns::Seat::State::Parked)
         released = std::max(released, other.start);
   }
@@ -151,14 +161,14 @@ void Device::note_release(Flight& flight, uint64_t ended_before) {
 DispatchResult Device::finish(const DispatchRequest& request, Flight& flight) {
   progress::end();
   DispatchResult result = engine_->end(*flight.execution);
-  if (result.timeline) write_thread_trace(request, result, memory_);
+  if (result.timeline) write_thread_trace(request, result, memory_, node());
   if (result.fixed_order)
     log_line("%s: the XCDs take turns, for %s", kernel_name(request.kernel_object).c_str(), result.fixed_order);
   report_written(result.written);
   for (const std::string& race : result.races) report_race(kernel_name(request.kernel_object) + ": " + race);
   result.duration_ns = duration(flight, result);
-  ++ended_;
-  latest_end_ = flight.start + result.duration_ns;
+  ++flights().ended;
+  flights().latest_end = flight.start + result.duration_ns;
   return result;
 }
 
@@ -173,20 +183,6 @@ uint64_t Device::duration(const Flight& flight, const DispatchResult& result) {
                   flight.least_duration + concurrent_.add(flight.start + flight.least_duration, rest, result.use));
 }
 
-// The message is made once, for all kernels involved, and then reported to the queue of each.
-DispatchResult Device::deadlocked() {
-  if (deadlock_story_.empty()) {
-    for (const Flight& flight : flights_) {
-      char queue[40];
-      std::snprintf(queue, sizeof queue, " on queue 0x%lx, ", flight.queue.ring_address());
-      deadlock_story_ += (deadlock_story_.empty() ? "" : "; ") + kernel_name(flight.kernel_object) + queue +
-                         engine_->whereabouts(*flight.execution);
-    }
-  }
-  return failure(
-      "a deadlock: what runs waits for memory to change, no queue has anything else to do, and the program waits for the "
-      "device: " +
-      deadlock_story_);
-}
+std::string Device::whereabouts(const Flight& flight) const { return engine_->whereabouts(*flight.execution); }
 
 }  // namespace rpd

@@ -2,7 +2,6 @@
 
 #include <unistd.h>
 
-#include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <exception>
@@ -28,10 +27,7 @@ const pid_t owner = getpid();
 [[gnu::destructor]] void let_kernels_finish() {
   if (getpid() != owner) return;
   const auto deadline = std::chrono::steady_clock::now() + 1s;
-  const auto list = devices();
-  while (std::chrono::steady_clock::now() < deadline &&
-         std::any_of(list.begin(), list.end(), [](Device* device) { return device->progresses(); }))
-    std::this_thread::sleep_for(1ms);
+  while (std::chrono::steady_clock::now() < deadline && any_device_progresses()) std::this_thread::sleep_for(1ms);
 }
 
 void* create() {
@@ -56,12 +52,14 @@ void set_global_aperture(void* device, void* base, uint64_t size) {
 void alloced_memory(void* device, void* address, uint64_t size, uint32_t flags) {
   log_line("allocated 0x%lx: %lu bytes, flags 0x%x", reinterpret_cast<uint64_t>(address), size, flags);
   learn_model_mutex();
-  device_of(device).memory_allocated(reinterpret_cast<uint64_t>(address), size, flags);
+  const Owner owner = flags & model::kLocalMemory ? device_of(device).number() : kHost;
+  for (Device* one : devices())
+    one->memory_allocated(reinterpret_cast<uint64_t>(address), size, owner, one == &device_of(device));
 }
 
-void freed_memory(void* device, void* address, uint64_t size) {
+void freed_memory(void*, void* address, uint64_t size) {
   log_line("freed 0x%lx: %lu bytes", reinterpret_cast<uint64_t>(address), size);
-  device_of(device).memory_freed(reinterpret_cast<uint64_t>(address), size);
+  for (Device* one : devices()) one->memory_freed(reinterpret_cast<uint64_t>(address), size);
 }
 
 // The interface offers these for devices that need them; this one polls and raises events itself.
@@ -109,5 +107,6 @@ extern "C" [[gnu::visibility("default")]] const rpd::model::Functions* get_hsakm
   rpd::avoid_late_queue_events();
   rpd::leave_heap_room();
   rpd::survive_unknown_calls();
+  rpd::allow_several_gpus();
   return &rpd::kFunctions;
 }

@@ -22,7 +22,7 @@ int Device::map_memory(uint64_t address, uint64_t size, int file) {
   memory_.cover(address, size);  // before memory_.at(address)
   // The aperture is reserved by the thunk, without access rights: nothing else in the process can be there.
   if (mmap(memory_.at(address), size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, file, 0) == MAP_FAILED) return errno;
-  allocations_.add(address, size, true);
+  allocations_.add(address, size, number());
   return 0;
 }
 
@@ -35,10 +35,10 @@ int Device::unmap_memory(uint64_t address, uint64_t size) {
 
 void Device::with_engine(const std::function<void()>& task) {
   Turns::Seat seat;
-  turns_.queue(seat, 0);
-  while (!turns_.has_engine(seat)) std::this_thread::sleep_for(std::chrono::microseconds(50));
+  flights().turns.queue(seat, 0);
+  while (!flights().turns.has_engine(seat)) std::this_thread::sleep_for(std::chrono::microseconds(50));
   task();
-  turns_.leave(seat);
+  flights().turns.leave(seat);
 }
 
 void Device::forget_caches() {
@@ -48,7 +48,7 @@ void Device::forget_caches() {
 bool Device::set_options(const EngineOptions& options) {
   bool idle = false;
   with_engine([&] {
-    idle = flights_.empty();
+    idle = flights().list.empty();
     if (idle) engine_ = new_engine(options);
   });
   return idle;

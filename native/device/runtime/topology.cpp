@@ -29,11 +29,13 @@ uint64_t topology_property(uint32_t node, const std::string& name) {
   return 0;
 }
 
-uint32_t topology_gpu_version() {
+uint32_t topology_gpu_node(uint32_t number) {
   std::error_code error;
   for (uint32_t node = 0; std::filesystem::exists(folder_of(node), error); ++node)
-    if (const uint64_t version = topology_property(node, "gfx_target_version")) return static_cast<uint32_t>(version);
+    if (topology_property(node, "gfx_target_version") && number-- == 0) return node;
   return 0;
 }
+
+uint32_t topology_gpu_version() { return static_cast<uint32_t>(topology_property(topology_gpu_node(0), "gfx_target_version")); }
 
 }  // namespace rpd

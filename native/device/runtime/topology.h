@@ -12,5 +12,7 @@ std::string topology_line(uint32_t node, const std::string& file);
 uint64_t topology_property(uint32_t node, const std::string& name);
 // The version of the first GPU: 90402 is a gfx942. 0 if no node is one.
 uint32_t topology_gpu_version();
+// The node of a GPU, which are counted from 0.
+uint32_t topology_gpu_node(uint32_t number);
 
 }  // namespace rpd

@@ -122,7 +122,7 @@ class Experiments {
       around.memory_read_bytes_per_cycle = around.memory_write_bytes_per_cycle = kUnlimited;
     if (ideal.removes(Cause::BeyondL2)) around.memory_latency_cycles = parameter::l2_latency_cycles;
     if (ideal.removes(Cause::AtomicContention)) around.atomic_cycles = 0;
-    if (ideal.removes(Cause::HostMemory)) around.host_bytes_per_cycle = kUnlimited;
+    if (ideal.removes(Cause::HostMemory)) around.remote.bytes_per_cycle = kUnlimited;
     if (ideal.removes(Cause::FewWaves)) around.resident_groups = std::max(around.resident_groups, most_resident_groups(trace));
     return around;
   }
@@ -148,7 +148,7 @@ class Experiments {
     if (ideal.takes_no_time(op)) return;
     const AccessCost cost = rpd::idealised(entry, ideal);
     if (unit == Unit::VectorAtomic && counts(Cause::AtomicContention)) to.of[Demands::kAtomics] += cost.l2_writes;
-    to.of[Demands::kHost] += cost.host_reads;
+    to.of[Demands::kHost] += cost.remote_reads;
     to.of[Demands::kMemory] += cost.memory_reads;
     to.of[Demands::kL2] += cost.l2_reads + cost.l2_writes;
     if (counts(Cause::AddressIssue)) to.of[Demands::kAddress] += cost.look_ups;
@@ -177,7 +177,7 @@ class Experiments {
     };
     return std::max({
         unless({Cause::AtomicContention}, floors.atomics, Demands::kAtomics),
-        unless({Cause::HostMemory}, floors.host_link, Demands::kHost),
+        unless({Cause::HostMemory}, floors.links, Demands::kHost),
         unless({Cause::MemoryBandwidth, Cause::BeyondL2}, floors.memory, Demands::kMemory),
         unless({Cause::L2Bandwidth}, floors.l2, Demands::kL2),
         unless({Cause::VectorIssue}, of_unit(CuUnits::kVector), Demands::kVector, spread),

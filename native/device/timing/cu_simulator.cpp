@@ -15,7 +15,6 @@ namespace rpd {
 namespace {
 
 uint64_t slot_cycles() { return static_cast<uint64_t>(parameter::issue_cycles); }  // between two turns of a SIMD
-uint64_t host_latency_cycles() { return static_cast<uint64_t>(parameter::host_latency_ns * parameter::clock_mhz / 1000); }
 
 // When outstanding accesses of one kind complete: in the order of issue, none before an earlier one.
 class Outstanding {
@@ -317,7 +316,7 @@ class Replay {
     switch (from) {
       case FetchedFrom::L2: return parameter::l2_latency_cycles;
       case FetchedFrom::Memory: return static_cast<uint64_t>(around_.memory_latency_cycles);
-      case FetchedFrom::Host: return host_latency_cycles();
+      case FetchedFrom::Remote: return around_.remote.latency_cycles;
     }
     return 0;
   }
@@ -341,7 +340,9 @@ class Replay {
     const AccessCost cost = idealised(entry, ideal_);
     const Op& op = *entry.op;
     if (ideal_.takes_no_time(op)) return note_fetch(cost, time);
-    const FetchedFrom from = cost.host_reads ? FetchedFrom::Host : cost.memory_reads ? FetchedFrom::Memory : FetchedFrom::L2;
+    const FetchedFrom from = cost.remote_reads   ? FetchedFrom::Remote
+                             : cost.memory_reads ? FetchedFrom::Memory
+                                                 : FetchedFrom::L2;
     const uint64_t hit = latency(parameter::scalar_latency_cycles, Cause::MemoryLatency, op);
     return note_fetch(cost, std::max(time + (cost.l2_reads ? latency_of(from, op) : hit), hit_ready(cost, op, time)));
   }
@@ -380,10 +381,10 @@ class Replay {
             cost.memory_reads * (read - static_cast<double>(address_free_) - parameter::l2_latency_cycles);
       }
     }
-    if (cost.host_reads) {
-      host_free_ =
-          std::max(host_free_, static_cast<double>(address_free_)) + 64.0 * cost.host_reads / around_.host_bytes_per_cycle;
-      done = std::max(done, host_free_ + static_cast<double>(latency_of(FetchedFrom::Host, op)));
+    if (cost.remote_reads) {
+      remote_free_ = std::max(remote_free_, static_cast<double>(address_free_)) +
+                     64.0 * cost.remote_reads / around_.remote.bytes_per_cycle;
+      done = std::max(done, remote_free_ + static_cast<double>(latency_of(FetchedFrom::Remote, op)));
     }
     if (cost.waits_for_page)  // meanwhile, other accesses go on
       done += static_cast<double>(latency(parameter::l1_tlb_miss_cycles, Cause::MemoryLatency, op));
@@ -437,7 +438,7 @@ class Replay {
   double l2_write_free_ = 0;
   double memory_free_ = 0;
   double atomic_free_ = 0;
-  double host_free_ = 0;
+  double remote_free_ = 0;
   uint64_t dispatcher_free_ = 0;
   uint64_t now_ = 0;
   CuOutcome outcome_;
@@ -456,7 +457,7 @@ AccessCost idealised(const TraceEntry& entry, const Idealisation& ideal) {
   if (!ideal.concerns(*entry.op)) return cost;
   const auto removes = [&](Cause cause) { return (ideal.causes & Idealisation::bit(cause)) != 0; };
   if (removes(Cause::Scratch) && semantics.space == Space::Scratch) return AccessCost{};
-  if (removes(Cause::HostMemory)) cost.host_reads = 0;
+  if (removes(Cause::HostMemory)) cost.remote_reads = 0;
   if (removes(Cause::BeyondL2)) cost.memory_reads = 0;
   if (removes(Cause::BankConflicts))
     cost.lds_cycles = std::min<uint16_t>(cost.lds_cycles, static_cast<uint16_t>((bytes + kLineBytes - 1) / kLineBytes));

@@ -13,6 +13,7 @@
 #include "timing/cu_observer.h"
 #include "timing/idealisation.h"
 #include "timing/issue_costs.h"
+#include "timing/remote_memory.h"
 #include "timing/wave_trace.h"
 #include "timing_parameters.inc.h"
 
@@ -28,7 +29,7 @@ struct CuSurroundings {
   double memory_latency_cycles;      // load to use, beyond the L2
   double early_write_share;          // share of the writes that reach memory while waves run, because the L2 is full
   double atomic_cycles;              // per request of an atomic, because others update the same memory
-  double host_bytes_per_cycle;
+  RemoteMemory remote;
   uint32_t sharers_of_dispatcher;    // active CUs that get their workgroups from the same shader engine
   size_t most_groups = ~size_t{0};   // of the recording, from the first
   const std::vector<bool>* left_out = nullptr;  // of these, those that are not launched; null: none

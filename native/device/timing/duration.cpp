@@ -7,6 +7,7 @@
 #include "timing/beyond_l2.h"
 #include "timing/cu_simulator.h"
 #include "timing/power.h"
+#include "timing/remote_memory.h"
 #include "timing_parameters.inc.h"
 
 namespace rpd {
@@ -122,7 +123,8 @@ CuSurroundings surroundings_of(const std::vector<XcdWork>& xcds, const Sample& s
           .memory_latency_cycles = memory_latency_cycles(hits.reads),
           .early_write_share = device.early_write_share(),
           .atomic_cycles = over(contended, sample.done.atomics),
-          .host_bytes_per_cycle = fair_share(per_cycle(parameter::host_link_gbps), active),
+          .remote = {.bytes_per_cycle = fair_share(remote_bytes_per_cycle(device), active),
+                     .latency_cycles = mean_remote_latency_cycles(device)},
           .sharers_of_dispatcher = static_cast<uint32_t>(
               std::max<uint64_t>(1, (neighbours + parameter::shader_engines_per_xcd - 1) / parameter::shader_engines_per_xcd))};
 }
@@ -339,7 +341,7 @@ DurationParts::Floors floors_of(const std::vector<XcdWork>& xcds, const UsefulWo
                                 uint64_t contended) {
   const MemoryCounts device = counts_of(xcds);
   return {.atomics = contended,
-          .host_link = cycles_for(device.host_bytes(), per_cycle(parameter::host_link_gbps)),
+          .links = static_cast<uint64_t>(std::ceil(link_cycles(device))),
           .memory = memory_cycles(device, hits),
           .l2 = l2_cycles(xcds),
           .units = unit_cycles(xcds),
@@ -349,7 +351,7 @@ DurationParts::Floors floors_of(const std::vector<XcdWork>& xcds, const UsefulWo
 // No dispatch is faster than its traffic at full bandwidth, its atomics on one block, or its busiest unit. The waves' own
 // clocks are no such limit: they know only in part what the Infinity Cache answers.
 uint64_t least_cycles(const DurationParts::Floors& floors) {
-  return std::max({floors.atomics, floors.host_link, floors.memory, floors.l2, std::ranges::max(floors.units)});
+  return std::max({floors.atomics, floors.links, floors.memory, floors.l2, std::ranges::max(floors.units)});
 }
 
 // Total cycles of all reads beyond the L2s: the replayed average for reads of the same kind, the bare latency for others.
@@ -357,10 +359,9 @@ double memory_read_cycles(const std::vector<XcdWork>& xcds, const CuOutcome& out
   const MemoryCounts device = counts_of(xcds);
   const double alone = memory_latency_cycles(hits.reads) - parameter::l2_latency_cycles;
   const double mean = outcome.memory_reads ? outcome.memory_read_cycles / static_cast<double>(outcome.memory_reads) : alone;
-  const double host =
-      static_cast<double>(parameter::host_latency_ns) * parameter::clock_mhz / 1000 - parameter::l2_latency_cycles;
-  return mean * static_cast<double>(device.memory_reads128) + host * static_cast<double>(device.host_reads64) +
-         alone * static_cast<double>(device.memory_reads64 - device.host_reads64);
+  const double remote = static_cast<double>(mean_remote_latency_cycles(device)) - parameter::l2_latency_cycles;
+  return mean * static_cast<double>(device.memory_reads128) + remote * static_cast<double>(device.remote_reads64) +
+         alone * static_cast<double>(device.memory_reads64 - device.remote_reads64);
 }
 
 uint64_t scaled(uint64_t cycles, double factor) { return static_cast<uint64_t>(static_cast<double>(cycles) * factor); }
@@ -386,12 +387,11 @@ double use_of_l2(const std::vector<XcdWork>& xcds, double cycles) {
 DeviceUse device_use(const std::vector<XcdWork>& xcds, const MallHits& hits, const WorkDone& work) {
   const auto cycles = static_cast<double>(std::max<uint64_t>(1, work.busy_cycles + work.release_cycles));
   const MemoryCounts device = counts_of(xcds);
-  const double host = static_cast<double>(device.host_bytes()) / per_cycle(parameter::host_link_gbps);
   DeviceUse use;
   use.shares[DeviceUse::kUnits] = use_of_units(xcds, cycles);
   use.shares[DeviceUse::kL2] = use_of_l2(xcds, cycles);
   use.shares[DeviceUse::kMemory] = static_cast<double>(memory_cycles(device, hits) + work.release_cycles) / cycles;
-  use.shares[DeviceUse::kHostLink] = host / cycles;
+  use.shares[DeviceUse::kLinks] = link_cycles(device) / cycles;
   for (double& share : use.shares) share = std::min(1.0, share);
   return use;
 }

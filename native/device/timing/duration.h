@@ -105,7 +105,7 @@ struct DurationParts {
   };
   // What no dispatch is faster than.
   struct Floors {
-    uint64_t atomics = 0, host_link = 0, memory = 0, l2 = 0;
+    uint64_t atomics = 0, links = 0, memory = 0, l2 = 0;
     CuUnits::Cycles units{};  // the busiest of each kind; none of the scalar units, which are only estimated
     std::array<double, CuUnits::kKinds> mean_units{};  // likewise, of an average CU that has work
   };

@@ -35,11 +35,11 @@ constexpr Proportion kProportions[] = {
     {&MemoryCounts::l2_misses, distinct},
     {&MemoryCounts::memory_reads128, distinct_read},
     {&MemoryCounts::memory_reads64, distinct_read},
-    {&MemoryCounts::host_reads64, distinct_read},
+    {&MemoryCounts::remote_reads64, distinct_read},
     {&MemoryCounts::l2_writebacks, distinct_written},
     {&MemoryCounts::memory_writes64, distinct_written},
     {&MemoryCounts::memory_writes32, distinct_written},
-    {&MemoryCounts::host_write_bytes, distinct_written},
+    {&MemoryCounts::remote_write_bytes, distinct_written},
     {&MemoryCounts::l2_evictions, distinct},
     {&MemoryCounts::l2_eviction_writebacks, distinct_written},
     {&MemoryCounts::release_bytes, distinct_written},
@@ -86,9 +86,21 @@ uint64_t in_proportion(const Proportion& proportion, const XcdWork& xcd, const s
   return xcd.memory_before->*proportion.count + times(counted, proportion.to(*xcd.footprint, counts_since(xcd)), per);
 }
 
+// Of what is remote, each device has the share that it had while the XCD was observed.
+void share_among_peers(MemoryCounts& counts, const MemoryCounts& observed) {
+  for (Owner device = 0; device < kMostDevices; ++device) {
+    counts.peer_reads64[device] = times(observed.peer_reads64[device], counts.remote_reads64, observed.remote_reads64);
+    counts.peer_write_bytes[device] =
+        times(observed.peer_write_bytes[device], counts.remote_write_bytes, observed.remote_write_bytes);
+  }
+}
+
 MemoryCounts extrapolate_counts(const XcdWork& xcd, const std::vector<XcdWork>& observed) {
   MemoryCounts counts = *xcd.memory;
   for (const Proportion& proportion : kProportions) counts.*proportion.count = in_proportion(proportion, xcd, observed);
+  MemoryCounts of_observed;
+  for (const XcdWork& other : observed) of_observed.add(*other.memory);
+  share_among_peers(counts, of_observed);
   counts.l2_reads = counts.l1_read_requests + counts.scalar_misses;
   counts.l2_hits = counts.l2_reads + counts.l2_writes + counts.l2_atomics - counts.l2_misses;
   return counts;

@@ -3,6 +3,10 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <iterator>
+#include <numeric>
+
+#include "memory/allocation_map.h"
 
 namespace rpd {
 
@@ -33,8 +37,10 @@ struct MemoryCounts {
   uint64_t l2_eviction_writebacks = 0;  // evicted lines that were dirty
   uint64_t release_bytes = 0;           // dirty bytes that the final release wrote to the device's memory
   uint64_t memory_reads64 = 0;
-  uint64_t host_reads64 = 0;        // those of memory_reads64 that went to the host's memory
-  uint64_t host_write_bytes = 0;
+  uint64_t remote_reads64 = 0;      // those of memory_reads64 that went to the host's or another device's memory
+  uint64_t remote_write_bytes = 0;
+  uint64_t peer_reads64[kMostDevices] = {};      // those of remote_reads64 that went to each other device
+  uint64_t peer_write_bytes[kMostDevices] = {};  // likewise
   // SQC: scalar data cache, shared by two CUs
   uint64_t scalar_requests = 0;     // lines looked up
   uint64_t scalar_misses = 0;       // 64-byte requests to the L2
@@ -70,12 +76,21 @@ struct MemoryCounts {
     return l2_writebacks ? static_cast<double>(l2_eviction_writebacks) / static_cast<double>(l2_writebacks) : 0;
   }
   // Bytes moved from and to the device's own memory.
-  uint64_t memory_read_bytes() const { return 128 * memory_reads128 + 64 * (memory_reads64 - host_reads64); }
-  uint64_t memory_write_bytes() const { return 64 * memory_writes64 + 32 * memory_writes32 - host_write_bytes; }
+  uint64_t memory_read_bytes() const { return 128 * memory_reads128 + 64 * (memory_reads64 - remote_reads64); }
+  uint64_t memory_write_bytes() const { return 64 * memory_writes64 + 32 * memory_writes32 - remote_write_bytes; }
   uint64_t l2_read_bytes() const { return 128 * l1_read_requests + 64 * scalar_misses; }
   uint64_t l2_write_bytes() const { return 64 * (l2_writes + l2_atomics); }
-  // Bytes across the link to the host in the busier direction; the link carries both at the same time.
-  uint64_t host_bytes() const { return std::max(64 * host_reads64, host_write_bytes); }
+  // Bytes across the link to the host, or to another device, in the busier direction; a link carries both at the same time.
+  uint64_t host_bytes() const {
+    return std::max(64 * (remote_reads64 - sum_of(peer_reads64)), remote_write_bytes - sum_of(peer_write_bytes));
+  }
+  uint64_t peer_bytes(Owner device) const { return std::max(64 * peer_reads64[device], peer_write_bytes[device]); }
+  uint64_t all_peer_reads64() const { return sum_of(peer_reads64); }
+
+ private:
+  static uint64_t sum_of(const uint64_t (&of_devices)[kMostDevices]) {
+    return std::accumulate(std::begin(of_devices), std::end(of_devices), uint64_t{0});
+  }
 };
 
 }  // namespace rpd

@@ -8,12 +8,12 @@
 
 #include "exec/workgroup.h"
 #include "timing/coalescing.h"
+#include "timing/remote_memory.h"
 #include "timing_parameters.inc.h"
 
 namespace rpd {
 namespace {
 
-uint64_t host_latency_cycles() { return static_cast<uint64_t>(parameter::host_latency_ns * parameter::clock_mhz / 1000); }
 FetchedFrom source_of(uint64_t latency) {
   return latency > parameter::l2_latency_cycles ? FetchedFrom::Memory : FetchedFrom::L2;
 }
@@ -59,7 +59,7 @@ class CostOf {
         writes_(writes()),
         atomics_(counts.l2_atomics),
         memory_(counts.memory_reads128),
-        host_(counts.host_reads64) {}
+        remote_(counts.remote_reads64) {}
   ~CostOf() {
     keep_units_busy();
     if (!cost_) [[likely]]
@@ -68,7 +68,7 @@ class CostOf {
     add(cost_->l2_reads, counts_.l1_read_requests - reads_);
     add(cost_->l2_writes, writes() - writes_);
     add(cost_->memory_reads, counts_.memory_reads128 - memory_);
-    add(cost_->host_reads, counts_.host_reads64 - host_);
+    add(cost_->remote_reads, counts_.remote_reads64 - remote_);
   }
 
  private:
@@ -85,7 +85,7 @@ class CostOf {
   AccessCost* cost_;
   WaveUnits& units_;
   uint64_t& wave_atomics_;
-  uint64_t look_ups_, reads_, writes_, atomics_, memory_, host_;
+  uint64_t look_ups_, reads_, writes_, atomics_, memory_, remote_;
 };
 
 }  // namespace
@@ -104,6 +104,7 @@ void MemorySystem::begin(const AllocationMap* map, const Mall& mall) {
   doubtful_ = 0;
   footprint_.clear();
   map_ = map;
+  own_ = map ? map->device() : Owner{0};
   mall_ = &mall;
   placements_.fill({});
   updates_.clear();
@@ -151,21 +152,28 @@ void MemorySystem::end(bool releases) {
 }
 
 // Allocations are at least a page, so a line lies entirely in one memory or the other.
-bool MemorySystem::in_host_memory(uint64_t line) {
+Owner MemorySystem::owner_of(uint64_t line) {
   const uint64_t address = line * kLineBytes;
-  if (!map_ || address >= kScratchRegion) return false;
+  if (!map_ || address >= kScratchRegion) return own_;
   constexpr uint64_t spread = 1 << 21;
   Placement& known = placements_[address / spread % placements_.size()];
   if (!known.holds(address)) known = map_->placement(address);
-  return !known.local;
+  return known.owner;
 }
 
-// The host's memory is not cached in the L2: in recordings, each scalar cache fetched its kernel arguments from the host.
-void MemorySystem::read_from_host(uint32_t requests) {
-  ++counts_.l2_reads;
+void MemorySystem::count_remote_reads(Owner owner, uint32_t requests) {
   ++counts_.l2_misses;
   counts_.memory_reads64 += requests;
-  counts_.host_reads64 += requests;
+  counts_.remote_reads64 += requests;
+  if (owner != kHost) counts_.peer_reads64[owner] += requests;
+}
+
+// The host's memory is not cached in the L2: in recordings, each scalar cache fetched its kernel arguments from the host. Other
+// devices' memory is not, either. Returns the latency.
+uint64_t MemorySystem::read_from_remote(Owner owner, uint32_t requests) {
+  ++counts_.l2_reads;
+  count_remote_reads(owner, requests);
+  return remote_latency_cycles(owner);
 }
 
 // Returns the latency.
@@ -177,8 +185,10 @@ uint64_t MemorySystem::read_from_memory(uint64_t line) {
 
 void MemorySystem::write_to_memory(uint64_t line, const ByteMask& dirty) {
   const WriteRequests requests = write_requests(dirty);
-  if (in_host_memory(line)) {
-    counts_.host_write_bytes += 64 * requests.bytes64 + 32 * requests.bytes32;
+  if (const Owner owner = owner_of(line); owner != own_) {
+    const uint64_t bytes = 64 * requests.bytes64 + 32 * requests.bytes32;
+    counts_.remote_write_bytes += bytes;
+    if (owner != kHost) counts_.peer_write_bytes[owner] += bytes;
   } else {
     lines_written_.insert(line);
   }
@@ -245,10 +255,9 @@ inline uint64_t MemorySystem::read_line(uint32_t l1, uint64_t line) {
 uint64_t MemorySystem::fetch_line(VectorL1& l1, uint64_t line) {
   const size_t place = l1.tags.allocate(line).place;
   ++counts_.l1_read_requests;
-  if (in_host_memory(line)) {
-    read_from_host(kLineBytes / kRequestBytes);
-    l1.fetches[place] = Fetch{fetch_, FetchedFrom::Host}.code();
-    return host_latency_cycles();
+  if (const Owner owner = owner_of(line); owner != own_) {
+    l1.fetches[place] = Fetch{fetch_, FetchedFrom::Remote}.code();
+    return read_from_remote(owner, kLineBytes / kRequestBytes);
   }
   const uint64_t latency = l2_read(line);
   l1.fetches[place] = Fetch{fetch_, source_of(latency)}.code();
@@ -394,11 +403,9 @@ uint64_t MemorySystem::atomic(const Op& op, const VectorAccess& access) {
   coalesce(access, [&](const WriteRequest& request) {
     count_atomic_request(op, access, request.block, may_share_words);
     const uint64_t number = request.block / 2;
-    if (in_host_memory(number)) {
-      ++counts_.l2_misses;
-      ++counts_.memory_reads64;
-      ++counts_.host_reads64;
-      latency = std::max(latency, host_latency_cycles());
+    if (const Owner owner = owner_of(number); owner != own_) {
+      count_remote_reads(owner, 1);
+      latency = std::max(latency, remote_latency_cycles(owner));
       return;
     }
     size_t place = l2_find(number);
@@ -486,10 +493,7 @@ uint64_t MemorySystem::scalar_read(uint64_t scalar_line) {
   const uint64_t address = scalar_line * kScalarLineBytes;
   const ByteMask bytes = ByteMask::range(address % kLineBytes, kScalarLineBytes);
   ++counts_.scalar_misses;
-  if (in_host_memory(address / kLineBytes)) {
-    read_from_host(1);
-    return host_latency_cycles();
-  }
+  if (const Owner owner = owner_of(address / kLineBytes); owner != own_) return read_from_remote(owner, 1);
   ++counts_.l2_reads;
   const size_t there = l2_find(address / kLineBytes);
   if (there != kNowhere && l2_.has(there, bytes)) {
@@ -504,7 +508,7 @@ uint64_t MemorySystem::scalar_read(uint64_t scalar_line) {
 
 void MemorySystem::scalar_access(WaveTiming& wave, uint64_t address, uint32_t bytes) {
   ScalarCache& cache = scalar_[scalar_cache_of(wave.cu)];
-  const uint64_t misses = counts_.scalar_misses, from_memory = counts_.memory_reads64, from_host = counts_.host_reads64;
+  const uint64_t misses = counts_.scalar_misses, from_memory = counts_.memory_reads64, from_remote = counts_.remote_reads64;
   uint64_t latency = parameter::scalar_latency_cycles;
   begin_access(wave);
   for (uint64_t line = address / kScalarLineBytes; line <= (address + bytes - 1) / kScalarLineBytes; ++line) {
@@ -514,16 +518,16 @@ void MemorySystem::scalar_access(WaveTiming& wave, uint64_t address, uint32_t by
       continue;
     }
     const size_t place = cache.tags.allocate(line).place;
-    const uint64_t host_reads = counts_.host_reads64, its_latency = scalar_read(line);
-    const FetchedFrom from = counts_.host_reads64 > host_reads ? FetchedFrom::Host : source_of(its_latency);
+    const uint64_t remote_reads = counts_.remote_reads64, its_latency = scalar_read(line);
+    const FetchedFrom from = counts_.remote_reads64 > remote_reads ? FetchedFrom::Remote : source_of(its_latency);
     cache.fetches[place] = Fetch{fetch_, from}.code();
     latency = std::max(latency, its_latency);
   }
   if (AccessCost* cost = wave.cost()) {
     record_access(*cost);
     cost->l2_reads = static_cast<uint8_t>(counts_.scalar_misses - misses);
-    cost->host_reads = static_cast<uint8_t>(counts_.host_reads64 - from_host);
-    cost->memory_reads = static_cast<uint8_t>(counts_.memory_reads64 - from_memory - cost->host_reads);
+    cost->remote_reads = static_cast<uint8_t>(counts_.remote_reads64 - from_remote);
+    cost->memory_reads = static_cast<uint8_t>(counts_.memory_reads64 - from_memory - cost->remote_reads);
   }
   ++counts_.scalar_loads[std::countr_zero(bytes) - std::countr_zero(sizeof(uint32_t))];
   wave.scalar_done = std::max(wave.scalar_done, wave.clock + latency);

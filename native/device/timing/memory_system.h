@@ -108,9 +108,10 @@ class MemorySystem {
   uint64_t scratch(const Wave& wave, const Op& op, const VectorAccess& access);
   void lds(WaveTiming& wave, const Op& op, const VectorAccess& access);
   uint64_t scalar_read(uint64_t scalar_line);
-  bool in_host_memory(uint64_t line);
+  Owner owner_of(uint64_t line);
   uint64_t latency_beyond_l2(uint64_t line) const;
-  void read_from_host(uint32_t requests);
+  void count_remote_reads(Owner owner, uint32_t requests);
+  uint64_t read_from_remote(Owner owner, uint32_t requests);
   uint64_t l2_read(uint64_t line);
   void l2_write(uint64_t line, const ByteMask& bytes, uint32_t requests, bool streams);
   size_t l2_find(uint64_t line);
@@ -130,6 +131,7 @@ class MemorySystem {
   LineLog lines_read_;
   LineLog lines_written_;
   const AllocationMap* map_ = nullptr;
+  Owner own_ = 0;  // the device
   const Mall* mall_ = nullptr;
   std::array<Placement, 8> placements_;  // found lately
   BlockUpdates updates_;

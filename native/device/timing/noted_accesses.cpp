@@ -14,7 +14,7 @@ void MemorySystem::start_noting() {
 
 void MemorySystem::stop() {
   l2_.write_back([this](uint64_t line, const ByteMask&) {
-    if (!in_host_memory(line)) lines_written_.insert(line);
+    if (owner_of(line) == own_) lines_written_.insert(line);
   });
   l2_.for_each([this](uint64_t line) { may_be_there_.insert(line); });
   l2_.invalidate();
@@ -22,7 +22,7 @@ void MemorySystem::stop() {
 
 void MemorySystem::note_bytes(AccessKind kind, uint64_t address, uint64_t bytes) {
   const uint64_t first = address / kLineBytes, last = (address + bytes - 1) / kLineBytes;
-  const auto matters = [this](uint64_t line) { return !in_host_memory(line); };
+  const auto matters = [this](uint64_t line) { return owner_of(line) == own_; };
   if (kind != AccessKind::Store) footprint_.read(first, last, matters);
   if (kind != AccessKind::Load) footprint_.write(first, last, matters);
 }

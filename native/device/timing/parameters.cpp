@@ -76,9 +76,13 @@ void set_timing_parameters(const ParameterValues& values) {
 
 uint64_t copy_overhead_ns() { return static_cast<uint64_t>(parameter::copy_overhead_ns); }
 
-uint64_t transfer_ns(uint64_t bytes, bool crosses_host_link) {
-  const uint64_t gbps = crosses_host_link ? parameter::host_link_gbps : parameter::device_copy_gbps;
-  return bytes / gbps;  // GB/s are bytes per nanosecond
+uint64_t transfer_ns(uint64_t bytes, Route route) {
+  switch (route) {  // GB/s are bytes per nanosecond
+    case Route::WithinDevice: return bytes / static_cast<uint64_t>(parameter::device_copy_gbps);
+    case Route::HostLink: return bytes / static_cast<uint64_t>(parameter::host_link_gbps);
+    case Route::PeerLink: return bytes / static_cast<uint64_t>(parameter::peer_link_gbps);
+  }
+  return 0;
 }
 
 }  // namespace rpd

@@ -14,8 +14,10 @@ uint64_t launch_overhead_ns();
 uint64_t submit_cost_ns();
 // A copy engine's fixed cost of a submission, however many packets that is.
 uint64_t copy_overhead_ns();
-// Nanoseconds that it takes to move `bytes` across the link between host and device or within device memory.
-uint64_t transfer_ns(uint64_t bytes, bool crosses_host_link);
+// What a copy engine moves data across.
+enum class Route : uint8_t { WithinDevice, HostLink, PeerLink };
+// Nanoseconds that it takes to move `bytes`.
+uint64_t transfer_ns(uint64_t bytes, Route route);
 // Identifies the set of parameters. The same pointer for good; the text changes with set_timing_parameters().
 const char* timing_parameters_hash();
 

@@ -12,7 +12,7 @@
 namespace rpd {
 
 // Where the data of a fetch came from.
-enum class FetchedFrom : uint8_t { L2, Memory, Host };
+enum class FetchedFrom : uint8_t { L2, Memory, Remote };
 
 // An access that brought lines into a cache; 0 for one that was not recorded. Numbers are unique among the CUs of an XCD.
 struct Fetch {
@@ -30,7 +30,7 @@ struct AccessCost {
   uint8_t l2_reads = 0;      // 128-byte requests that missed the L1
   uint8_t l2_writes = 0;     // 64-byte requests, atomics included
   uint8_t memory_reads = 0;  // reads and atomics that missed the L2
-  uint8_t host_reads = 0;    // reads that went to the host's memory
+  uint8_t remote_reads = 0;  // reads that went to the host's or another device's memory
   FetchedFrom awaited_from : 2 = FetchedFrom::L2;
   bool waits_for_page : 1 = false;  // its address has to be translated by the level after the L1's TLB
   uint16_t lds_cycles = 0;

@@ -16,7 +16,12 @@ from rocm_perf_lab.cli.kernel_option import kernel_option
 from rocm_perf_lab.cli.number import FiniteNumber
 from rocm_perf_lab.cli.parameter_type import ParamType
 from rocm_perf_lab.cli.printed_report import print_json, print_report, verbose_option
-from rocm_perf_lab.cli.program_arguments import ProgramCommand, device_option, device_options_option, program_argument
+from rocm_perf_lab.cli.program_arguments import (
+    ProgramCommand,
+    device_options_option,
+    program_argument,
+    several_devices_option,
+)
 from rocm_perf_lab.cli.progress import note
 from rocm_perf_lab.cli.roofs import ceilings_option
 from rocm_perf_lab.errors import TraceError, UsageError
@@ -56,7 +61,7 @@ class _Integer(ParamType[int]):
 @click.option("--quiet", "-q", is_flag=True, help="Print the runtime in milliseconds and nothing else.")
 @verbose_option
 @click.option("--no-rocprof", is_flag=True, help="Use the built-in tracer even where rocprofv3 is installed.")
-@device_option
+@several_devices_option
 @device_options_option
 @click.option(
     "--output", "-o", "destination", type=click.Path(path_type=Path), metavar="DIR",

@@ -19,6 +19,7 @@ from typing import Any
 import click
 from click.shell_completion import CompletionItem
 
+from rocm_perf_lab.cli.device_choice import DeviceChoice
 from rocm_perf_lab.cli.progress import note
 from rocm_perf_lab.errors import UsageError
 
@@ -153,12 +154,17 @@ device_options_option = click.option(
     "race-check[=SEED], sustained (at the clock that the power limit allows a load of seconds), timed-cu=N, timing.NAME=VALUE "
     "(a parameter of the timing model), unordered-atomics (with race-check: atomic accesses in no order, too). Repeatable.",
 )
-device_option = click.option(
+_DEVICE_HELP = (
+    "Device to use. hardware: a GPU of this machine; gfx942: the software device, an MI300X; mi300a: the software "
+    "device as an MI300A; gfx90a: as one die of an MI250X; gfx1030: as an RX 6800 XT; "
+    "auto: a GPU if there is one, else gfx942."
+)
+device_option = click.option("--device", type=DeviceChoice(several=False), default="auto", show_default=True, help=_DEVICE_HELP)
+several_devices_option = click.option(
     "--device",
-    type=click.Choice(("auto", "hardware", "gfx942", "mi300a", "gfx90a", "gfx1030")),
+    type=DeviceChoice(several=True),
     default="auto",
     show_default=True,
-    help="Device to use. hardware: a GPU of this machine; gfx942: the software device, an MI300X; mi300a: the software "
-    "device as an MI300A; gfx90a: as one die of an MI250X; gfx1030: as an RX 6800 XT; "
-    "auto: a GPU if there is one, else gfx942.",
+    help=f"{_DEVICE_HELP} gfx942:4 is four software devices, each linked to all others; at most gfx942:4, mi300a:4, gfx90a:2, "
+    "gfx1030:2.",
 )

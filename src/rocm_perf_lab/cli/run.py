@@ -9,12 +9,17 @@ from pathlib import Path
 import click
 
 from rocm_perf_lab.cli.debug import debug_option
-from rocm_perf_lab.cli.program_arguments import ProgramCommand, device_option, device_options_option, program_argument
+from rocm_perf_lab.cli.program_arguments import (
+    ProgramCommand,
+    device_options_option,
+    program_argument,
+    several_devices_option,
+)
 from rocm_perf_lab.cli.progress import note
 
 
 @click.command(cls=ProgramCommand)
-@device_option
+@several_devices_option
 @device_options_option
 @debug_option
 @program_argument
@@ -31,7 +36,7 @@ def command(program: tuple[str, ...], device: str, device_options: tuple[str, ..
 
     resolved = resolve(program)
     with tempfile.TemporaryDirectory(prefix="rocm-perf-") as scratch:
-        chosen = devices.select(device, Path(scratch), device_options)
+        chosen = devices.select(device, Path(scratch), device_options, several=True)
         findings = _Findings(Path(scratch))
         if devices.NO_OBSERVATION in device_options:
             note(f"{devices.NO_OBSERVATION}: kernels are not timed; for the program, each takes {devices.UNOBSERVED_KERNEL}")

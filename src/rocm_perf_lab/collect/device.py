@@ -15,7 +15,7 @@ from typing import Any
 
 from rocm_perf_lab import native, rocm
 from rocm_perf_lab.arch.families import family_of
-from rocm_perf_lab.arch.products import products
+from rocm_perf_lab.arch.products import Product, products
 from rocm_perf_lab.arch.timing_parameters import CALIBRATED_TARGET, timing_parameters
 from rocm_perf_lab.collect import gpu, live, surroundings, triton
 from rocm_perf_lab.collect.topology import write_topology
@@ -23,21 +23,24 @@ from rocm_perf_lab.errors import UnavailableError, UsageError
 
 AUTO, HARDWARE, SOFTWARE_TARGET = "auto", "hardware", "gfx942"
 
-# The choices of `--device` that mean the software device, and the product whose target and size it has.
+# The choices of `--device` that mean the software device, and the product whose target and size it has. With a colon and a
+# number, "gfx942:4", it is that many of them.
 SOFTWARE_PRODUCTS = {SOFTWARE_TARGET: "mi300x", "mi300a": "mi300a", "gfx90a": "mi250x", "gfx1030": "rx6800xt"}
 _FEATURES_OF_CDNA = ("sramecc+", "xnack-")  # the form in which ROCr names its modes, "gfx942:sramecc+:xnack-"
 
-# These select or re-label the physical GPUs of a machine, to which the software device does not belong.
+# These select or re-label the physical GPUs of a machine, to which the software device does not belong. Of several software
+# devices, the former select.
 RELABELS_VARIABLE = "HSA_OVERRIDE_GFX_VERSION"
-_SELECTS_PHYSICAL_GPUS = (
-    "ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL", RELABELS_VARIABLE,
-)  # fmt: skip
+_SELECTS_GPUS = ("ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL")
 _MODEL_VARIABLES = ("HSA_MODEL_TOPOLOGY", "HSA_MODEL_LIB", "HSA_MODEL_MEMFILE")
 
 # AMD's builds of ROCr know two kinds of tools. If one has registered itself (rocprofv3's, or a profiler that the program
 # brings along), the libraries in HSA_TOOLS_LIB are ignored unless this is set.
 _ALSO_BESIDE_REGISTERED_TOOLS = "HSA_TOOLS_ROCPROFILER_V1_TOOLS"
 
+
+# RCCL insists on this for a GPU whose firmware it does not know.
+_FOR_RCCL = {"HSA_NO_SCRATCH_RECLAIM": "1"}
 
 # The options of the software device, separated by commas.
 OPTIONS_VARIABLE = "ROCM_PERF_DEVICE_OPTIONS"
@@ -83,6 +86,8 @@ NO_OBSERVATION = f"{OBSERVE}=none"
 SAMPLE_IF_LARGE = f"{OBSERVE}=auto"
 UNOBSERVED_KERNEL = "1 us"
 
+PEER_LINK = "peer_link_gbps"  # the parameter
+
 TIMING = "timing."  # begins options that adjust a parameter of the timing model
 
 # Options of the software device and the form of their values; native/device/runtime/options.h says what they do, except for
@@ -116,6 +121,7 @@ class Device:
     tools: tuple[Path, ...]
     features: tuple[str, ...] = ()
     further_targets: tuple[str, ...] = ()  # of the other GPUs
+    preloads: tuple[Path, ...] = ()
 
     def environment(self, base: Mapping[str, str], tools: tuple[Path, ...] = ()) -> dict[str, str]:
         """`base` changed so that ROCr uses this device and loads `tools` (HSA tools libraries) besides the device's own."""
@@ -127,26 +133,36 @@ class Device:
         if libraries:
             environment["HSA_TOOLS_LIB"] = " ".join(map(str, libraries))
             environment[_ALSO_BESIDE_REGISTERED_TOOLS] = "1"
+        if self.preloads:
+            environment["LD_PRELOAD"] = " ".join(filter(None, (*map(str, self.preloads), base.get("LD_PRELOAD"))))
         return environment
 
 
 def select(
-    choice: str, scratch: Path, options: Sequence[str] = (), *, sample_if_large: bool = False, code: str | None = None
+    choice: str,
+    scratch: Path,
+    options: Sequence[str] = (),
+    *,
+    sample_if_large: bool = False,
+    code: str | None = None,
+    several: bool = False,
 ) -> Device:
     """The device for `--device choice`; files that it needs are written to `scratch`, which must outlive the runs.
 
     options: each is "NAME" or "NAME=VALUE" from OPTIONS; only the software device has any. sample_if_large: unless they say
     what the software device observes, of a dispatch that takes long it is a sample. code: the target of what is to run, which
-    decides what `auto` means without a GPU. Raises UnavailableError if there is no such device, UsageError for an option that
-    it does not have, SurroundingsError if programs could not run.
+    decides what `auto` means without a GPU. several: whether the choice may be several software devices, "gfx942:4". Raises
+    UnavailableError if there is no such device, UsageError for an option that it does not have, SurroundingsError if programs
+    could not run.
     """
     found = gpu.find()
-    software = choice in SOFTWARE_PRODUCTS or (choice == AUTO and not found.usable)
+    name, count = software_devices(choice, several=several)
+    software = name in SOFTWARE_PRODUCTS or (choice == AUTO and not found.usable)
     surroundings.check(software)
     if software:
         if sample_if_large and not _says_what_to_observe(options):
             options = (*options, SAMPLE_IF_LARGE)
-        return _software(scratch, options, SOFTWARE_PRODUCTS[choice if choice != AUTO else software_choice(code)])
+        return _software(scratch, options, SOFTWARE_PRODUCTS[name if choice != AUTO else software_choice(code)], count)
     if options:
         raise UsageError(f"--device-option {options[0]}: a GPU has no such options", f"add `--device {SOFTWARE_TARGET}`")
     if not found.usable:
@@ -155,6 +171,23 @@ def select(
         )
     first, *others = found.targets
     return Device(True, first, " + ".join(found.targets), _hip_log(scratch), _MODEL_VARIABLES, (), (), tuple(others))
+
+
+def software_devices(choice: str, *, several: bool = True) -> tuple[str, int]:
+    """The parts of a choice such as "gfx942:4": the name, and how many devices. Raises UsageError if that is too many: for the
+    model, or because whoever asks has use for no more than one (`several` is false).
+    """
+    name, colon, number = choice.partition(":")
+    if not colon:
+        return choice, 1
+    if name not in SOFTWARE_PRODUCTS:
+        raise UsageError(f"--device {choice}: only software devices can be counted", f"write {SOFTWARE_TARGET}:2")
+    most = _product(SOFTWARE_PRODUCTS[name]).figures["peers"]["most"]
+    if not re.fullmatch("[1-9][0-9]?", number) or int(number) > most:
+        raise UsageError(f"--device {choice}: there can be 1 to {most} of them", f"write {name}:{most}, or fewer")
+    if int(number) > 1 and not several:
+        raise UsageError(f"--device {choice}: only `profile` and `run` take several devices", f"write {name}")
+    return name, int(number)
 
 
 def software_choice(target: str | None) -> str:
@@ -254,8 +287,12 @@ def _checked_parameter(option: str, name: str, value: str, target: str) -> str:
     return option
 
 
-def _software(scratch: Path, options: Sequence[str], product_key: str) -> Device:
-    product = next(product for product in products() if product.key == product_key)
+def _product(key: str) -> Product:
+    return next(product for product in products() if product.key == key)
+
+
+def _software(scratch: Path, options: Sequence[str], product_key: str, count: int) -> Device:
+    product = _product(product_key)
     target: str = product.figures["gfx_target"]
     of_product = [f"{TIMING}{name}={value}" for name, value in product.figures.get("timing", {}).items()]
     checked = ",".join((*of_product, *(_checked(option, target, product.figures) for option in options)))
@@ -266,18 +303,22 @@ def _software(scratch: Path, options: Sequence[str], product_key: str) -> Device
             "use ROCm 7.1 or newer; `rocm-perf setup` brings one (in a clone: `./dev shell`)",
         )
     library = loadable(native.device_library(), scratch)
-    topology = write_topology(scratch / "topology", product.figures)
+    link_gbps = product.figures.get("timing", {}).get(PEER_LINK) or timing_parameters(target)[PEER_LINK]["value"]
+    topology = write_topology(scratch / "topology", product.figures, count, link_gbps)
     return Device(
         False,
         target,
-        f"software {target}" + (f" ({product.name})" if of_product else ""),
+        (f"{count} x " if count > 1 else "") + f"software {target}" + (f" ({product.name})" if of_product else ""),
         {"HSA_MODEL_TOPOLOGY": str(topology), "HSA_MODEL_LIB": str(library)}
+        | (_FOR_RCCL if count > 1 else {})
         | ({OPTIONS_VARIABLE: checked} if checked else {})
         | live.variables(scratch)
         | _hip_log(scratch),
-        _SELECTS_PHYSICAL_GPUS + _MODEL_VARIABLES,
+        (() if count > 1 else _SELECTS_GPUS) + (RELABELS_VARIABLE, *_MODEL_VARIABLES),
         (library,),
         _FEATURES_OF_CDNA if product.family.startswith("cdna") else (),
+        (target,) * (count - 1),
+        (loadable(native.sysfs_library(), scratch),) if count > 1 else (),
     )
 
 

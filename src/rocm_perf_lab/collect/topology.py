@@ -1,7 +1,8 @@
-"""Writes the topology folder of the software device: /sys/class/kfd/kfd/topology as it would be on a machine with one GPU.
+"""Writes the topology folder of the software device: /sys/class/kfd/kfd/topology as it would be on a machine with such GPUs.
 
 Facts that ROCr insists on, found by experiments with 7.2.4: a GPU's `gpu_id` is its node id + 1; GPU cache entries must exist;
-`num_sdma_engines` must be 2 and the XGMI engines 0 (0 engines crash hipMemcpy2D by a division, XGMI engines are not modelled);
+`num_sdma_engines` must be 2 and the XGMI engines 0 (0 engines crash hipMemcpy2D by a division; copies between GPUs take the
+ordinary engines here);
 `capability` names doorbell type 2 and neither debugger bit (15, 29), otherwise ROCr aborts.
 `product_name` is read only by the software device.
 """
@@ -13,22 +14,32 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-_CPU_NODE, _GPU_NODE = 0, 1
+_CPU_NODE, _FIRST_GPU_NODE = 0, 1
 _HEAP_SYSTEM, _HEAP_VRAM = 0, 1
-_LINK_PCIE = 2
+_LINK_PCIE, _LINK_XGMI = 2, 11  # HSA_IOLINKTYPE of hsakmttypes.h
 _LINK_OVERRIDE, _LINK_NO_ATOMICS_32, _LINK_NO_ATOMICS_64 = 1, 4, 8  # HSA_LINKPROPERTY of hsakmttypes.h
 _CACHE_DATA_AND_SIMD = 9
-_PCI_LOCATION = 0x300  # bus 3, device 0, function 0
+_FIRST_PCI_BUS = 3  # of the GPUs, each of which is device 0, function 0 of a bus
+_PCI_BUS = 0x100  # in a location id
+_FIRST_RENDER_MINOR = 128
+_HIVE = 0x726F636D  # any number: GPUs of the same hive reach each other by XGMI
 
 _PCIE_MIN_MBPS, _PCIE_MAX_MBPS = 312, 64000  # as the driver reports for a PCIe 5.0 x16 link
+_PCIE_WEIGHT, _XGMI_WEIGHT = 20, 15  # Linux amdkfd, kfd_crat.c: KFD_CRAT_INTRA_SOCKET_WEIGHT, and XGMI's per hop
 
 
-def write_topology(folder: Path, product: Mapping[str, Any]) -> Path:
-    """Write the topology of `product` (an entry of products.toml with a `topology` table) below `folder`; return `folder`."""
+def write_topology(folder: Path, product: Mapping[str, Any], count: int, link_gbps: int) -> Path:
+    """Write the topology of `count` GPUs of `product` (an entry of products.toml with tables `topology` and `peers`) below
+    `folder`; return `folder`. link_gbps: of the link between any two of them, in each direction.
+    """
+    gpus = range(_FIRST_GPU_NODE, _FIRST_GPU_NODE + count)
     files = {"generation_id": "2\n", "system_properties": _lines(platform_oem=0, platform_id=0, platform_rev=0)}
-    files |= _node(_CPU_NODE, _cpu_properties(), _system_memory(), [], peer=_GPU_NODE)
-    files |= _node(_GPU_NODE, _gpu_properties(product), _device_memory(product), _caches(product), peer=_CPU_NODE)
-    files[f"nodes/{_GPU_NODE}/product_name"] = f"{product['name']}\n"
+    files |= _node(_CPU_NODE, _cpu_properties(), _system_memory(), [], [_host_link(_CPU_NODE, gpu) for gpu in gpus])
+    for gpu in gpus:
+        peers = (_peer_link(gpu, peer, product["peers"]["xgmi"], link_gbps) for peer in gpus if peer != gpu)
+        links = [_host_link(gpu, _CPU_NODE), *peers]
+        files |= _node(gpu, _gpu_properties(product, gpu, count), _device_memory(product), _caches(product), links)
+        files[f"nodes/{gpu}/product_name"] = f"{product['name']}\n"
     for name, text in files.items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -37,18 +48,22 @@ def write_topology(folder: Path, product: Mapping[str, Any]) -> Path:
 
 
 def _node(
-    node: int, properties: dict[str, int], memory: dict[str, int], caches: list[dict[str, int]], peer: int
+    node: int,
+    properties: dict[str, int],
+    memory: dict[str, int],
+    caches: list[dict[str, int]],
+    links: list[dict[str, int]],
 ) -> dict[str, str]:
     prefix = f"nodes/{node}"
     is_gpu = properties["simd_count"] > 0
-    counts = dict(mem_banks_count=1, caches_count=len(caches), io_links_count=1, p2p_links_count=0)
+    counts = dict(mem_banks_count=1, caches_count=len(caches), io_links_count=len(links), p2p_links_count=0)
     files = {
         f"{prefix}/gpu_id": f"{node + 1 if is_gpu else 0}\n",
         f"{prefix}/name": "ip discovery\n" if is_gpu else "\n",
         f"{prefix}/properties": _lines(**properties, **counts),
         f"{prefix}/mem_banks/0/properties": _lines(**memory),
-        f"{prefix}/io_links/0/properties": _lines(**_link(node, peer, is_gpu)),
     }
+    files |= {f"{prefix}/io_links/{i}/properties": _lines(**link) for i, link in enumerate(links)}
     return files | {f"{prefix}/caches/{i}/properties": _lines(**cache) for i, cache in enumerate(caches)}
 
 
@@ -62,10 +77,13 @@ def _cpu_properties() -> dict[str, int]:
     )  # fmt: skip
 
 
-def _gpu_properties(product: Mapping[str, Any]) -> dict[str, int]:
+def _gpu_properties(product: Mapping[str, Any], node: int, count: int) -> dict[str, int]:
+    index = node - _FIRST_GPU_NODE
     machine = dict(
-        cpu_cores_count=0, cpu_core_id_base=0, location_id=_PCI_LOCATION, domain=0, drm_render_minor=128, hive_id=0,
-        local_mem_size=0, fw_version=177, sdma_fw_version=24, debug_prop=1495, unique_id=1, max_engine_clk_ccompute=3000,
+        cpu_cores_count=0, cpu_core_id_base=0, location_id=(_FIRST_PCI_BUS + index) * _PCI_BUS, domain=0,
+        drm_render_minor=_FIRST_RENDER_MINOR + index, hive_id=_HIVE if count > 1 and product["peers"]["xgmi"] else 0,
+        local_mem_size=0, fw_version=177, sdma_fw_version=24, debug_prop=1495, unique_id=index + 1,
+        max_engine_clk_ccompute=3000,
     )  # fmt: skip
     topology: dict[str, int] = product["topology"]
     return machine | topology
@@ -98,11 +116,20 @@ def _caches(product: Mapping[str, Any]) -> list[dict[str, int]]:
     ]  # fmt: skip
 
 
-def _link(node: int, peer: int, is_gpu: bool) -> dict[str, int]:
+def _host_link(node: int, peer: int) -> dict[str, int]:
+    no_atomics = _LINK_NO_ATOMICS_32 | _LINK_NO_ATOMICS_64 if node == _CPU_NODE else 0
+    return _link(node, peer, _LINK_PCIE, _PCIE_WEIGHT, _PCIE_MAX_MBPS, _LINK_OVERRIDE | no_atomics)
+
+
+def _peer_link(node: int, peer: int, xgmi: bool, gbps: int) -> dict[str, int]:
+    kind, weight = (_LINK_XGMI, _XGMI_WEIGHT) if xgmi else (_LINK_PCIE, 2 * _PCIE_WEIGHT)
+    return _link(node, peer, kind, weight, gbps * 1000, _LINK_OVERRIDE)
+
+
+def _link(node: int, peer: int, kind: int, weight: int, most_mbps: int, flags: int) -> dict[str, int]:
     return dict(
-        type=_LINK_PCIE, version_major=0, version_minor=0, node_from=node, node_to=peer, weight=20, min_latency=0,
-        max_latency=0, min_bandwidth=_PCIE_MIN_MBPS, max_bandwidth=_PCIE_MAX_MBPS, recommended_transfer_size=0,
-        flags=_LINK_OVERRIDE if is_gpu else _LINK_OVERRIDE | _LINK_NO_ATOMICS_32 | _LINK_NO_ATOMICS_64,
+        type=kind, version_major=0, version_minor=0, node_from=node, node_to=peer, weight=weight, min_latency=0,
+        max_latency=0, min_bandwidth=_PCIE_MIN_MBPS, max_bandwidth=most_mbps, recommended_transfer_size=0, flags=flags,
     )  # fmt: skip
 
 

@@ -66,7 +66,7 @@ def profile(request: ProfileRequest, program_output: Stream | None, note: Note) 
     command = resolve(request.words)
     destination = request.destination or run_name.of_command(command)
     with tempfile.TemporaryDirectory(prefix="rocm-perf-") as scratch:
-        device = devices.select(request.device, Path(scratch), request.device_options, sample_if_large=True)
+        device = devices.select(request.device, Path(scratch), request.device_options, sample_if_large=True, several=True)
         if request.ceilings is not None:  # A wrong file should be reported before the program runs.
             from rocm_perf_lab.analysis.ceilings import ceilings_for
 

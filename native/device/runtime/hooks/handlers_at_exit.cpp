@@ -47,8 +47,7 @@ bool any_due() {
 }
 
 bool settled() {
-  const auto list = devices();
-  if (std::any_of(list.begin(), list.end(), [](Device* device) { return device->progresses(); })) return false;
+  if (any_device_progresses()) return false;
   return !any_due() && running.load() == 0;
 }
 

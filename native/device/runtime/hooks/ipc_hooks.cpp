@@ -27,7 +27,7 @@ struct Shared {
   uint32_t mark;
   int32_t process;
   int32_t file;
-  uint32_t local;
+  int32_t owner;  // as the device number of both processes
   uint64_t offset;
   uint64_t size;
 };
@@ -70,10 +70,13 @@ hsa_status_t create(void* address, size_t size, hsa_amd_ipc_memory_t* handle) {
   const auto list = devices();
   if (!address || !handle || size == 0 || list.empty()) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
   const auto number = reinterpret_cast<uint64_t>(address);
-  const Location location = location_of(reinterpret_cast<uint64_t>(list.front()->memory().at(number)), size);
+  // Through the aperture of the device whose memory it is, where it is certain to be mapped.
+  const Owner owner = list.front()->allocations().owner(number);
+  const AddressSpace& memory = list[owner == kHost ? 0 : static_cast<size_t>(owner)]->memory();
+  const Location location = location_of(reinterpret_cast<uint64_t>(memory.at(number)), size);
   const int file = location.inode ? file_of(location.inode) : -1;
   if (file < 0) return HSA_STATUS_ERROR_INVALID_ARGUMENT;  // not the device's memory, or more than one allocation
-  const Shared shared{kMark, getpid(), file, list.front()->allocations().is_local(number), location.offset, size};
+  const Shared shared{kMark, getpid(), file, owner, location.offset, size};
   std::memset(handle, 0, sizeof *handle);
   std::memcpy(handle, &shared, sizeof shared);
   return HSA_STATUS_SUCCESS;
@@ -100,7 +103,7 @@ hsa_status_t attach(const hsa_amd_ipc_memory_t* handle, size_t size, uint32_t, c
   close(file);
   if (got == MAP_FAILED) return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
   for (Device* device : devices()) {
-    device->allocations().add(reinterpret_cast<uint64_t>(got), size, shared.local);
+    device->allocations().add(reinterpret_cast<uint64_t>(got), size, static_cast<Owner>(shared.owner));
     device->allocations().name(reinterpret_cast<uint64_t>(got), size);
   }
   program_memory().add(reinterpret_cast<uint64_t>(got), size);

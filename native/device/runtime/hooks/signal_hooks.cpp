@@ -67,8 +67,7 @@ class Hope {
  public:
   bool lost() {
     const auto now = Clock::now();
-    const auto list = devices();
-    if (std::any_of(list.begin(), list.end(), [](Device* device) { return device->progresses(); })) last_work_ = now;
+    if (any_device_progresses()) last_work_ = now;
     return now - last_work_ > kSettled;
   }
 

@@ -178,6 +178,36 @@ bool is_device_memory(hsa_amd_memory_pool_t pool) {
   return location == HSA_AMD_MEMORY_POOL_LOCATION_GPU;
 }
 
+struct PoolSearch {
+  hsa_amd_memory_pool_t pool;
+  hsa_agent_t agent{};  // the one of those below that is being looked at
+  bool found = false;
+};
+
+hsa_status_t is_pool(hsa_amd_memory_pool_t pool, void* data) {
+  auto* search = static_cast<PoolSearch*>(data);
+  search->found = pool.handle == search->pool.handle;
+  return search->found ? HSA_STATUS_INFO_BREAK : HSA_STATUS_SUCCESS;
+}
+
+hsa_status_t has_pool(hsa_agent_t agent, void* data) {
+  auto* search = static_cast<PoolSearch*>(data);
+  search->agent = agent;
+  original().amd.hsa_amd_agent_iterate_memory_pools_fn(agent, is_pool, data);
+  return search->found ? HSA_STATUS_INFO_BREAK : HSA_STATUS_SUCCESS;
+}
+
+Owner owner_of(hsa_amd_memory_pool_t pool) {
+  if (!is_device_memory(pool)) return kHost;
+  PoolSearch search{pool};
+  original().core.hsa_iterate_agents_fn(has_pool, &search);
+  uint32_t node = 0;
+  constexpr auto kNode = static_cast<hsa_agent_info_t>(HSA_AMD_AGENT_INFO_DRIVER_NODE_ID);
+  if (search.found) original().core.hsa_agent_get_info_fn(search.agent, kNode, &node);
+  const Device* const device = device_of_node(node);
+  return device ? device->number() : Owner{0};
+}
+
 hsa_status_t map(void* address, size_t size, size_t offset, hsa_amd_vmem_alloc_handle_t handle, uint64_t) {
   const std::lock_guard lock(state().mutex);
   const auto memory = memory_of(handle);
@@ -189,7 +219,7 @@ hsa_status_t map(void* address, size_t size, size_t offset, hsa_amd_vmem_alloc_h
     return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
   state().mapped[number(address)] = {size, memory, {}};
   for (Device* device : devices()) {
-    device->allocations().add(number(address), size, is_device_memory(memory->pool));
+    device->allocations().add(number(address), size, owner_of(memory->pool));
     device->allocations().name(number(address), size);
   }
   program_memory().add(number(address), size);

@@ -209,7 +209,7 @@ void AqlQueue::fail_dispatch(const std::string& kernel, const DispatchResult& re
   if (result.error_kind != DispatchError::MemoryFault) return fail(reason, queue_error_of(result.error_kind));
   failed_ = true;
   give_up();
-  report_memory_fault(reason, result.fault_address);
+  report_memory_fault(reason, result.fault_address, device_.node());
 }
 
 void AqlQueue::fail(const std::string& reason, int64_t error_code) {

@@ -32,6 +32,13 @@ bool poll_satisfied(uint32_t function, uint32_t value, uint32_t reference) {
   }
 }
 
+Route route(Owner from, Owner to) {
+  if (from == kHost || to == kHost) return Route::HostLink;
+  return from == to ? Route::WithinDevice : Route::PeerLink;
+}
+
+Device* device_of(Owner owner) { return owner == kHost ? nullptr : devices()[static_cast<size_t>(owner)]; }
+
 }  // namespace
 
 SdmaQueue::SdmaQueue(Device& device, const model::QueueInfo& info) : Queue(device, info) {
@@ -116,11 +123,10 @@ void SdmaQueue::fill(const sdma::Packet& packet) {
 }
 
 void SdmaQueue::moved(uint64_t bytes, uint64_t spread, uint64_t target, uint64_t source) {
-  const bool to_device = device_.allocations().is_local(target);
-  const bool within_device = to_device && device_.allocations().is_local(source);
-  if (to_device) device_.copied_to(target, spread);
+  const Owner to = device_.allocations().owner(target);
+  if (Device* const written = device_of(to)) written->copied_to(target, spread);
   if (duration_ == 0) duration_ = copy_overhead_ns();
-  duration_ += transfer_ns(bytes, !within_device);
+  duration_ += transfer_ns(bytes, route(device_.allocations().owner(source), to));
 }
 
 void SdmaQueue::fence(const sdma::Packet& packet) {

@@ -83,26 +83,25 @@ void install() {
 
 // ---- faults found before the access ----
 
-hsa_status_t take_first_gpu(hsa_agent_t agent, void* found) {
-  hsa_device_type_t type;
-  if (original().core.hsa_agent_get_info_fn(agent, HSA_AGENT_INFO_DEVICE, &type) == HSA_STATUS_SUCCESS &&
-      type == HSA_DEVICE_TYPE_GPU) {
-    *static_cast<hsa_agent_t*>(found) = agent;
-    return HSA_STATUS_INFO_BREAK;
-  }
-  return HSA_STATUS_SUCCESS;
+struct Search {
+  uint32_t node;
+  hsa_agent_t found{};
+};
+
+hsa_status_t take_agent_of_node(hsa_agent_t agent, void* data) {
+  auto* search = static_cast<Search*>(data);
+  uint32_t node = 0;
+  constexpr auto kNode = static_cast<hsa_agent_info_t>(HSA_AMD_AGENT_INFO_DRIVER_NODE_ID);
+  if (original().core.hsa_agent_get_info_fn(agent, kNode, &node) != HSA_STATUS_SUCCESS || node != search->node)
+    return HSA_STATUS_SUCCESS;
+  search->found = agent;
+  return HSA_STATUS_INFO_BREAK;
 }
 
-hsa_agent_t gpu_agent() {
-  hsa_agent_t agent{};
-  if (original().core.hsa_iterate_agents_fn) original().core.hsa_iterate_agents_fn(take_first_gpu, &agent);
-  return agent;
-}
-
-uint32_t node_of(hsa_agent_t agent) {
-  uint32_t node = 1;
-  if (agent.handle) original().core.hsa_agent_get_info_fn(agent, HSA_AGENT_INFO_NODE, &node);
-  return node;
+hsa_agent_t agent_of(uint32_t node) {
+  Search search{node};
+  if (original().core.hsa_iterate_agents_fn) original().core.hsa_iterate_agents_fn(take_agent_of_node, &search);
+  return search.found;
 }
 
 bool program_handles(hsa_agent_t agent, uint64_t address) {
@@ -119,13 +118,13 @@ bool program_handles(hsa_agent_t agent, uint64_t address) {
 
 }  // namespace
 
-void report_memory_fault(const std::string& what, uint64_t address) {
+void report_memory_fault(const std::string& what, uint64_t address, uint32_t node) {
   report_error("%s", what.c_str());
   constexpr uint64_t kPageBytes = 4096;
   const uint64_t page = address & ~(kPageBytes - 1);  // hardware reports only the page
-  const hsa_agent_t agent = gpu_agent();
+  const hsa_agent_t agent = agent_of(node);
   if (program_handles(agent, page)) return;
-  std::fprintf(stderr, "Memory access fault by GPU node-%u (Agent handle: %p) on address %p. Reason: %s\n", node_of(agent),
+  std::fprintf(stderr, "Memory access fault by GPU node-%u (Agent handle: %p) on address %p. Reason: %s\n", node,
                reinterpret_cast<void*>(agent.handle), reinterpret_cast<void*>(page), kPage);
   std::abort();
 }

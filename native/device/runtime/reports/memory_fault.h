@@ -8,10 +8,10 @@
 
 namespace rpd {
 
-// Ends the process as ROCr does (Runtime::VMFaultHandler): first prints `what`, one line that names who accessed what; then
-// calls the program's system event handlers, and unless one of them handles the fault, prints ROCr's line "Memory access
-// fault by GPU node-..." and calls abort(). Returns only if a handler has handled the fault.
-void report_memory_fault(const std::string& what, uint64_t address);
+// Ends the process as ROCr does for a fault on the GPU of a node (Runtime::VMFaultHandler): first prints `what`, one line that
+// names who accessed what; then calls the program's system event handlers, and unless one of them handles the fault, prints
+// ROCr's line "Memory access fault by GPU node-..." and calls abort(). Returns only if a handler has handled the fault.
+void report_memory_fault(const std::string& what, uint64_t address, uint32_t node);
 
 // Kernels' accesses are checked before they are made. The remaining case, memory that is unmapped while a kernel uses it,
 // raises SIGSEGV or SIGBUS on a thread that has such an object: this too ends the process with a line. Signals on all other

@@ -21,8 +21,6 @@
 namespace rpd {
 namespace {
 
-constexpr int kAgent = 1;                     // the node id of the only GPU
-
 // The number given to the CU that gets the first workgroup of an XCD; rocprofv3 traces CU 1 by default. On hardware, which
 // CU that is is just as arbitrary.
 constexpr uint32_t kFirstCu = 1;
@@ -189,7 +187,8 @@ std::string line_of_code(uint64_t address) {
   return source.substr(0, source.find(separator));
 }
 
-void write_thread_trace(const DispatchRequest& request, const DispatchResult& result, const AddressSpace& memory) {
+void write_thread_trace(const DispatchRequest& request, const DispatchResult& result, const AddressSpace& memory,
+                        uint32_t node) {
   const Timeline& timeline = *result.timeline;
   const std::lock_guard lock(mutex);
   try {
@@ -197,7 +196,7 @@ void write_thread_trace(const DispatchRequest& request, const DispatchResult& re
     for (const TimelineWave& wave : timeline.waves()) {
       for (const TimelineEntry& entry : wave.entries) lister.add(entry.op->address);
     }
-    const std::string name = "ui_output_agent_" + std::to_string(kAgent) + "_dispatch_" + std::to_string(dispatch_number);
+    const std::string name = "ui_output_agent_" + std::to_string(node) + "_dispatch_" + std::to_string(dispatch_number);
     const ThreadTraceOf traced{kernel_symbol(request.kernel_object), options().cu, options().simds};
     const bool causes = result.causes && !timeline.waves().empty();
     if (causes)

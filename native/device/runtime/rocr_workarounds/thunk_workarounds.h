@@ -30,6 +30,9 @@ void serve_trap_handler_call(void* called_from);
 // program's heap would grow: malloc copes, but some programs then crash. This leaves room for the heap.
 void leave_heap_room();
 
+// The model asserts that there is only one GPU. This makes it accept more.
+void allow_several_gpus();
+
 // ROCr's event thread confirms the end of a queue with the queue's event. The thread that destroys the last queue destroys
 // that event without waiting for the confirmation. The kernel driver ignores an event raised too late; the model aborts.
 // Whenever the destroying thread is about to enter the model, this lets all other threads in first.

@@ -1,0 +1,27 @@
+// Memory that is not the device's own: the host's, and that of other devices, each at the end of a link of its own.
+#pragma once
+
+#include <cstdint>
+
+#include "timing/memory_counts.h"
+
+namespace rpd {
+
+// What a CU sees of it during a dispatch.
+struct RemoteMemory {
+  double bytes_per_cycle;  // its share
+  uint64_t latency_cycles;
+};
+
+// Of a read of the host's memory, or another device's.
+uint64_t remote_latency_cycles(Owner owner);
+// On average over a dispatch's reads.
+uint64_t mean_remote_latency_cycles(const MemoryCounts& device);
+
+// Cycles that the busiest link takes for the traffic of a dispatch, at its full rate.
+double link_cycles(const MemoryCounts& device);
+// The rate of all of that traffic if each link is at its full rate for as long as the busiest one: that of the link to the host
+// if there is only that.
+double remote_bytes_per_cycle(const MemoryCounts& device);
+
+}  // namespace rpd

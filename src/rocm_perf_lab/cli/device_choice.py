@@ -1,0 +1,26 @@
+"""The values of --device: a GPU, a software device, or several of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+CHOICES = ("auto", "hardware", "gfx942", "mi300a", "gfx90a", "gfx1030")
+
+
+class DeviceChoice(click.Choice):  # type: ignore[type-arg]  # click before 8.2 is not generic
+    """One of the choices. If `several`, also a software device and how many of them, such as "gfx942:4"."""
+
+    def __init__(self, several: bool):
+        super().__init__(CHOICES)
+        self._several = several
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        name, colon, _ = value.partition(":")
+        super().convert(name, param, ctx)
+        if colon:
+            from rocm_perf_lab.collect.device import software_devices
+
+            software_devices(value, several=self._several)
+        return str(value)

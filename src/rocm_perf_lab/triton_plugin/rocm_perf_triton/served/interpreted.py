@@ -9,6 +9,7 @@ import json
 import os
 import signal
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -67,11 +68,27 @@ def _in_child(launch: Launch, memory: ArgumentMemory, request: Message, grid: tu
 
 
 def _run(launch: Launch, named: Values, grid: tuple[int, ...]) -> None:
+    from triton.runtime import interpreter
     from triton.runtime.interpreter import GridExecutor, InterpretedFunction
     from triton.runtime.jit import JITFunction
+
+    interpreter._patch_lang_tensor = _indexing(interpreter._patch_lang_tensor)
 
     # Arrays lie in host memory already. Functions that the kernel calls were made to be compiled.
     GridExecutor._init_args_hst = lambda self, arguments, keywords: (arguments, keywords)
     GridExecutor._restore_args_dev = lambda *_: None
     JITFunction.__call__ = lambda self, *arguments, **keywords: InterpretedFunction(self.fn)(*arguments, **keywords)
     InterpretedFunction(launch.jit.fn).run(grid=grid, warmup=False, **named)
+
+
+def _indexing(patch: Callable[..., None]) -> Callable[..., None]:
+    """Triton's own change of its tensors, after which those of one element are indices, of a range() for example.
+
+    What it sets asks NumPy for int(array), which since 2.4 is an error unless the array has no dimensions.
+    """
+
+    def patched(tensor: Any, *scope: Any) -> None:
+        patch(tensor, *scope)
+        tensor.__index__ = lambda self: int(self.handle.data.item())
+
+    return patched

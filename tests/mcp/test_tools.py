@@ -40,7 +40,8 @@ def parsed(tool: McpTool, arguments: dict) -> dict:
 
 
 def is_our_own_type(parameter: click.Parameter) -> bool:
-    return type(parameter.type).__module__.startswith("rocm_perf_lab") and not isinstance(parameter.type, click.FloatRange)
+    known = isinstance(parameter.type, click.FloatRange | click.Choice)
+    return type(parameter.type).__module__.startswith("rocm_perf_lab") and not known
 
 
 def of_our_own_type(tool: McpTool) -> dict[str, str]:

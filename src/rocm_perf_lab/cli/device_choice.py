@@ -24,3 +24,11 @@ class DeviceChoice(click.Choice):  # type: ignore[type-arg]  # click before 8.2 
 
             software_devices(value, several=self._several)
         return str(value)
+
+    def values(self) -> list[str]:
+        """All that is accepted."""
+        from rocm_perf_lab.collect.device import SOFTWARE_PRODUCTS, most_devices
+
+        if not self._several:
+            return list(CHOICES)
+        return [*CHOICES, *(f"{name}:{n}" for name in SOFTWARE_PRODUCTS for n in range(2, most_devices(name) + 1))]

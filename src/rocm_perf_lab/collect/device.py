@@ -182,12 +182,18 @@ def software_devices(choice: str, *, several: bool = True) -> tuple[str, int]:
         return choice, 1
     if name not in SOFTWARE_PRODUCTS:
         raise UsageError(f"--device {choice}: only software devices can be counted", f"write {SOFTWARE_TARGET}:2")
-    most = _product(SOFTWARE_PRODUCTS[name]).figures["peers"]["most"]
+    most = most_devices(name)
     if not re.fullmatch("[1-9][0-9]?", number) or int(number) > most:
         raise UsageError(f"--device {choice}: there can be 1 to {most} of them", f"write {name}:{most}, or fewer")
     if int(number) > 1 and not several:
         raise UsageError(f"--device {choice}: only `profile` and `run` take several devices", f"write {name}")
     return name, int(number)
+
+
+def most_devices(name: str) -> int:
+    """How many of a kind of software device a program can have."""
+    most: int = _product(SOFTWARE_PRODUCTS[name]).figures["peers"]["most"]
+    return most
 
 
 def software_choice(target: str | None) -> str:

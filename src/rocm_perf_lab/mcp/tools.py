@@ -10,6 +10,7 @@ from typing import Any
 
 import click
 
+from rocm_perf_lab.cli.device_choice import DeviceChoice
 from rocm_perf_lab.mcp.descriptions import DESCRIPTIONS
 
 FOLDER, TIME_LIMIT = "folder", "time_limit"
@@ -177,6 +178,8 @@ def _type(parameter: click.Parameter) -> dict[str, Any]:
     if isinstance(parameter, click.Option) and parameter.is_flag:
         return {"type": "boolean"}
     kind = parameter.type
+    if isinstance(kind, DeviceChoice):
+        return {"enum": kind.values()}
     if isinstance(kind, click.Choice):
         return {"enum": [str(choice) for choice in kind.choices]}
     if isinstance(kind, click.IntRange | click.FloatRange):

@@ -125,6 +125,16 @@ def test_kernels_that_wait_for_each_other_forever_are_a_deadlock(scenario: Scena
     assert "a deadlock" in done.stderr and done.stderr.count("take_turns") >= 3
 
 
+def test_a_copy_engine_takes_as_long_as_the_link_needs(scenario: Scenario) -> None:
+    parameters = {name: entry["value"] for name, entry in timing_parameters().items()}
+    needed = (8 << 20) / parameters[devices.PEER_LINK] / 1000 + parameters["copy_overhead_ns"] / 1000
+    assert needed < float(scenario("engine_copy").stdout) < needed + 5
+
+
+def test_hip_is_told_of_the_link(scenario: Scenario) -> None:
+    assert scenario("links").stdout == "type 4 hops 1 access 1 atomics 1\n"  # 4: HSA_AMD_LINK_INFO_TYPE_XGMI
+
+
 def test_a_slower_link_makes_reads_slower(scenario: Scenario) -> None:
     own, peer = map(float, scenario("rate", f"timing.{devices.PEER_LINK}=20").stdout.split())
     assert 18 < peer < 20 < own

@@ -155,6 +155,33 @@ void rectangles_and_pools() {
   }
 }
 
+// A copy by a copy engine, which HIP uses as long as the device has no access to its peer: microseconds.
+void engine_copy() {
+  constexpr size_t kBytes = 8 << 20;
+  unsigned* const target = memory_on(1, kBytes);
+  unsigned* const source = memory_on(0, kBytes);
+  hipEvent_t begin, end;
+  EXPECT(hipEventCreate(&begin));
+  EXPECT(hipEventCreate(&end));
+  EXPECT(hipEventRecord(begin));
+  EXPECT(hipMemcpyPeerAsync(target, 1, source, 0, kBytes, nullptr));
+  EXPECT(hipEventRecord(end));
+  EXPECT(hipEventSynchronize(end));
+  float ms = 0;
+  EXPECT(hipEventElapsedTime(&ms, begin, end));
+  std::printf("%.3f\n", ms * 1000);
+}
+
+void links() {
+  uint32_t type = 0, hops = 0;
+  EXPECT(hipExtGetLinkTypeAndHopCount(0, 1, &type, &hops));
+  int rank = -1, access = 0, atomics = 0;
+  EXPECT(hipDeviceGetP2PAttribute(&rank, hipDevP2PAttrPerformanceRank, 0, 1));
+  EXPECT(hipDeviceGetP2PAttribute(&access, hipDevP2PAttrAccessSupported, 0, 1));
+  EXPECT(hipDeviceGetP2PAttribute(&atomics, hipDevP2PAttrNativeAtomicSupported, 0, 1));
+  std::printf("type %u hops %u access %d atomics %d\n", type, hops, access, atomics);
+}
+
 // Reads all of the peer's memory once, at what rate? And the same within the device.
 void rate() {
   allow_peers();
@@ -187,6 +214,8 @@ int main(int, char** argv) {
   else if (!std::strcmp(scenario, "wait_forever")) wait_forever();
   else if (!std::strcmp(scenario, "host_memory")) events_and_host_memory();
   else if (!std::strcmp(scenario, "rectangles")) rectangles_and_pools();
+  else if (!std::strcmp(scenario, "engine_copy")) engine_copy();
+  else if (!std::strcmp(scenario, "links")) links();
   else if (!std::strcmp(scenario, "rate")) rate();
   else return 1;
 }

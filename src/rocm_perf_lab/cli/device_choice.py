@@ -25,8 +25,11 @@ class DeviceChoice(click.Choice):  # type: ignore[type-arg]  # click before 8.2 
             software_devices(value, several=self._several)
         return str(value)
 
-    def values(self) -> list[str]:
-        """All that is accepted."""
+    def to_info_dict(self) -> Any:  # click describes each type by a dictionary of its own
+        """click's description of the type, with all that is accepted."""
+        return {**super().to_info_dict(), "choices": self._accepted()}
+
+    def _accepted(self) -> list[str]:
         from rocm_perf_lab.collect.device import SOFTWARE_PRODUCTS, most_devices
 
         if not self._several:

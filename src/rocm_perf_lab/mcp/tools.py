@@ -10,7 +10,6 @@ from typing import Any
 
 import click
 
-from rocm_perf_lab.cli.device_choice import DeviceChoice
 from rocm_perf_lab.mcp.descriptions import DESCRIPTIONS
 
 FOLDER, TIME_LIMIT = "folder", "time_limit"
@@ -178,10 +177,8 @@ def _type(parameter: click.Parameter) -> dict[str, Any]:
     if isinstance(parameter, click.Option) and parameter.is_flag:
         return {"type": "boolean"}
     kind = parameter.type
-    if isinstance(kind, DeviceChoice):
-        return {"enum": kind.values()}
     if isinstance(kind, click.Choice):
-        return {"enum": [str(choice) for choice in kind.choices]}
+        return {"enum": [str(choice) for choice in kind.to_info_dict()["choices"]]}
     if isinstance(kind, click.IntRange | click.FloatRange):
         return {"type": "integer" if isinstance(kind, click.IntRange) else "number"} | _range(kind)
     return dict(_TEXT)

@@ -187,6 +187,9 @@ WRONG = [
       ("\n\nfor columns", "\n\nsoftmax._unsafe_update_src(softmax.src.replace('value / tl.max(value, 0)', 'value / tl.sum(value, 0)'))"
                           "\nfor columns")],
      "its code does not compute what its source says"),
+    ("its interpreter cannot begin", SOFTMAX,
+     [(_SOFTMAX_BODY, _ONE_BLOCK), ("BLOCK=64", "BLOCK=512"), ("\n\nfor columns", "\n\nimport os\nos.fork = None\nfor columns")],
+     "interpreter: it cannot be asked"),
     ("slower than before", SOFTMAX, [("BLOCK=64", "BLOCK=32")], "slower"),
 ]  # fmt: skip
 

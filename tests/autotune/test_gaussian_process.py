@@ -6,7 +6,6 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from rocm_perf_lab.autotune.gaussian_process import GaussianProcess
-from rocm_perf_lab.autotune.triangular import solve_lower
 
 points_seen, points_asked = st.integers(3, 60), 700
 
@@ -21,14 +20,8 @@ def likeness(process):
     return GaussianProcessRegressor(kernel, optimizer=None, normalize_y=True)
 
 
-def rounding(process):
-    """What single precision may cost a mean, by the weights that it sums up: points that nearly coincide have large ones."""
-    weights = solve_lower(process._fit.factor, process._fit.weights, transposed=True)
-    return 4 * np.finfo(np.float32).eps * np.abs(weights).sum()
-
-
 @settings(max_examples=12)
-@example(seed=191, count=3, dimensions=1, smooth=False)
+@example(seed=524, count=3, dimensions=1, smooth=False)  # points with large weights
 @given(seed=st.integers(0, 1000), count=points_seen, dimensions=st.integers(1, 7), smooth=st.booleans())
 def test_predictions_are_those_of_scikit_learn(seed, count, dimensions, smooth):
     generator = np.random.default_rng(seed)
@@ -44,7 +37,7 @@ def test_predictions_are_those_of_scikit_learn(seed, count, dimensions, smooth):
     ours = process.predict(asked)
     assert ours[0] == pytest.approx(means, abs=3e-3 * scale)  # ours has single precision
     assert ours[1] == pytest.approx(spreads, abs=1e-2 * scale)
-    assert process.means(asked) == pytest.approx(ours[0], abs=(1e-3 + rounding(process)) * scale)
+    assert process.means(asked) == pytest.approx(ours[0], abs=1e-3 * scale)
 
 
 @pytest.mark.parametrize("smooth", [True, False])

@@ -102,8 +102,8 @@ constexpr model::Functions kFunctions{
 }  // namespace rpd
 
 extern "C" [[gnu::visibility("default")]] const rpd::model::Functions* get_hsakmt_model_functions() {
-  rpd::avoid_slow_driver_open();
   rpd::avoid_busy_event_threads();
+  rpd::survive_unset_node_count();
   rpd::avoid_late_queue_events();
   rpd::leave_heap_room();
   rpd::survive_unknown_calls();

@@ -6,13 +6,14 @@ fit continues the Metropolis walk of the previous one. A fit therefore costs abo
 and again sees all length scales that the results allow, not only the likeliest, in which few results inspire too much
 confidence. The prior for a length scale is about the range of a coordinate.
 
-Fits use double precision. Predictions use single precision, since a search ranks thousands of them.
+Fits use double precision. Predictions use single precision, since a search ranks thousands of them, unless points that nearly
+coincide have weights so large that rounding would show.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -27,6 +28,7 @@ _START_NOISE, _LARGEST_NOISE = 1e-3, 1.0
 _SMOOTH_NOISE = 0.01
 _STEP_LENGTH, _STEP_NOISE = 0.5, 1.0  # standard deviations of a step of the walk, in logarithms
 _LEAST_VARIANCE = 1e-6  # what single-precision rounding leaves of zero
+_LARGEST_WEIGHTS = 2000.0  # of a mean, summed up: single precision then costs it up to 3e-4 of the values' standard deviation
 _ROOT_5 = 5**0.5
 _AT_ONCE = 1 << 16  # number of covariances that fit in a processor's cache
 
@@ -67,17 +69,19 @@ class GaussianProcess:
 
     def predict(self, points: Reals) -> tuple[Reals, Reals]:
         """(means, standard deviations) of single observations."""
-        fit = self._fit
-        reduced = solve_lower(fit.factor.astype(np.float32), self._covariances(points).T)
+        fit, precision = self._fit, self._precision(self._weights_of_mean())
+        reduced = solve_lower(fit.factor.astype(precision), self._covariances(points, precision).T)
         variance = np.maximum(1 + fit.noise - np.einsum("ij,ij->j", reduced, reduced), _LEAST_VARIANCE) * fit.variance
-        return reduced.T @ fit.weights.astype(np.float32) * self._scale + self._mean, np.sqrt(variance) * self._scale
+        return reduced.T @ fit.weights.astype(precision) * self._scale + self._mean, np.sqrt(variance) * self._scale
 
     def means(self, points: Reals) -> Reals:
         """The means as predict() returns them, many times faster."""
-        weights = solve_lower(self._fit.factor, self._fit.weights, transposed=True).astype(np.float32)
+        weights = self._weights_of_mean()
+        precision = self._precision(weights)
+        weights = weights.astype(precision)
         rows = _AT_ONCE // len(weights) + 1
         parts = (points[first : first + rows] for first in range(0, len(points), rows))
-        return np.concatenate([self._covariances(part) @ weights for part in parts]) * self._scale + self._mean
+        return np.concatenate([self._covariances(part, precision) @ weights for part in parts]) * self._scale + self._mean
 
     def errors(self) -> Reals:
         """For each value, the difference between it and its leave-one-out prediction."""
@@ -86,9 +90,16 @@ class GaussianProcess:
         errors: Reals = precision @ (self._values - self._mean) / np.diag(precision)
         return errors
 
-    def _covariances(self, points: Reals) -> Reals:
-        """(points, fitted points), in single precision."""
-        return _matern(*(some.astype(np.float32, copy=False) for some in (points, self._points, self._fit.lengths)))
+    def _weights_of_mean(self) -> Reals:
+        """By which the covariances with the fitted points are multiplied."""
+        return solve_lower(self._fit.factor, self._fit.weights, transposed=True)
+
+    def _precision(self, weights: Reals) -> type[np.floating[Any]]:
+        return np.float32 if np.abs(weights).sum() < _LARGEST_WEIGHTS else np.float64
+
+    def _covariances(self, points: Reals, precision: type[np.floating[Any]]) -> Reals:
+        """(points, fitted points)."""
+        return _matern(*(some.astype(precision, copy=False) for some in (points, self._points, self._fit.lengths)))
 
     def _take(self, points: Reals, values: Reals) -> Reals:
         """Store the points and values; return the values, standardised."""

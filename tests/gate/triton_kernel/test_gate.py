@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from triton_candidates import HONEST, WRONG, changed, kernel_of
+from triton_candidates import HONEST, SOFTMAX, WRONG, changed, kernel_of
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("native_dir")]
 
@@ -31,6 +31,16 @@ def test_wrong(rocm_perf, python, tmp_path, script, replacements, said):
     found = judged(rocm_perf, python, tmp_path, script, replacements)
     reasons = [step["reason"] for step in found["steps"] if step["outcome"] == "rejected"]
     assert len(reasons) == 1 and said in reasons[0], reasons
+
+
+def test_a_baseline_that_no_interpreter_can_begin_with_is_judged_no_further(rocm_perf, newest_python, tmp_path):
+    """As where the machine has no memory for another process: nothing is accepted without the comparison."""
+    script = changed(SOFTMAX, [("\n\nfor columns", "\n\nimport os\nos.fork = None\nfor columns")])
+    (tmp_path / "old.py").write_text(script)
+    (tmp_path / "new.py").write_text(script.replace("BLOCK=64", "BLOCK=512"))
+    ran = rocm_perf("gate", "--triton", "--python", newest_python, "--ulps", "4", "old.py", "new.py::softmax")
+    assert ran.returncode == 38
+    assert "the baseline's launch cannot be interpreted: TypeError" in ran.stderr
 
 
 @pytest.mark.parametrize("script, replacements", [pytest.param(*one[1:], id=one[0]) for one in HONEST])

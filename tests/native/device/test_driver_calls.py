@@ -23,6 +23,7 @@ FEATURES = [
     "priorities",
     "cu_mask",
     "ipc",
+    "forking",
 ]
 TARGETS = ["gfx942", "gfx942:sramecc+:xnack-"]
 

@@ -89,6 +89,7 @@ extern "C" [[gnu::visibility("default")]] bool OnLoad(HsaApiTable* table, uint64
         "be wrong");
     return false;
   }
+  node_count_is_set();
   copy_table(original().core, *table->core_);
   copy_table(original().amd, *table->amd_ext_);
   virtual_clock::set_main_thread();

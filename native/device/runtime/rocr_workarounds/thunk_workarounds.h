@@ -1,14 +1,16 @@
-// Workarounds for defects of ROCr's thunk in model mode (seen up to 7.2.4). Two of them cost time, the others end the
+// Workarounds for defects of ROCr's thunk in model mode (seen up to 7.2.4). Some cost time, the others end the
 // program. Each workaround replaces a C library function that libhsa-runtime64 calls at the right moment, in that library
 // only. If the library is built differently, nothing happens.
 #pragma once
 
 namespace rpd {
 
-// hsaKmtOpenKFD sizes an array by a node count that is not initialised in model mode, then zeroes it, which can take up
-// to 4 GiB and several seconds. The array is never used. This makes libhsa-runtime64's next large clearing skip memory
-// that is fresh from the system, and therefore already zero.
-void avoid_slow_driver_open();
+// hsaKmtOpenKFD sizes two arrays by a node count that is not initialised in model mode. It clears the first, of up to 4 GiB,
+// which can take seconds; the second has up to 32 GiB. Neither is ever used, but a process with more memory than the machine
+// has can no longer fork. This makes the first one take no memory, and the second fail, which the thunk expects.
+void survive_unset_node_count();
+// From now on, ROCr's own large arrays are its own business.
+void node_count_is_set();
 
 // ROCr's event threads wait for several events at once. When one of these occurs, the model forgets which age the others
 // wait for (it assumes age 0, "always there"), so that from then on every wait returns at once and the thread

@@ -8,12 +8,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from rocm_perf_lab.errors import SourceError
 from rocm_perf_lab.gate.numbers import float_type
 from rocm_perf_lab.gate.triton_kernel.launching_script import LaunchingScript
 from rocm_perf_lab.gate.triton_kernel.recorded_launch import RecordedLaunch
 from rocm_perf_lab.gate.triton_kernel.results import ResultsDiffer, expect_same_memory, nans_on
-from rocm_perf_lab.triton_launches import Died, TookTooLong
 
 # NumPy's functions and sums differ from those of the GPU by this, by bytes of a number: relatively about 2e-4 for float32.
 # The narrower types are rounded from float32.
@@ -25,7 +23,7 @@ def how_interpreted(
     types: dict[str, str],
 ) -> ResultsDiffer | str | None:  # fmt: skip
     """Compare what launch `number` left in the folder `left` with the interpreter's results: None if they are the same, within
-    what the interpreter's arithmetic differs by; a reason if it has none.
+    what the interpreter's arithmetic differs by; a reason if it has none. Raises what LaunchingScript.interpret() raises.
 
     launch: with the contents that its memories had, in `files`.
     """
@@ -42,8 +40,6 @@ def how_interpreted(
             expect_same_memory(left / f"{number}-{index}", own, memory, files, types, ulps, nans)
     except ResultsDiffer as apart:
         return apart
-    except (Died, TookTooLong, SourceError) as error:
-        return str(error)
     return None
 
 

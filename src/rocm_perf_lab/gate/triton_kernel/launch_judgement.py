@@ -99,11 +99,16 @@ class LaunchJudgement:
         cases: dict[str, str], scripts: tuple[LaunchingScript, LaunchingScript],
     ) -> None:  # fmt: skip
         """A difference between the candidate's code and its source counts only if the baseline has none."""
-        ours, theirs = (
-            how_interpreted(script, launch, self._files, size.numbers, one.folder, number, types)
-            for script, one in zip(scripts, left, strict=True)
-        )
         name = f"{size.name}, interpreter"
+        (baseline, candidate), (expected, found) = scripts, left
+        try:
+            ours = how_interpreted(baseline, launch, self._files, size.numbers, expected.folder, number, types)
+        except (Died, TookTooLong, SourceError) as error:
+            raise CaptureError(f"the baseline's launch cannot be interpreted: {error}", "judge it again") from error
+        try:
+            theirs = how_interpreted(candidate, launch, self._files, size.numbers, found.folder, number, types)
+        except (Died, TookTooLong, SourceError) as error:
+            raise Rejected(EQUIVALENCE, f"{name}: it cannot be asked: {error}", case=name) from error
         if not isinstance(theirs, ResultsDiffer):
             cases[name] = "equal" if theirs is None else f"not interpreted: {theirs}"
         elif ours is None:

@@ -75,17 +75,20 @@ class LaunchingScript:
         return read_launch(answer, self._folder, self._files, with_contents=not self._is_candidate)
 
     def interpret(self, numbers: Mapping[str, int], contents: Mapping[str, str]) -> dict[str, Path] | str:
-        """Argument -> file of what the launch leaves in its memory in Triton's interpreter; or why there is none, in words.
+        """Argument -> file of what the launch leaves in its memory in Triton's interpreter; or why it cannot interpret this.
 
-        contents: argument -> name of a file with what its memory holds before.
+        contents: argument -> name of a file with what its memory holds before. Raises SourceError if the interpreter was not
+        even asked, which says nothing about the kernel: a machine without memory for another process, for example.
         """
         for name in contents.values():
             shutil.copyfile(self._files / name, self._folder / name)
         request = {"numbers": dict(numbers), "contents": dict(contents), "folder": str(self._folder)}
         answer = self._script.ask(self._timeout, do="interpret", seconds=_INTERPRETER_SECONDS, **request)
+        if "error" in answer:
+            raise SourceError(str(answer["error"]), "")
         outputs = answer.get("outputs")
         if not isinstance(outputs, dict):
-            return str(answer.get("obstacle") or answer.get("error"))
+            return str(answer.get("obstacle"))
         return {str(name): copied(self._folder, str(file), self._files) for name, file in outputs.items()}
 
     def go_on(self) -> None:

@@ -2,9 +2,11 @@
 #include <hip/hip_ext.h>
 #include <hip/hip_runtime.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
 #include <string>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -231,6 +233,23 @@ static void ipc() {
   check(status == 0 && all_on_device(values, 11), "memory of two processes");
 }
 
+// A process forks only if the machine has the memory that each of its private mappings could take.
+static void forking() {
+  int* values;
+  OK(hipMalloc(&values, kCount * sizeof(int)));
+  std::ifstream maps("/proc/self/smaps");
+  unsigned long long size = 0, largest = 0;
+  for (std::string line; std::getline(maps, line);) {
+    if (line.rfind("Size:", 0) == 0) size = std::stoull(line.substr(5));
+    if (line.rfind("VmFlags:", 0) == 0 && line.find(" ac") != std::string::npos) largest = std::max(largest, size);
+  }
+  check(size > 0 && largest < 1 << 20, ("a private mapping of " + std::to_string(largest) + " kB").c_str());
+  const pid_t child = fork();
+  if (child == 0) _exit(7);
+  int status = 0;
+  check(child > 0 && waitpid(child, &status, 0) == child && WEXITSTATUS(status) == 7, "a child");
+}
+
 static void name() {
   hipDeviceProp_t properties;
   OK(hipGetDeviceProperties(&properties, 0));
@@ -244,7 +263,7 @@ int main(int, char** arguments) {
     void (*run)();
   } features[] = {{"managed", managed},   {"managed_variable", managed_variable}, {"prefetch", prefetch}, {"async_allocation", async_allocation},
                   {"pools", pools},       {"virtual_memory", virtual_memory},     {"priorities", priorities}, {"cu_mask", cu_mask},
-                  {"ipc", ipc},           {"name", name}};
+                  {"ipc", ipc},           {"forking", forking},               {"name", name}};
   for (const auto& known : features) {
     if (feature != known.name) continue;
     known.run();

@@ -18,6 +18,7 @@ from rocm_perf_triton.served.memory import ArgumentMemory, stored
 
 Message = dict[str, Any]
 _MOST_PROGRAMS = 256
+_MOST_WAITING = 10  # times the processor time
 
 
 def interpreted(launch: Launch, memory: ArgumentMemory, request: Message) -> Message:
@@ -54,6 +55,8 @@ def _in_child(launch: Launch, memory: ArgumentMemory, request: Message, grid: tu
     # Of processor time: what a busy machine does at the same time must not decide whether the results are compared.
     signal.signal(signal.SIGPROF, signal.SIG_DFL)
     signal.setitimer(signal.ITIMER_PROF, request["seconds"])
+    signal.signal(signal.SIGALRM, signal.SIG_DFL)
+    signal.alarm(_MOST_WAITING * int(request["seconds"]))
     folder = Path(request["folder"])
     try:
         contents = {name: file for name, file in request["contents"].items() if name in memory.pieces}

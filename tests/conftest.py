@@ -211,13 +211,14 @@ def triton_pythons(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], 
 TRITONS = ("3.6.0", "3.9.0")  # the oldest one that compiles loops on every Python that it is packaged for, and the newest tried
 
 
-@pytest.fixture(params=range(len(TRITONS)), ids=("older", "newest"))
+def _named_pythons() -> list[Path]:
+    return [Path(name) for name in os.environ.get("RPL_TRITON_PYTHON", "").split(":") if name]
+
+
+@pytest.fixture(params=_named_pythons() or TRITONS, ids=str)
 def python(request: pytest.FixtureRequest, triton_pythons: Callable[[str], Path]) -> Path:
     """A Python with each Triton that is tested: those that RPL_TRITON_PYTHON names, else those of TRITONS."""
-    named = _named_pythons()
-    if not named:
-        return triton_pythons(TRITONS[request.param])
-    return named[request.param] if request.param < len(named) else pytest.skip("RPL_TRITON_PYTHON names one Python only")
+    return request.param if isinstance(request.param, Path) else triton_pythons(request.param)
 
 
 @pytest.fixture
@@ -232,7 +233,3 @@ def torch_python() -> Path:
     """A Python with Triton and PyTorch, which no test installs: the first that RPL_TRITON_PYTHON names."""
     named = _named_pythons() or pytest.skip("RPL_TRITON_PYTHON names no Python with Triton and PyTorch")
     return named[0]
-
-
-def _named_pythons() -> list[Path]:
-    return [Path(name) for name in os.environ.get("RPL_TRITON_PYTHON", "").split(":") if name]

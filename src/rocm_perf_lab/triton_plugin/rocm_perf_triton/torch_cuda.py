@@ -32,10 +32,10 @@ def install(torch: Any) -> None:
 
 
 def _storage_of(tensor: Any) -> Any:
-    """None for tensors without storage, such as sparse ones: PyTorch has no other way to ask."""
+    """None for tensors without storage, such as sparse ones. PyTorch has no other way to ask."""
     try:
         return tensor.untyped_storage()
-    except (NotImplementedError, RuntimeError):
+    except NotImplementedError:
         return None
 
 

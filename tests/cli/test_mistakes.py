@@ -34,6 +34,8 @@ def said(rocm_perf, tmp_path):
     [
         (["profil", "./app"], 2, "Did you mean 'profile'?"),
         (["profile", "--rus", "1", "./plain"], 2, "No such option '--rus'. Did you mean '--runs'?;"),
+        (["profile", "--runs", "x", "./plain"], 2, "Invalid value for '--runs': 'x' is not a whole number;"),
+        (["profile", "--timeout", "x", "./plain"], 2, "'x' is not a number;"),
         (["profile", "--counters", "X", "./plain"], 2, "No such option '--counters'; `rocm-perf profile --help`"),
         (["replay", "full-vm", "capture"], 2, "unexpected extra argument (capture); `rocm-perf replay full-vm --help`"),
         (["replay", "--device", "gfx942"], 2, "'--device': options come after one of export, full-vm, reserve-check;"),

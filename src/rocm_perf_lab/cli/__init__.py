@@ -142,6 +142,10 @@ def _defect(error: Exception) -> RocmPerfError:
     return RocmPerfError(f"{type(error).__name__}: {error}", "this is a defect; --debug shows where")
 
 
+# click names its types rather than what they take.
+_NOT_A_NUMBER = {"is not a valid integer range": "is not a whole number", "is not a valid float range": "is not a number"}
+
+
 def _usage_error(error: click.UsageError) -> UsageError:
     context = error.ctx
     what = error.format_message().rstrip(".")
@@ -150,6 +154,8 @@ def _usage_error(error: click.UsageError) -> UsageError:
             what += f": options come after one of {', '.join(context.command.list_commands(context))}"
         elif not _is_likely(error):
             what = f"No such option {error.option_name!r}"
+    for theirs, ours in _NOT_A_NUMBER.items():
+        what = what.replace(theirs, ours)
     return UsageError(what, f"`{_command(context)} --help` lists what it takes")
 
 

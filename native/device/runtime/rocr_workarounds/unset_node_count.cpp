@@ -67,12 +67,8 @@ void* refuse_second_array(size_t count, size_t size) {
 }  // namespace
 
 void survive_unset_node_count() {
-  static const bool replaced = [] {
-    original_memset = replace_plt_slot(kRocr, "memset", reinterpret_cast<void*>(clear_first_array));
-    original_calloc = replace_plt_slot(kRocr, "calloc", reinterpret_cast<void*>(refuse_second_array));
-    return true;
-  }();
-  (void)replaced;
+  original_memset = replace_plt_slot(kRocr, "memset", reinterpret_cast<void*>(clear_first_array));
+  original_calloc = replace_plt_slot(kRocr, "calloc", reinterpret_cast<void*>(refuse_second_array));
 }
 
 void node_count_is_set() {

@@ -16,7 +16,7 @@ from rocm_perf_lab.errors import UnavailableError
 DEVICE = "librocmperf_device.so"
 TRACER = "librocmperf_tracer.so"
 ROCPD_WRITER = "rocmperf-rocpd-writer"
-SYSFS = "librocmperf_sysfs.so"
+DRIVER = "librocmperf_driver.so"
 ISOLATE = "librocmperf_isolate.so"
 CAPTURE = "librocmperf_capture.so"
 REPLAY = "rocmperf-replay"
@@ -34,11 +34,11 @@ def device_library() -> Path:
     return _find(DEVICE)
 
 
-def sysfs_library() -> Path:
-    """The library to preload for programs that read the topology of several software devices themselves. Raises
+def driver_library() -> Path:
+    """The library to preload for programs that look for GPUs below ROCr: in the kernel driver's topology, or by libdrm. Raises
     UnavailableError.
     """
-    return _find(SYSFS)
+    return _find(DRIVER)
 
 
 def tracer_library() -> Path:
@@ -64,6 +64,11 @@ def capture_library() -> Path:
 def replay_program() -> Path:
     """The program that runs a captured dispatch again. Raises UnavailableError."""
     return _find(REPLAY)
+
+
+def is_tools_library(path: Path) -> bool:
+    """Whether this is one of the HSA tools libraries of this package, wherever it was found."""
+    return path.name in (DEVICE, TRACER, ISOLATE)
 
 
 def search_folders() -> list[Path]:

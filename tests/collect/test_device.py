@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 import subprocess
+from pathlib import Path
 
 import pytest
 
@@ -56,6 +57,14 @@ def test_parameters_and_products_change_times_and_are_named(profiled):
 def test_what_is_no_parameter_or_value(option, words, tmp_path):
     with pytest.raises(UsageError, match=words):
         device.select(device.SOFTWARE_TARGET, tmp_path, [option])
+
+
+def test_tools_that_the_user_loads_stay_behind_the_own_ones(tmp_path):
+    chosen = device.select(device.SOFTWARE_TARGET, tmp_path)
+    mine = chosen.environment({"HSA_TOOLS_LIB": "libtheirs.so /else/where/librocmperf_device.so"}, (Path("/t/mine.so"),))
+    own = str(chosen.tools[0])
+    assert mine["HSA_TOOLS_LIB"].split() == [own, "/t/mine.so", "libtheirs.so"]
+    assert chosen.environment(mine)["HSA_TOOLS_LIB"].split() == [own, "/t/mine.so", "libtheirs.so"]
 
 
 def test_the_device_refuses_what_reaches_it_otherwise(testbed, tmp_path):

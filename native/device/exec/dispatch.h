@@ -132,6 +132,8 @@ class Engine {
   void forget_code(uint64_t begin, uint64_t size);
   // Empties the caches that outlive a dispatch.
   void forget_caches();
+  // Empties those of them that are the XCDs' own.
+  void forget_l2();
   // Something other than a kernel has written to the device's memory.
   void written_elsewhere(uint64_t address, uint64_t bytes);
 

@@ -317,8 +317,12 @@ void Engine::forget_code(uint64_t begin, uint64_t size) {
 
 void Engine::written_elsewhere(uint64_t address, uint64_t bytes) { state_->observer->written_elsewhere(address, bytes); }
 
-void Engine::forget_caches() {
+void Engine::forget_l2() {
   for (auto& [number, slot] : state_->free) slot->observer->forget_caches();
+}
+
+void Engine::forget_caches() {
+  forget_l2();
   state_->observer->forget_caches();
 }
 

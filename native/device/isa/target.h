@@ -35,6 +35,7 @@ struct Target {
   uint32_t l1s_per_cu;
   uint32_t l1_line_bytes;          // also what it requests from the L2
   bool counts_l1_invalidations;    // at the beginning of dispatches
+  uint32_t l2_channels_per_xcd;
   uint32_t scalar_caches_per_xcd;  // each serves two CUs, or one where the other is disabled
   IsaRules rules;
 };

@@ -107,9 +107,12 @@ void Device::copied_to(uint64_t address, uint64_t bytes) {
   copied_to_.emplace_back(address, bytes);
 }
 
-void Device::invalidate_code() {
+std::string Device::run_commands(const Pm4IbPacket& packet, QueueRegisters& queue) {
+  CommandProcessors::Outcome outcome = command_processors_.run(packet, queue);
   std::lock_guard lock(stale_mutex_);
-  stale_code_.assign(1, {0, ~uint64_t{0}});
+  if (outcome.drops_code) stale_code_.assign(1, {0, ~uint64_t{0}});
+  if (outcome.drops_l2) stale_l2_ = true;
+  return std::move(outcome.error);
 }
 
 Queue* Device::create_queue(const model::QueueInfo& info) {

@@ -13,6 +13,7 @@
 #include "memory/allocation_map.h"
 #include "runtime/flights.h"
 #include "runtime/model_interface.h"
+#include "runtime/queues/command_processor.h"
 #include "runtime/queues/event_wakeups.h"
 #include "runtime/queues/queue.h"
 #include "timing/concurrent_dispatches.h"
@@ -54,8 +55,9 @@ class Device {
   AllocationMap& allocations() { return allocations_; }
   // Runs a dispatch that starts at virtual time `start`. The result is meaningless if the queue is being stopped.
   DispatchResult run(const DispatchRequest& request, uint64_t start, AqlQueue& queue, uint64_t submitted);
-  // Any decoded code may be stale: corresponds to a real device's instruction cache invalidation.
-  void invalidate_code();
+  // Runs PM4 commands. Returns why that is not possible, or an empty string.
+  std::string run_commands(const Pm4IbPacket& packet, QueueRegisters& queue);
+  CommandProcessors& command_processors() { return command_processors_; }
   // The packet that `signal_address` belongs to has ended: writes its virtual times, then decrements the signal and
   // wakes whoever waits for it. Does nothing for address 0.
   void complete(uint64_t signal_address, uint64_t start, uint64_t end);
@@ -89,8 +91,10 @@ class Device {
 
   std::unique_ptr<Engine> engine_;  // guarded by the turns of the flights, like the next
   ConcurrentDispatches concurrent_;
+  CommandProcessors command_processors_{memory_};
 
   std::mutex stale_mutex_;
+  bool stale_l2_ = false;
   std::vector<std::pair<uint64_t, uint64_t>> stale_code_;  // first address, size
   std::vector<std::pair<uint64_t, uint64_t>> copied_to_;   // likewise, since a dispatch began
 

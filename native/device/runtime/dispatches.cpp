@@ -3,6 +3,7 @@
 #include <chrono>
 #include <exception>
 #include <thread>
+#include <utility>
 
 #include "runtime/device.h"
 #include "runtime/queues/aql_queue.h"
@@ -53,13 +54,16 @@ DispatchResult deadlocked() {
 
 void Device::forget_what_is_stale() {
   std::vector<std::pair<uint64_t, uint64_t>> code, data;
+  bool l2;
   {
     std::lock_guard lock(stale_mutex_);
     code.swap(stale_code_);
     data.swap(copied_to_);
+    l2 = std::exchange(stale_l2_, false);
   }
   for (const auto& [begin, size] : code) engine_->forget_code(begin, size);
   for (const auto& [begin, size] : data) engine_->written_elsewhere(begin, size);
+  if (l2) engine_->forget_l2();
 }
 
 // Blocks until it is this queue's turn; returns false if the queue is stopped first.

@@ -1,9 +1,8 @@
 #include "timing/counters.h"
 
+#include <algorithm>
 #include <iterator>
 #include <mutex>
-#include <string>
-#include <string_view>
 #include <unordered_map>
 
 #include "counter_table.inc.h"
@@ -260,9 +259,14 @@ class WeightTable {
   std::unordered_map<const Semantics*, Weights> table_;
 };
 
-bool is_on_target(std::string_view hardware) {
-  if (hardware.find_first_not_of(' ') == std::string_view::npos) return true;
-  return hardware.find(" " + std::string(target_of_device().name) + " ") != std::string_view::npos;
+bool is_on_target(size_t place) {
+  bool on_hardware = false;
+  for (const HardwareEvent& event : kHardwareEvents) {
+    if (static_cast<size_t>(event.counter) != place) continue;
+    if (event.target == target_of_device().name) return true;
+    on_hardware = true;
+  }
+  return !on_hardware;
 }
 
 // The places of the target's counters among all.
@@ -271,7 +275,7 @@ const std::vector<size_t>& places() {
   static const auto& offered = *new std::vector<size_t>([] {
     std::vector<size_t> found;
     for (size_t place = 0; place < kCounterCount; ++place)
-      if (is_on_target(kHardware[place])) found.push_back(place);
+      if (is_on_target(place)) found.push_back(place);
     return found;
   }());
   return offered;
@@ -297,6 +301,15 @@ const std::vector<rpd_counter_info>& counter_table() {
     return offered;
   }());
   return table;
+}
+
+std::optional<size_t> counter_of_event(std::string_view block, uint32_t event) {
+  for (const HardwareEvent& known : kHardwareEvents) {
+    if (known.event != event || known.block != block || known.target != target_of_device().name) continue;
+    const auto found = std::ranges::find(places(), static_cast<size_t>(known.counter));
+    if (found != places().end()) return static_cast<size_t>(found - places().begin());
+  }
+  return std::nullopt;
 }
 
 bool is_estimated(size_t counter) { return certainty_of(counter) != Certainty::Exact; }

@@ -1,6 +1,9 @@
 // The counters that the device keeps for every dispatch.
 #pragma once
 
+#include <cstdint>
+#include <optional>
+#include <string_view>
 #include <vector>
 
 #include "include/rocm_perf_device.h"
@@ -13,6 +16,9 @@ namespace rpd {
 
 // In the order of DispatchResult::counters.
 const std::vector<rpd_counter_info>& counter_table();
+
+// The counter that counts this event of a hardware block on the device's target, if the device has it.
+std::optional<size_t> counter_of_event(std::string_view block, uint32_t event);
 
 // Whether the counter is an estimate if only a sample of the dispatch was observed. The others are exact in any case.
 bool is_estimated(size_t counter);

@@ -10,6 +10,11 @@ except ModuleNotFoundError:  # Python 3.10
     import tomli as tomllib
 
 
+# The block whose registers hold a counter, where it is not the first part of the counter's name: the scalar caches' events are
+# among the SQ's, and RDNA's L2 has the registers of CDNA's.
+REGISTERS_OF = {"SQC": "SQ", "GL2C": "TCC"}
+
+
 def header(table: dict) -> str:
     offered = {name: entry for name, entry in table.items() if "model" in entry}
     lines = ["// Generated from counters.toml; edit that.", "#pragma once", "", '#include "include/rocm_perf_device.h"', ""]
@@ -18,9 +23,13 @@ def header(table: dict) -> str:
     for name, entry in offered.items():
         description = f"{entry['meaning']} ({entry['unit']})"
         lines.append(f'    {{"{name}", "{name.split("_")[0]}", {json.dumps(description)}}},')
-    lines += ["};", "", "// The targets on which hardware has the counter, between blanks; empty: it is the device's own."]
-    lines += ["constexpr const char* kHardware[] = {"]
-    lines += [f'    "{"".join(f" {target}" for target in entry["hardware"])} ",' for entry in offered.values()]
+    lines += ["};", "", "// What hardware has: a counter that is not among it is the device's own."]
+    lines += ["struct HardwareEvent {", "  Counter counter;", "  const char* target;", "  const char* block;", "  unsigned event;", "};"]
+    lines += ["constexpr HardwareEvent kHardwareEvents[] = {"]
+    for name, entry in offered.items():
+        block = name.split("_")[0]
+        for target, event in entry["hardware"].items():
+            lines.append(f'    {{Counter::{name}, "{target}", "{REGISTERS_OF.get(block, block)}", {event}}},')
     lines += ["};", "", "}  // namespace rpd", ""]
     return "\n".join(lines)
 

@@ -34,6 +34,8 @@ RELABELS_VARIABLE = "HSA_OVERRIDE_GFX_VERSION"
 _SELECTS_GPUS = ("ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL")
 _MODEL_VARIABLES = ("HSA_MODEL_TOPOLOGY", "HSA_MODEL_LIB", "HSA_MODEL_MEMFILE")
 
+_TOOLS_VARIABLE = "HSA_TOOLS_LIB"
+
 # AMD's builds of ROCr know two kinds of tools. If one has registered itself (rocprofv3's, or a profiler that the program
 # brings along), the libraries in HSA_TOOLS_LIB are ignored unless this is set.
 _ALSO_BESIDE_REGISTERED_TOOLS = "HSA_TOOLS_ROCPROFILER_V1_TOOLS"
@@ -124,14 +126,17 @@ class Device:
     preloads: tuple[Path, ...] = ()
 
     def environment(self, base: Mapping[str, str], tools: tuple[Path, ...] = ()) -> dict[str, str]:
-        """`base` changed so that ROCr uses this device and loads `tools` (HSA tools libraries) besides the device's own."""
+        """`base` changed so that ROCr uses this device and loads `tools` (HSA tools libraries) between the device's own and
+        those that `base` names already.
+        """
         environment = {name: value for name, value in base.items() if name not in self.removed_variables}
         environment |= self.variables
         if not self.is_hardware:
             environment |= triton.variables(base)
-        libraries = [*self.tools, *tools]
-        if libraries:
-            environment["HSA_TOOLS_LIB"] = " ".join(map(str, libraries))
+        if libraries := [*self.tools, *tools]:
+            others = map(Path, base.get(_TOOLS_VARIABLE, "").split())
+            libraries += [one for one in others if one not in libraries and not native.is_tools_library(one)]
+            environment[_TOOLS_VARIABLE] = " ".join(map(str, libraries))
             environment[_ALSO_BESIDE_REGISTERED_TOOLS] = "1"
         if self.preloads:
             environment["LD_PRELOAD"] = " ".join(filter(None, (*map(str, self.preloads), base.get("LD_PRELOAD"))))
@@ -146,12 +151,14 @@ def select(
     sample_if_large: bool = False,
     code: str | None = None,
     several: bool = False,
+    shows_driver: bool = False,
 ) -> Device:
     """The device for `--device choice`; files that it needs are written to `scratch`, which must outlive the runs.
 
     options: each is "NAME" or "NAME=VALUE" from OPTIONS; only the software device has any. sample_if_large: unless they say
     what the software device observes, of a dispatch that takes long it is a sample. code: the target of what is to run, which
-    decides what `auto` means without a GPU. several: whether the choice may be several software devices, "gfx942:4". Raises
+    decides what `auto` means without a GPU. several: whether the choice may be several software devices, "gfx942:4".
+    shows_driver: programs that look for GPUs below ROCr find software devices; where there are several they do anyway. Raises
     UnavailableError if there is no such device, UsageError for an option that it does not have, SurroundingsError if programs
     could not run.
     """
@@ -162,7 +169,8 @@ def select(
     if software:
         if sample_if_large and not _says_what_to_observe(options):
             options = (*options, SAMPLE_IF_LARGE)
-        return _software(scratch, options, SOFTWARE_PRODUCTS[name if choice != AUTO else software_choice(code)], count)
+        product_key = SOFTWARE_PRODUCTS[name if choice != AUTO else software_choice(code)]
+        return _software(scratch, options, product_key, count, shows_driver=shows_driver or count > 1)
     if options:
         raise UsageError(f"--device-option {options[0]}: a GPU has no such options", f"add `--device {SOFTWARE_TARGET}`")
     if not found.usable:
@@ -297,7 +305,7 @@ def _product(key: str) -> Product:
     return next(product for product in products() if product.key == key)
 
 
-def _software(scratch: Path, options: Sequence[str], product_key: str, count: int) -> Device:
+def _software(scratch: Path, options: Sequence[str], product_key: str, count: int, *, shows_driver: bool) -> Device:
     product = _product(product_key)
     target: str = product.figures["gfx_target"]
     of_product = [f"{TIMING}{name}={value}" for name, value in product.figures.get("timing", {}).items()]
@@ -324,7 +332,7 @@ def _software(scratch: Path, options: Sequence[str], product_key: str, count: in
         (library,),
         _FEATURES_OF_CDNA if product.family.startswith("cdna") else (),
         (target,) * (count - 1),
-        (loadable(native.sysfs_library(), scratch),) if count > 1 else (),
+        (loadable(native.driver_library(), scratch),) if shows_driver else (),
     )
 
 

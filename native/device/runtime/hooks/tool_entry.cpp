@@ -7,6 +7,7 @@
 #include "runtime/device.h"
 #include "runtime/hooks/handlers_at_exit.h"
 #include "runtime/hooks/hooks.h"
+#include "runtime/profilers/registration.h"
 #include "runtime/queues/signals.h"
 #include "runtime/reports/log.h"
 #include "runtime/rocr_workarounds/thunk_workarounds.h"
@@ -107,6 +108,7 @@ extern "C" [[gnu::visibility("default")]] bool OnLoad(HsaApiTable* table, uint64
   hook_shared_memory(*table->amd_ext_);
   hook_times(*table->amd_ext_);
   hook_executables(*table->core_);
+  hand_tables_to_profiler(table);
   return true;
 }
 

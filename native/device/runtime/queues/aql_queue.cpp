@@ -158,6 +158,7 @@ void AqlQueue::process_dispatch(const AqlPacket& packet) {
   if (!result.error.empty()) return fail_dispatch(kernel_name(dispatch.kernel_object), result);
 
   const uint64_t end = start + result.duration_ns;
+  if (registers_.counts) device_.command_processors().count(result.counters);
   dispatch_records().add(packet.completion_signal(),
                          {virtual_clock::to_timestamp(start), virtual_clock::to_timestamp(end), std::move(result.counters),
                           std::move(result.counter_errors), result.duration_error});
@@ -178,7 +179,8 @@ void AqlQueue::process_vendor(const AqlPacket& packet) {
   uint64_t time = ready_time(packet);
   switch (packet.vendor_format()) {
     case kVendorPm4Ib:
-      if (invalidates_code(device_.memory(), packet.as<Pm4IbPacket>())) device_.invalidate_code();
+      if (const std::string error = device_.run_commands(packet.as<Pm4IbPacket>(), registers_); !error.empty())
+        return fail(error, queue_error::kInvalidVendorPacket);
       break;
     case kVendorBarrierValue: {
       const ValueCondition condition(device_.memory(), packet.as<hsa_amd_barrier_value_packet_t>());

@@ -9,6 +9,7 @@
 #include "exec/dispatch.h"
 #include "runtime/engine_turns.h"
 #include "runtime/queues/aql_packets.h"
+#include "runtime/queues/command_processor.h"
 #include "runtime/queues/queue.h"
 
 namespace rpd {
@@ -54,6 +55,7 @@ class AqlQueue : public Queue {
   void fail(const std::string& reason, int64_t error_code);
 
   Turns::Seat seat_;
+  QueueRegisters registers_;
   uint64_t next_ = 0;  // index of the packet to process
   bool failed_ = false;
   uint64_t latest_end_ = 0;    // virtual; over all packets so far

@@ -24,8 +24,4 @@ class ValueCondition {
   int64_t mask_;
 };
 
-// Whether the PM4 commands that the packet points to invalidate instruction caches, as ROCr does after it has loaded code.
-// They have no other effect on this device: they set up what only real hardware needs.
-bool invalidates_code(const AddressSpace& memory, const Pm4IbPacket& packet);
-
 }  // namespace rpd

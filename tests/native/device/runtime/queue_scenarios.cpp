@@ -65,6 +65,9 @@ struct Signal {
   }
 };
 
+// The first dword of a command that `dwords` others follow.
+constexpr uint32_t pm4(uint32_t opcode, uint32_t dwords) { return 3u << 30 | (dwords - 1) << 16 | opcode << 8; }
+
 std::atomic<int> queue_error{HSA_STATUS_SUCCESS};
 
 struct Queue {
@@ -96,6 +99,17 @@ struct Queue {
     for (size_t i = 0; i < dependencies.size(); ++i) packet.dep_signal[i] = dependencies[i];
     packet.completion_signal = completion;
     submit(packet, type);
+  }
+
+  // A packet that points to PM4 commands.
+  void commands(uint64_t address, size_t dwords, hsa_signal_t completion) {
+    struct {
+      uint32_t words[14];
+      hsa_signal_t completion_signal;
+    } packet{{1u << 16, pm4(0x3f, 3), static_cast<uint32_t>(address), static_cast<uint32_t>(address >> 32),
+              static_cast<uint32_t>(dwords), 10},
+             completion};
+    submit(packet, HSA_PACKET_TYPE_VENDOR_SPECIFIC);
   }
 
   void barrier_value(hsa_signal_t signal, hsa_signal_condition_t condition, int64_t value, int64_t mask,
@@ -206,6 +220,86 @@ void invalid_packet() {
   for (int i = 0; i < 1000 && queue_error == HSA_STATUS_SUCCESS; ++i) std::this_thread::sleep_for(10ms);
   EXPECT(queue_error == HSA_STATUS_ERROR_INVALID_PACKET_FORMAT);
   EXPECT(never.stays_pending());
+}
+
+uint32_t low(const void* address) { return static_cast<uint32_t>(reinterpret_cast<uint64_t>(address)); }
+uint32_t high(const void* address) { return static_cast<uint32_t>(reinterpret_cast<uint64_t>(address) >> 32); }
+
+// Registers are set and read, memory is written, and what is for another XCC is left out, in buffers within buffers too.
+void commands_in_memory() {
+  constexpr uint32_t kGfxIndex = 0xc200;
+  static uint32_t results[6];
+  const uint32_t inner[] = {
+      pm4(0x37, 5), 5 << 8, low(results + 2), high(results + 2), 33, 44,  // WRITE_DATA to memory, two dwords
+  };
+  const uint32_t buffer[] = {
+      pm4(0x79, 2),
+      kGfxIndex - 0xc000,
+      0x40030005,                                 // SET_UCONFIG_REG
+      2u << 30,                                                                     // a filler
+      pm4(0x40, 5),
+      5 << 8,
+      kGfxIndex,
+      0,
+      low(results),
+      high(results),              // COPY_DATA, register to memory
+      pm4(0x40, 5),
+      5 << 8 | 5,
+      22,
+      0,
+      low(results + 1),
+      high(results + 1),         // COPY_DATA, immediate to memory
+      pm4(0x3f, 3),
+      low(inner),
+      high(inner),
+      sizeof inner / sizeof *inner,          // INDIRECT_BUFFER
+      pm4(0x23, 1),
+      1u << 24 | 6,                                                   // PRED_EXEC: XCC 0 only
+      pm4(0x40, 5),
+      5 << 8 | 5,
+      55,
+      0,
+      low(results + 4),
+      high(results + 4),
+      pm4(0x23, 1),
+      6,                                                              // PRED_EXEC: none
+      pm4(0x40, 5),
+      5 << 8 | 5,
+      66,
+      0,
+      low(results + 5),
+      high(results + 5),
+      pm4(0x46, 1),
+      7,                                                              // EVENT_WRITE, without effect
+  };
+  Queue queue;
+  Signal done;
+  queue.commands(reinterpret_cast<uint64_t>(buffer), sizeof buffer / sizeof *buffer, done.handle);
+  EXPECT(done.completes());
+  const uint32_t expected[] = {0x40030005, 22, 33, 44, 55, 0};
+  EXPECT(std::memcmp(results, expected, sizeof expected) == 0);
+}
+
+void commands_out_of_reach() {
+  static const char constant[8] = "fixed";
+  const uint32_t nowhere[] = {pm4(0x40, 5), 5 << 8 | 5, 1, 0, 0x1000, 0};
+  const uint32_t read_only[] = {pm4(0x40, 5), 5 << 8 | 5, 1, 0, low(constant), high(constant)};
+  const uint32_t too_long[] = {pm4(0x40, 5), 5 << 8 | 5, 1};
+  const uint32_t too_short[] = {pm4(0x40, 1), 5 << 8 | 5};
+  uint32_t itself[4] = {pm4(0x3f, 3)};
+  itself[1] = low(itself), itself[2] = high(itself), itself[3] = 4;
+  const std::pair<const uint32_t*, size_t> buffers[] = {
+      {nowhere, 6}, {read_only, 6}, {too_long, 3}, {too_short, 2}, {itself, 4}, {reinterpret_cast<const uint32_t*>(0x1000), 4},
+  };
+  for (const auto& [commands, dwords] : buffers) {
+    queue_error = HSA_STATUS_SUCCESS;
+    Queue queue;
+    Signal never;
+    queue.commands(reinterpret_cast<uint64_t>(commands), dwords, never.handle);
+    for (int i = 0; i < 1000 && queue_error == HSA_STATUS_SUCCESS; ++i) std::this_thread::sleep_for(1ms);
+    EXPECT(queue_error == HSA_STATUS_ERROR_INVALID_PACKET_FORMAT);
+    EXPECT(never.stays_pending());
+  }
 }
 
 void destroyed_while_waiting() {
@@ -328,6 +422,8 @@ const std::map<std::string, std::function<void()>> scenarios{
     {"barrier_value", barrier_value},
     {"queues_depend_on_each_other", queues_depend_on_each_other},
     {"invalid_packet", invalid_packet},
+    {"commands_in_memory", commands_in_memory},
+    {"commands_out_of_reach", commands_out_of_reach},
     {"destroyed_while_waiting", destroyed_while_waiting},
     {"exits_while_waiting", exits_while_waiting},
     {"many_waiters", many_waiters},

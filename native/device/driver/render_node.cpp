@@ -1,0 +1,168 @@
+// The render nodes of software devices, for programs that ask libdrm which GPUs there are: profilers do, beside reading the
+// topology. What is not about a render node of the model's topology goes to libdrm.
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdint>
+#include <cstdlib>
+#include <fstream>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+
+namespace {
+
+// Of libdrm's amdgpu.h, which is not needed otherwise.
+struct amdgpu_device;
+struct amdgpu_gpu_info {
+  uint32_t asic_id;
+  uint32_t chip_rev;
+  uint32_t chip_external_rev;
+  uint32_t family_id;  // there is more, which stays as it was
+};
+
+// Linux, amdgpu_drm.h. Both are families of several chips.
+constexpr uint32_t kFamilyAi = 141, kFamilyNv = 143;
+constexpr uint32_t kDriverMajor = 3, kDriverMinor = 64;
+
+// The folder of a GPU in the model's topology.
+class Node {
+ public:
+  explicit Node(std::string folder) : folder_(std::move(folder)) {}
+
+  std::optional<uint64_t> property(const std::string& wanted) const {
+    std::ifstream file(folder_ + "/properties");
+    std::string name;
+    for (uint64_t value; file >> name >> value;)
+      if (name == wanted) return value;
+    return std::nullopt;
+  }
+  std::string product() const {
+    std::string name;
+    std::getline(std::ifstream(folder_ + "/product_name") >> std::ws, name);
+    return name;
+  }
+  const std::string& folder() const { return folder_; }
+
+ private:
+  std::string folder_;
+};
+
+std::string nodes_folder() {
+  const char* const model = std::getenv("HSA_MODEL_TOPOLOGY");
+  return model && *model ? std::string(model) + "/nodes/" : "";
+}
+
+std::optional<Node> node_of_minor(uint64_t minor) {
+  const std::string nodes = nodes_folder();
+  for (int number = 0; !nodes.empty(); ++number) {
+    const Node node(nodes + std::to_string(number));
+    const auto its = node.property("drm_render_minor");
+    if (!its) return std::nullopt;
+    if (minor != 0 && *its == minor) return node;
+  }
+  return std::nullopt;
+}
+
+// An open render node of the model is a descriptor of its folder.
+std::optional<Node> node_of_descriptor(int descriptor) {
+  char path[4096];
+  const std::string link = "/proc/self/fd/" + std::to_string(descriptor), nodes = nodes_folder();
+  const ssize_t length = readlink(link.c_str(), path, sizeof path);
+  if (nodes.empty() || length <= 0) return std::nullopt;
+  char* const resolved = realpath(nodes.c_str(), nullptr);
+  const std::string real = resolved ? std::string(resolved) + "/" : nodes;
+  std::free(resolved);
+  const std::string found(path, static_cast<size_t>(length));
+  if (!found.starts_with(real)) return std::nullopt;
+  return Node(found);
+}
+
+struct Opened {
+  Node node;
+  std::string product = node.product();
+};
+
+// By their handles, which are their addresses.
+struct OpenedDevices {
+  std::mutex mutex;
+  std::map<const amdgpu_device*, Opened> devices;
+
+  Opened* find(const amdgpu_device* handle) {
+    const std::lock_guard lock(mutex);
+    const auto found = devices.find(handle);
+    return found == devices.end() ? nullptr : &found->second;
+  }
+};
+
+OpenedDevices& opened() {
+  static auto* all = new OpenedDevices;
+  return *all;
+}
+
+// libdrm's function of this name; null without libdrm.
+template <class Function>
+Function* next(const char* name, Function* /*this*/) {
+  return reinterpret_cast<Function*>(dlsym(RTLD_NEXT, name));
+}
+
+}  // namespace
+
+#define VISIBLE extern "C" [[gnu::visibility("default")]]
+
+VISIBLE int drmOpenRender(int minor) {
+  if (const auto node = node_of_minor(static_cast<uint64_t>(minor)))
+    return open(node->folder().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  auto* const original = next("drmOpenRender", &drmOpenRender);
+  return original ? original(minor) : -ENODEV;
+}
+
+VISIBLE int drmClose(int descriptor) {
+  if (node_of_descriptor(descriptor)) return close(descriptor);
+  auto* const original = next("drmClose", &drmClose);
+  return original ? original(descriptor) : close(descriptor);
+}
+
+VISIBLE int amdgpu_device_initialize(int descriptor, uint32_t* major, uint32_t* minor, amdgpu_device** handle) {
+  auto node = node_of_descriptor(descriptor);
+  if (!node) {
+    auto* const original = next("amdgpu_device_initialize", &amdgpu_device_initialize);
+    return original ? original(descriptor, major, minor, handle) : -ENODEV;
+  }
+  *major = kDriverMajor;
+  *minor = kDriverMinor;
+  *handle = static_cast<amdgpu_device*>(std::malloc(1));
+  const std::lock_guard lock(opened().mutex);
+  opened().devices.emplace(*handle, Opened{std::move(*node)});
+  return 0;
+}
+
+VISIBLE int amdgpu_device_deinitialize(amdgpu_device* handle) {
+  if (!opened().find(handle)) {
+    auto* const original = next("amdgpu_device_deinitialize", &amdgpu_device_deinitialize);
+    return original ? original(handle) : -EINVAL;
+  }
+  const std::lock_guard lock(opened().mutex);
+  opened().devices.erase(handle);
+  std::free(handle);
+  return 0;
+}
+
+VISIBLE const char* amdgpu_get_marketing_name(amdgpu_device* handle) {
+  if (const Opened* const mine = opened().find(handle)) return mine->product.c_str();
+  auto* const original = next("amdgpu_get_marketing_name", &amdgpu_get_marketing_name);
+  return original ? original(handle) : nullptr;
+}
+
+VISIBLE int amdgpu_query_gpu_info(amdgpu_device* handle, amdgpu_gpu_info* info) {
+  const Opened* const mine = opened().find(handle);
+  if (!mine) {
+    auto* const original = next("amdgpu_query_gpu_info", &amdgpu_query_gpu_info);
+    return original ? original(handle, info) : -EINVAL;
+  }
+  info->family_id = mine->node.property("gfx_target_version").value_or(0) / 10000 == 9 ? kFamilyAi : kFamilyNv;
+  return 0;
+}

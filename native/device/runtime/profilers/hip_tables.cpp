@@ -1,0 +1,85 @@
+// HIP exports no function that returns its tables. But every entry point is a few instructions that call such a function, take
+// the pointer at the entry point's place in the table, and jump there. So the first call of an entry point leads to the table.
+#include "runtime/profilers/hip_tables.h"
+
+#include <dlfcn.h>
+#include <link.h>
+
+#include <cstddef>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <string_view>
+
+namespace rpd {
+namespace {
+
+constexpr size_t kEntryPointBytes = 64;  // in which the call is found
+constexpr unsigned char kCall = 0xe8;    // with a displacement of 32 bits
+constexpr size_t kCallBytes = 5;
+
+int note_hip(dl_phdr_info* library, size_t, void* path) {
+  const std::string_view name = library->dlpi_name ? library->dlpi_name : "";
+  if (name.find("/libamdhip64.so") == std::string_view::npos) return 0;
+  *static_cast<std::string*>(path) = name;
+  return 1;
+}
+
+// Empty if HIP is not loaded.
+std::string path_of_hip() {
+  std::string path;
+  dl_iterate_phdr(note_hip, &path);
+  return path;
+}
+
+bool is_in_same_library(const void* one, const void* other) {
+  Dl_info first, second;
+  return dladdr(one, &first) && dladdr(other, &second) && first.dli_fbase == second.dli_fbase;
+}
+
+// Both tables begin with their size in bytes, as the caller's headers know it, and go on with pointers to functions.
+bool looks_like_table(const void* table, const void* entry_point) {
+  size_t bytes;
+  const void* first;
+  std::memcpy(&bytes, table, sizeof bytes);
+  std::memcpy(&first, static_cast<const char*>(table) + sizeof bytes, sizeof first);
+  constexpr size_t most = 1 << 16;
+  return bytes > sizeof bytes && bytes < most && bytes % sizeof first == 0 && is_in_same_library(first, entry_point);
+}
+
+void* table_behind(void* hip, const char* entry_point) {
+  const auto* const code = static_cast<const unsigned char*>(dlsym(hip, entry_point));
+  if (!code) return nullptr;
+  for (size_t i = 0; i + kCallBytes <= kEntryPointBytes; ++i) {
+    if (code[i] != kCall) continue;
+    int32_t displacement;
+    std::memcpy(&displacement, code + i + 1, sizeof displacement);
+    const unsigned char* const called = code + i + kCallBytes + displacement;
+    if (!is_in_same_library(called, code)) continue;
+    void* const table = reinterpret_cast<void* (*)()>(reinterpret_cast<uintptr_t>(called))();
+    return table && looks_like_table(table, code) ? table : nullptr;
+  }
+  return nullptr;
+}
+
+// By the name of the file, libamdhip64.so.7.2.53211: asking HIP would initialise it, which may be what the caller is part of.
+uint64_t version_in_name(const std::string& path) {
+  char* const file = realpath(path.c_str(), nullptr);
+  const std::string name = file ? file : path;
+  std::free(file);
+  unsigned major = 0, minor = 0;
+  std::sscanf(name.c_str() + name.rfind(".so.") + 1, "so.%u.%u", &major, &minor);
+  return major * 10000 + minor * 100;
+}
+
+}  // namespace
+
+HipTables find_hip_tables() {
+  const std::string path = path_of_hip();
+  void* const hip = path.empty() ? nullptr : dlopen(path.c_str(), RTLD_NOLOAD | RTLD_LAZY);
+  if (!hip) return {};
+  return {table_behind(hip, "hipGetDeviceCount"), table_behind(hip, "__hipRegisterFatBinary"), version_in_name(path)};
+}
+
+}  // namespace rpd

@@ -24,8 +24,6 @@ struct amdgpu_gpu_info {
   uint32_t family_id;  // there is more, which stays as it was
 };
 
-// Linux, amdgpu_drm.h. Both are families of several chips.
-constexpr uint32_t kFamilyAi = 141, kFamilyNv = 143;
 constexpr uint32_t kDriverMajor = 3, kDriverMinor = 64;
 
 // The folder of a GPU in the model's topology.
@@ -163,6 +161,6 @@ VISIBLE int amdgpu_query_gpu_info(amdgpu_device* handle, amdgpu_gpu_info* info) 
     auto* const original = next("amdgpu_query_gpu_info", &amdgpu_query_gpu_info);
     return original ? original(handle, info) : -EINVAL;
   }
-  info->family_id = mine->node.property("gfx_target_version").value_or(0) / 10000 == 9 ? kFamilyAi : kFamilyNv;
+  info->family_id = static_cast<uint32_t>(mine->node.property("family_id").value_or(0));
   return 0;
 }

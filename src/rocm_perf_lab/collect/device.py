@@ -18,6 +18,7 @@ from rocm_perf_lab.arch.families import family_of
 from rocm_perf_lab.arch.products import Product, products
 from rocm_perf_lab.arch.timing_parameters import CALIBRATED_TARGET, timing_parameters
 from rocm_perf_lab.collect import gpu, live, surroundings, triton
+from rocm_perf_lab.collect.amd_smi import write_amd_smi
 from rocm_perf_lab.collect.topology import write_topology
 from rocm_perf_lab.errors import UnavailableError, UsageError
 
@@ -124,6 +125,7 @@ class Device:
     features: tuple[str, ...] = ()
     further_targets: tuple[str, ...] = ()  # of the other GPUs
     preloads: tuple[Path, ...] = ()
+    programs: Path | None = None  # a folder that comes first in PATH
 
     def environment(self, base: Mapping[str, str], tools: tuple[Path, ...] = ()) -> dict[str, str]:
         """`base` changed so that ROCr uses this device and loads `tools` (HSA tools libraries) between the device's own and
@@ -138,6 +140,8 @@ class Device:
             libraries += [one for one in others if one not in libraries and not native.is_tools_library(one)]
             environment[_TOOLS_VARIABLE] = " ".join(map(str, libraries))
             environment[_ALSO_BESIDE_REGISTERED_TOOLS] = "1"
+        if self.programs:
+            environment["PATH"] = os.pathsep.join(filter(None, (str(self.programs), base.get("PATH", os.defpath))))
         if self.preloads:
             environment["LD_PRELOAD"] = " ".join(filter(None, (*map(str, self.preloads), base.get("LD_PRELOAD"))))
         return environment
@@ -333,6 +337,7 @@ def _software(scratch: Path, options: Sequence[str], product_key: str, count: in
         _FEATURES_OF_CDNA if product.family.startswith("cdna") else (),
         (target,) * (count - 1),
         (loadable(native.driver_library(), scratch),) if shows_driver else (),
+        write_amd_smi(scratch / "bin", product.figures, count) if shows_driver else None,
     )
 
 

@@ -1,0 +1,82 @@
+"""An `amd-smi` that knows the software devices: profilers ask it which GPUs there are.
+
+It answers `amd-smi static`, as text and as JSON (in the form of amd-smi 26), with what the table of products says; options that
+select a part of the answer are accepted, and everything else is refused.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+_SCRIPT = """\
+#!/bin/sh
+# What the software device is, in the form of AMD's amd-smi.
+here=${0%/*}
+case " $* " in
+  " static "*" --json "*) exec cat "$here/static.json" ;;
+  " static "*) exec cat "$here/static.txt" ;;
+esac
+echo "amd-smi: a software device answers \\`amd-smi static\\` only" >&2
+exit 1
+"""
+
+
+def write_amd_smi(folder: Path, product: Mapping[str, Any], count: int) -> Path:
+    """Write the program and its answers for `count` devices of `product` (an entry of products.toml) into `folder`, which is
+    made; return `folder`.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    gpus = [_gpu(product, number) for number in range(count)]
+    (folder / "static.json").write_text(json.dumps({"gpu_data": gpus}, indent=4) + "\n")
+    (folder / "static.txt").write_text("".join(_text(gpu) + "\n" for gpu in gpus))
+    program = folder / "amd-smi"
+    program.write_text(_SCRIPT)
+    program.chmod(0o755)
+    return folder
+
+
+def _gpu(product: Mapping[str, Any], number: int) -> dict[str, Any]:
+    topology = product["topology"]
+    return {
+        "gpu": number,
+        "asic": {
+            "market_name": product["name"],
+            "vendor_id": "0x1002",
+            "vendor_name": "Advanced Micro Devices Inc. [AMD/ATI]",
+            "device_id": hex(topology["device_id"]),
+            "num_compute_units": topology["simd_count"] // topology["simd_per_cu"],
+            "target_graphics_version": product["gfx_target"],
+        },
+        "vbios": {"name": "software device", "part_number": "N/A"},
+        "driver": {"name": "software device", "version": "N/A"},
+        "vram": {
+            "type": "HBM" if product["family"].startswith("cdna") else "GDDR6",
+            "size": f"{product['vram_bytes'] >> 20} MB",
+        },
+        "partition": {"accelerator_partition": "SPX", "memory_partition": "NPS1"},
+        "clock": {
+            "sys": _levels(topology["max_engine_clk_fcompute"]),
+            "mem": _levels(product["hbm_clock_mhz"]),
+        },
+    }
+
+
+def _levels(mhz: int) -> dict[str, Any]:
+    return {"current_level": 0, "frequency_levels": {"Level 0": f"{mhz} MHz"}}
+
+
+def _text(gpu: Mapping[str, Any]) -> str:
+    facts = {name: entry for name, entry in gpu.items() if name != "gpu"}
+    return "\n".join([f"GPU: {gpu['gpu']}", *_indented(facts, "    ")]) + "\n"
+
+
+def _indented(facts: Mapping[str, Any], margin: str) -> list[str]:
+    lines = []
+    for name, entry in facts.items():
+        nested = isinstance(entry, dict)
+        lines.append(f"{margin}{name.upper()}:" + ("" if nested else f" {entry}"))
+        lines += _indented(entry, margin + "    ") if nested else []
+    return lines

@@ -1,65 +1,98 @@
-// The kernel driver's topology where programs look for it themselves: libraries for several GPUs, such as RCCL, read how these
-// are linked from /sys/class/kfd/kfd/topology instead of asking ROCr.
+// The kernel driver's topology where programs look for it themselves: libraries for several GPUs, such as RCCL, and profilers
+// read /sys/class/kfd/kfd/topology instead of asking ROCr.
 //
-// A library to preload. It redirects what is opened there to the folder that HSA_MODEL_TOPOLOGY names.
+// A library to preload. It redirects what is looked for there to the folder that HSA_MODEL_TOPOLOGY names.
 #include <dirent.h>
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include <climits>
 #include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
-#include <string>
+#include <cstring>
 #include <string_view>
 
 namespace {
 
 constexpr std::string_view kTopology = "/sys/class/kfd/kfd/topology";
 
-std::string redirected(const char* path) {
-  const std::string_view wanted = path;
-  const char* const model = std::getenv("HSA_MODEL_TOPOLOGY");
-  if (!model || !wanted.starts_with(kTopology)) return path;
-  return model + std::string(wanted.substr(kTopology.size()));
-}
+// A path as it is, or redirected. Allocates nothing: programs open files where they must not.
+class Path {
+ public:
+  explicit Path(const char* path) : path_(path) {
+    if (!path || std::strncmp(path, kTopology.data(), kTopology.size()) != 0) return;
+    const char* const model = std::getenv("HSA_MODEL_TOPOLOGY");
+    if (!model) return;
+    const int length = std::snprintf(redirected_, sizeof redirected_, "%s%s", model, path + kTopology.size());
+    if (length > 0 && static_cast<size_t>(length) < sizeof redirected_) path_ = redirected_;
+  }
+  Path(const Path&) = delete;
+  const char* c_str() const { return path_; }
+
+ private:
+  const char* path_;
+  char redirected_[PATH_MAX];
+};
 
 // The C library's function of this name.
 template <class Function>
-Function next(const char* name) {
-  return reinterpret_cast<Function>(dlsym(RTLD_NEXT, name));
+Function* next(const char* name, Function* /*this*/) {
+  return reinterpret_cast<Function*>(dlsym(RTLD_NEXT, name));
 }
 
-using Open = int (*)(const char*, int, ...);
-using OpenFile = FILE* (*)(const char*, const char*);
-using Stat = int (*)(const char*, struct stat*);
-using OpenFolder = DIR* (*)(const char*);
+bool takes_mode(int flags) { return flags & (O_CREAT | O_TMPFILE); }
 
 }  // namespace
 
 #define VISIBLE extern "C" [[gnu::visibility("default")]]
 
-VISIBLE FILE* fopen(const char* path, const char* mode) {
-  static const auto original = next<OpenFile>("fopen");
-  return original(redirected(path).c_str(), mode);
-}
+// A function of the C library with a parameter `path`, and the arguments for the original.
+#define REDIRECT(RESULT, NAME, PARAMETERS, ...)       \
+  VISIBLE RESULT NAME PARAMETERS {                    \
+    static auto* const original = next(#NAME, &NAME); \
+    return original(__VA_ARGS__);                     \
+  }
+#define PATH Path(path).c_str()
 
-// C++ streams use this one. The mode is only there if a file may be created.
-VISIBLE int open(const char* path, int flags, ...) {
-  static const auto original = next<Open>("open");
-  va_list more;
-  va_start(more, flags);
-  const mode_t mode = flags & (O_CREAT | O_TMPFILE) ? va_arg(more, mode_t) : 0;
-  va_end(more);
-  return original(redirected(path).c_str(), flags, mode);
-}
+REDIRECT(FILE*, fopen, (const char* path, const char* mode), PATH, mode)
+REDIRECT(FILE*, fopen64, (const char* path, const char* mode), PATH, mode)
+REDIRECT(DIR*, opendir, (const char* path), PATH)
+REDIRECT(int, access, (const char* path, int mode), PATH, mode)
+REDIRECT(int, faccessat, (int folder, const char* path, int mode, int flags), folder, PATH, mode, flags)
+REDIRECT(int, stat, (const char* path, struct stat* facts), PATH, facts)
+REDIRECT(int, stat64, (const char* path, struct stat64* facts), PATH, facts)
+REDIRECT(int, lstat, (const char* path, struct stat* facts), PATH, facts)
+REDIRECT(int, lstat64, (const char* path, struct stat64* facts), PATH, facts)
+REDIRECT(int, fstatat, (int folder, const char* path, struct stat* facts, int flags), folder, PATH, facts, flags)
+REDIRECT(int, fstatat64, (int folder, const char* path, struct stat64* facts, int flags), folder, PATH, facts, flags)
+REDIRECT(int, statx, (int folder, const char* path, int flags, unsigned mask, struct statx* facts), folder, PATH, flags, mask,
+         facts)
+REDIRECT(ssize_t, readlink, (const char* path, char* target, size_t bytes), PATH, target, bytes)
 
-VISIBLE DIR* opendir(const char* path) {
-  static const auto original = next<OpenFolder>("opendir");
-  return original(redirected(path).c_str());
-}
+// The mode is only there if a file may be created.
+#define REDIRECT_OPEN(NAME)                                           \
+  VISIBLE int NAME(const char* path, int flags, ...) {                \
+    static auto* const original = next(#NAME, &NAME);                 \
+    va_list more;                                                     \
+    va_start(more, flags);                                            \
+    const mode_t mode = takes_mode(flags) ? va_arg(more, mode_t) : 0; \
+    va_end(more);                                                     \
+    return original(PATH, flags, mode);                               \
+  }
+#define REDIRECT_OPEN_AT(NAME)                                        \
+  VISIBLE int NAME(int folder, const char* path, int flags, ...) {    \
+    static auto* const original = next(#NAME, &NAME);                 \
+    va_list more;                                                     \
+    va_start(more, flags);                                            \
+    const mode_t mode = takes_mode(flags) ? va_arg(more, mode_t) : 0; \
+    va_end(more);                                                     \
+    return original(folder, PATH, flags, mode);                       \
+  }
 
-VISIBLE int stat(const char* path, struct stat* facts) {
-  static const auto original = next<Stat>("stat");
-  return original(redirected(path).c_str(), facts);
-}
+REDIRECT_OPEN(open)
+REDIRECT_OPEN(open64)
+REDIRECT_OPEN_AT(openat)
+REDIRECT_OPEN_AT(openat64)

@@ -22,7 +22,7 @@ _PARTS = (
     "lib/librocmperf_capture.so",
     "lib/librocmperf_device.so",
     "lib/librocmperf_isolate.so",
-    "lib/librocmperf_driver.so",
+    "lib/librocmperf_preload.so",
     "lib/librocmperf_tracer.so",
     "bin/rocmperf-replay",
     "bin/rocmperf-rocpd-writer",

@@ -142,7 +142,7 @@ def inert_native(compile_c, tmp_path_factory: pytest.TempPathFactory) -> dict[st
     """Environment that points to native parts that load but do nothing: for programs that never start ROCr."""
     folder = tmp_path_factory.mktemp("inert")
     library = compile_c("inert.so", "int rocm_perf_inert;", "-shared", "-fPIC")
-    for name in ("librocmperf_device.so", "librocmperf_driver.so", "librocmperf_tracer.so", "rocmperf-rocpd-writer"):
+    for name in ("librocmperf_device.so", "librocmperf_preload.so", "librocmperf_tracer.so", "rocmperf-rocpd-writer"):
         shutil.copy(library, folder / name)
     return {"ROCM_PERF_LAB_NATIVE_DIR": str(folder)}
 

@@ -16,7 +16,7 @@ from rocm_perf_lab.errors import UnavailableError
 DEVICE = "librocmperf_device.so"
 TRACER = "librocmperf_tracer.so"
 ROCPD_WRITER = "rocmperf-rocpd-writer"
-DRIVER = "librocmperf_driver.so"
+PRELOAD = "librocmperf_preload.so"
 ISOLATE = "librocmperf_isolate.so"
 CAPTURE = "librocmperf_capture.so"
 REPLAY = "rocmperf-replay"
@@ -34,11 +34,11 @@ def device_library() -> Path:
     return _find(DEVICE)
 
 
-def driver_library() -> Path:
-    """The library to preload for programs that look for GPUs below ROCr: in the kernel driver's topology, or by libdrm. Raises
-    UnavailableError.
+def preload_library() -> Path:
+    """The library to preload for programs that look for GPUs below ROCr, in the kernel driver's topology or by libdrm, and for
+    profilers. Raises UnavailableError.
     """
-    return _find(DRIVER)
+    return _find(PRELOAD)
 
 
 def tracer_library() -> Path:

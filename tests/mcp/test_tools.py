@@ -13,8 +13,8 @@ TOOLS = tools(cli)
 each_tool = pytest.mark.parametrize("tool", TOOLS.values(), ids=list(TOOLS))
 CAGE = {"trust_candidates": True, "keep_env": ("HOME", "--json("), "readable": ("/a b",)}
 LEFT_OUT = {"as_json", "quiet", "verbose", "markdown", "html", "debug", "history", "help", *CAGE}
-RARE = {"clock_mhz", "memory_bandwidth_gbps", "ceilings", "scheduler", "no_rocprof", "att_target_cu", "att_simd_select",
-        "focus_critical"}  # fmt: skip
+RARE = {"clock_mhz", "memory_bandwidth_gbps", "ceilings", "scheduler", "no_rocprof", "collector", "att_target_cu",
+        "att_simd_select", "focus_critical"}  # fmt: skip
 
 
 def sample(schema: dict):

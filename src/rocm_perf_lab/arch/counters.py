@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
@@ -17,15 +18,21 @@ SOFTWARE_TARGETS = (SOFTWARE_TARGET, "gfx90a", "gfx1030")
 class Counter:
     """model: how the software device computes the value; why: instead, why it does not offer the counter.
 
-    hardware: the targets on which rocprofv3 offers the counter. block: the hardware block, which is the first part of the name.
+    events: for each target on which rocprofv3 offers the counter the number of its event. block: the hardware block, which is
+    the first part of the name.
     """
 
     name: str
     unit: str
     meaning: str
-    hardware: tuple[str, ...]
+    events: Mapping[str, int]
     model: str | None = None
     why: str | None = None
+
+    @property
+    def hardware(self) -> tuple[str, ...]:
+        """The targets on which rocprofv3 offers the counter."""
+        return tuple(self.events)
 
     @property
     def block(self) -> str:
@@ -45,7 +52,7 @@ def known_counters() -> tuple[Counter, ...]:
     """Every counter in counters.toml, in file order. The native device compiles in the same file."""
     text = resources.files("rocm_perf_lab.arch").joinpath("counters.toml").read_text()
     return tuple(
-        Counter(name, entry["unit"], entry["meaning"], tuple(entry["hardware"]), entry.get("model"), entry.get("why"))
+        Counter(name, entry["unit"], entry["meaning"], entry["hardware"], entry.get("model"), entry.get("why"))
         for name, entry in tomllib.loads(text).items()
     )
 

@@ -66,11 +66,11 @@ def bench_of(plan: Plan, program: Program, note: Note) -> Iterator[Bench]:
 
 
 def _timers(plan: Plan, scratch: Path, note: Note) -> tuple[list[Timer], str, str | None, bool]:
-    from rocm_perf_lab.collect.collector import choose_collector
+    from rocm_perf_lab.collect.collector import AUTO, choose_collector
 
     try:
         device = devices.select(plan.device, scratch)
-        collector = choose_collector(device, scratch, plan.timeout, note, use_rocprof=True, counters=False)
+        collector = choose_collector(AUTO, device, scratch, plan.timeout, note, counters=False)
     except UnavailableError:
         if plan.measure == GPU or plan.device != devices.AUTO:
             raise

@@ -60,7 +60,14 @@ class _Integer(ParamType[int]):
 )
 @click.option("--quiet", "-q", is_flag=True, help="Print the runtime in milliseconds and nothing else.")
 @verbose_option
-@click.option("--no-rocprof", is_flag=True, help="Use the built-in tracer even where rocprofv3 is installed.")
+@click.option(
+    "--collector", type=click.Choice(("auto", "rocprofv3", "tracer")), default="auto", show_default=True,
+    help="What records the runs: rocprofv3, also on the software device, or the built-in tracer. `auto` takes rocprofv3 on a "
+    "GPU where it is installed.",
+)  # fmt: skip
+@click.option(
+    "--no-rocprof", is_flag=True, help="Use the built-in tracer even where rocprofv3 is installed, like `--collector tracer`."
+)
 @several_devices_option
 @device_options_option
 @click.option(
@@ -110,6 +117,7 @@ def command(
     as_json: bool,
     quiet: bool,
     verbose: bool,
+    collector: str,
     no_rocprof: bool,
     device: str,
     device_options: tuple[str, ...],
@@ -140,7 +148,7 @@ def command(
         kernel=kernel,
         device=device,
         device_options=device_options,
-        use_rocprof=not no_rocprof,
+        collector=_collector(collector, no_rocprof),
         destination=destination,
         timeout=timeout,
         clock_mhz=clock_mhz,
@@ -160,6 +168,12 @@ def command(
         click.echo(_runtime_ms(documents))
     else:
         print_report([documents], None, directory, verbose)
+
+
+def _collector(choice: str, no_rocprof: bool) -> str:
+    if no_rocprof and choice == "rocprofv3":
+        raise UsageError("--no-rocprof and --collector rocprofv3 exclude each other", "choose one")
+    return "tracer" if no_rocprof else choice
 
 
 @contextlib.contextmanager

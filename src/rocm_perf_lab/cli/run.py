@@ -36,7 +36,7 @@ def command(program: tuple[str, ...], device: str, device_options: tuple[str, ..
 
     resolved = resolve(program)
     with tempfile.TemporaryDirectory(prefix="rocm-perf-") as scratch:
-        chosen = devices.select(device, Path(scratch), device_options, several=True, shows_driver=True)
+        chosen = devices.select(device, Path(scratch), device_options, several=True, for_profilers=True)
         findings = _Findings(Path(scratch))
         if devices.NO_OBSERVATION in device_options:
             note(f"{devices.NO_OBSERVATION}: kernels are not timed; for the program, each takes {devices.UNOBSERVED_KERNEL}")

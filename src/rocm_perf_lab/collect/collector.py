@@ -10,19 +10,27 @@ from rocm_perf_lab.arch.counter_passes import counter_passes
 from rocm_perf_lab.collect.device import Device
 from rocm_perf_lab.collect.rocprofv3 import Rocprofv3
 from rocm_perf_lab.collect.tracer import BuiltinTracer
+from rocm_perf_lab.errors import UnavailableError
 
 Collector = Rocprofv3 | BuiltinTracer
 
+AUTO, ROCPROFV3, TRACER = "auto", "rocprofv3", "tracer"
+CHOICES = (AUTO, ROCPROFV3, TRACER)
+
 
 def choose_collector(
-    device: Device, scratch: Path, timeout: float | None, note: Callable[[str], None], *, use_rocprof: bool, counters: bool
+    choice: str, device: Device, scratch: Path, timeout: float | None, note: Callable[[str], None], *, counters: bool
 ) -> Collector:
-    """rocprofv3 if there is a GPU and it is installed and wanted, else the built-in tracer.
+    """The collector of that name; for AUTO rocprofv3 if there is a GPU and it is installed, else the built-in tracer.
 
     scratch: a folder for files, which must exist as long as the collector is used. timeout: seconds for each run.
-    counters: whether rocprofv3 should collect any; the software device has them in every trace.
+    counters: whether rocprofv3 should collect any; the built-in tracer has them in every trace of a software device. Raises
+    UnavailableError if rocprofv3 is chosen and not installed.
     """
-    rocprofv3 = rocm.find_program("rocprofv3") if device.is_hardware and use_rocprof else None
+    wanted = choice == ROCPROFV3 or (choice == AUTO and device.is_hardware)
+    rocprofv3 = rocm.find_program("rocprofv3") if wanted else None
+    if rocprofv3 is None and choice == ROCPROFV3:
+        raise UnavailableError("rocprofv3 was not found", "install rocprofiler-sdk, or add the folder of rocprofv3 to PATH")
     if rocprofv3 is not None:
         passes = counter_passes(device.target) if counters else []
         return Rocprofv3(device, rocprofv3, passes, note, scratch, timeout)

@@ -155,16 +155,16 @@ def select(
     sample_if_large: bool = False,
     code: str | None = None,
     several: bool = False,
-    shows_driver: bool = False,
+    for_profilers: bool = False,
 ) -> Device:
     """The device for `--device choice`; files that it needs are written to `scratch`, which must outlive the runs.
 
     options: each is "NAME" or "NAME=VALUE" from OPTIONS; only the software device has any. sample_if_large: unless they say
     what the software device observes, of a dispatch that takes long it is a sample. code: the target of what is to run, which
     decides what `auto` means without a GPU. several: whether the choice may be several software devices, "gfx942:4".
-    shows_driver: programs that look for GPUs below ROCr find software devices; where there are several they do anyway. Raises
-    UnavailableError if there is no such device, UsageError for an option that it does not have, SurroundingsError if programs
-    could not run.
+    for_profilers: AMD's profilers work on software devices, which are also found below ROCr (always where there are several).
+    Raises UnavailableError if there is no such device, UsageError for an option that it does not have, SurroundingsError if
+    programs could not run.
     """
     found = gpu.find()
     name, count = software_devices(choice, several=several)
@@ -174,7 +174,7 @@ def select(
         if sample_if_large and not _says_what_to_observe(options):
             options = (*options, SAMPLE_IF_LARGE)
         product_key = SOFTWARE_PRODUCTS[name if choice != AUTO else software_choice(code)]
-        return _software(scratch, options, product_key, count, shows_driver=shows_driver or count > 1)
+        return _software(scratch, options, product_key, count, for_profilers=for_profilers or count > 1)
     if options:
         raise UsageError(f"--device-option {options[0]}: a GPU has no such options", f"add `--device {SOFTWARE_TARGET}`")
     if not found.usable:
@@ -309,7 +309,7 @@ def _product(key: str) -> Product:
     return next(product for product in products() if product.key == key)
 
 
-def _software(scratch: Path, options: Sequence[str], product_key: str, count: int, *, shows_driver: bool) -> Device:
+def _software(scratch: Path, options: Sequence[str], product_key: str, count: int, *, for_profilers: bool) -> Device:
     product = _product(product_key)
     target: str = product.figures["gfx_target"]
     of_product = [f"{TIMING}{name}={value}" for name, value in product.figures.get("timing", {}).items()]
@@ -336,8 +336,8 @@ def _software(scratch: Path, options: Sequence[str], product_key: str, count: in
         (library,),
         _FEATURES_OF_CDNA if product.family.startswith("cdna") else (),
         (target,) * (count - 1),
-        (loadable(native.driver_library(), scratch),) if shows_driver else (),
-        write_amd_smi(scratch / "bin", product.figures, count) if shows_driver else None,
+        (loadable(native.preload_library(), scratch),) if for_profilers else (),
+        write_amd_smi(scratch / "bin", product.figures, count) if for_profilers else None,
     )
 
 

@@ -14,6 +14,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from rocm_perf_lab.rocpd.software_agent import SOFTWARE_MODEL
+
 _CPU_NODE, _FIRST_GPU_NODE = 0, 1
 _HEAP_SYSTEM, _HEAP_VRAM = 0, 1
 _LINK_PCIE, _LINK_XGMI = 2, 11  # HSA_IOLINKTYPE of hsakmttypes.h
@@ -59,7 +61,7 @@ def _node(
     counts = dict(mem_banks_count=1, caches_count=len(caches), io_links_count=len(links), p2p_links_count=0)
     files = {
         f"{prefix}/gpu_id": f"{node + 1 if is_gpu else 0}\n",
-        f"{prefix}/name": "ip discovery\n" if is_gpu else "\n",
+        f"{prefix}/name": f"{SOFTWARE_MODEL}\n" if is_gpu else "\n",
         f"{prefix}/properties": _lines(**properties, **counts),
         f"{prefix}/mem_banks/0/properties": _lines(**memory),
     }

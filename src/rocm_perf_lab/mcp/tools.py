@@ -41,8 +41,8 @@ _THE_USERS = {"trust_candidates", "keep_env", "readable"}  # whoever writes cand
 _CHANGES_FILES = {"optimize"}  # that existed before
 _TEXT = {"type": "string"}
 # Options that an agent does not need to find and improve a slow kernel; people have them on the command line.
-_RARE = {"clock_mhz", "memory_bandwidth_gbps", "ceilings", "scheduler", "no_rocprof", "att_target_cu", "att_simd_select",
-         "focus_critical"}  # fmt: skip
+_RARE = {"clock_mhz", "memory_bandwidth_gbps", "ceilings", "scheduler", "no_rocprof", "collector", "att_target_cu",
+         "att_simd_select", "focus_critical"}  # fmt: skip
 _ONLY_READ = {"doctor", "compare", "explain", "source"}
 _RUN_NOTHING = {"doctor", "compare", "source", "analyze"}
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rocm_perf_lab.collect import device as devices
+from rocm_perf_lab.collect.collector import AUTO
 
 
 @dataclass(frozen=True)
@@ -15,6 +16,7 @@ class ProfileRequest:
     runs: how often to run it, at least once; None: three times, or once if times are modelled.
     kernel: a pattern (see kernel_pattern) for the kernels to count, trace and report on; None for all.
     device: AUTO, HARDWARE or SOFTWARE_TARGET of collect.device, with device_options for the software device.
+    collector: one of collect.collector.CHOICES.
     destination: the run directory, None for ./<program>.rocm-perf (see profile.run_name).
     timeout: seconds for each run. clock_mhz, memory_bandwidth_gbps: replace what the trace and products.toml say.
     ceilings: a file with measured ceilings.
@@ -27,7 +29,7 @@ class ProfileRequest:
     kernel: str | None = None
     device: str = devices.AUTO
     device_options: Sequence[str] = ()
-    use_rocprof: bool = True
+    collector: str = AUTO
     destination: Path | None = None
     timeout: float | None = None
     clock_mhz: float | None = None

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from rocm_perf_lab import run_directory
 from rocm_perf_lab.collect import device as devices
 from rocm_perf_lab.collect import device_code, triton
-from rocm_perf_lab.collect.collector import Collector, choose_collector
+from rocm_perf_lab.collect.collector import ROCPROFV3, Collector, choose_collector
 from rocm_perf_lab.collect.command import Command, resolve
 from rocm_perf_lab.collect.execute import Stream
 from rocm_perf_lab.passes import COUNTERS, THREAD_TRACE, Pass, ThreadTraceTarget
@@ -66,14 +66,20 @@ def profile(request: ProfileRequest, program_output: Stream | None, note: Note) 
     command = resolve(request.words)
     destination = request.destination or run_name.of_command(command)
     with tempfile.TemporaryDirectory(prefix="rocm-perf-") as scratch:
-        device = devices.select(request.device, Path(scratch), request.device_options, sample_if_large=True, several=True)
+        by_rocprofv3 = request.collector == ROCPROFV3
+        device = devices.select(
+            request.device,
+            Path(scratch),
+            request.device_options,
+            sample_if_large=True,
+            several=True,
+            for_profilers=by_rocprofv3,
+        )
         if request.ceilings is not None:  # A wrong file should be reported before the program runs.
             from rocm_perf_lab.analysis.ceilings import ceilings_for
 
             ceilings_for(request.ceilings, [device.target], "measured" if device.is_hardware else "modelled")
-        collector = choose_collector(
-            device, Path(scratch), request.timeout, note, use_rocprof=request.use_rocprof, counters=request.roofline
-        )
+        collector = choose_collector(request.collector, device, Path(scratch), request.timeout, note, counters=request.roofline)
         note(f"device: {device.description}; collector: {collector.name}")
         if request.destination is None and (earlier := run_name.replaced(destination, command)):
             note(f"{destination} contains a run of `{earlier}`, which this run will replace; -o DIR keeps both")

@@ -9,6 +9,7 @@ from pathlib import Path
 from rocm_perf_lab.errors import TraceError
 from rocm_perf_lab.rocpd import validate
 from rocm_perf_lab.rocpd.connect import Connection, MissingTable, connect, suffixes, table
+from rocm_perf_lab.rocpd.software_agent import software_device
 from rocm_perf_lab.rocpd.tables import Process
 
 _CONTAINER = re.compile("[0-9a-f]{12}")  # how docker and podman name a container's host by default
@@ -95,7 +96,8 @@ def _of_process(connection: Connection, path: Path) -> list[Origin]:
     ).fetchone()
     span = ends if isinstance(ends[0], int) and isinstance(ends[1], int) else None
     counters = connection.execute(f'SELECT 1 FROM "{table(connection, "pmc_event")}" LIMIT 1').fetchone() is not None
-    process = Process(_number(pid), validate.text(command), validate.text(host), validate.json_object(extdata))
+    words = validate.text(command), validate.text(host), validate.json_object(extdata)
+    process = Process(_number(pid), *words, software_device(connection))
     slowed = counters and not process.is_modelled
     rank, gpus = _rank(environment), _gpus(connection)
     return [

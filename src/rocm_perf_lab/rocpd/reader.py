@@ -19,6 +19,7 @@ from rocm_perf_lab.rocpd.factorize import factorize
 from rocm_perf_lab.rocpd.hip_calls import read_hip_calls
 from rocm_perf_lab.rocpd.host_edges import host_graph, share_a_clock
 from rocm_perf_lab.rocpd.runtime_kernels import runtime_kernels
+from rocm_perf_lab.rocpd.software_agent import software_device
 from rocm_perf_lab.rocpd.tables import NO_ID, Agent, Calls, Copies, Dispatches, Edges, Kernel, Process, Trace
 from rocm_perf_lab.rocpd.trace_part import WHOLE, Part, restrict
 
@@ -74,7 +75,8 @@ def _process(connection: Connection, path: Path) -> Process:
         hint = "profile again; a ROCTx message with a quote or semicolon in it makes rocprofv3 fail like this"
         raise TraceError(f"the trace {path} is unfinished: {why}", hint)
     pid, command, host, extdata = rows[0]
-    return Process(validate.integer(pid, "pid"), validate.text(command), validate.text(host), validate.json_object(extdata))
+    words = validate.text(command), validate.text(host), validate.json_object(extdata)
+    return Process(validate.integer(pid, "pid"), *words, software_device(connection))
 
 
 def _agents(connection: Connection) -> dict[int, Agent]:

@@ -146,12 +146,13 @@ UNNAMED = "an unnamed program"  # some profilers' files do not say what they ran
 
 @dataclass(frozen=True)
 class Process:
-    """command: '' if it is not recorded."""
+    """command: '' if it is not recorded. software_device: the one that the GPU is, by the trace's own words; else None."""
 
     pid: int
     command: str
     host: str
     extdata: dict[str, Any]
+    software_device: str | None = None
 
     @property
     def program(self) -> str:
@@ -176,8 +177,8 @@ class Process:
 
     @property
     def is_modelled(self) -> bool:
-        """Whether GPU times come from a model. Only this project's collector produces such times, and it says so."""
-        return self.own.get("timing") == "modelled"
+        """Whether GPU times come from a model, whoever recorded them."""
+        return self.own.get("timing") == "modelled" or self.software_device is not None
 
 
 @dataclass(frozen=True, eq=False)
@@ -210,7 +211,7 @@ class Trace:
     @property
     def device(self) -> str | None:
         """The software device that ran the kernels ('software gfx942'); None on hardware."""
-        value = self.process.own.get("device")
+        value = self.process.own.get("device") or self.process.software_device
         return str(value) if value else None
 
     @property

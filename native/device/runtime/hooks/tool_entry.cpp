@@ -1,4 +1,6 @@
 // OnLoad and OnUnload, which ROCr calls on every HSA tools library.
+#include <dlfcn.h>
+
 #include <algorithm>
 #include <atomic>
 #include <cstddef>
@@ -7,7 +9,6 @@
 #include "runtime/device.h"
 #include "runtime/hooks/handlers_at_exit.h"
 #include "runtime/hooks/hooks.h"
-#include "runtime/profilers/registration.h"
 #include "runtime/queues/signals.h"
 #include "runtime/reports/log.h"
 #include "runtime/rocr_workarounds/thunk_workarounds.h"
@@ -61,6 +62,12 @@ hsa_status_t init() {
   return original().core.hsa_init_fn();
 }
 
+// A profiler may be in the process: see preload/registration.cpp.
+void serve_profiler(HsaApiTable* table) {
+  void* const hand_over = dlsym(RTLD_DEFAULT, "rocm_perf_hand_over_hsa");
+  if (hand_over) reinterpret_cast<void (*)(HsaApiTable*)>(hand_over)(table);
+}
+
 // OnUnload is too late for destroying a signal: by then the runtime counts as shut down, and reports a leak.
 hsa_status_t shut_down() {
   if (--initialisations == 0) {
@@ -108,7 +115,7 @@ extern "C" [[gnu::visibility("default")]] bool OnLoad(HsaApiTable* table, uint64
   hook_shared_memory(*table->amd_ext_);
   hook_times(*table->amd_ext_);
   hook_executables(*table->core_);
-  hand_tables_to_profiler(table);
+  serve_profiler(table);
   return true;
 }
 

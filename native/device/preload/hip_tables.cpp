@@ -1,6 +1,6 @@
 // HIP exports no function that returns its tables. But every entry point is a few instructions that call such a function, take
 // the pointer at the entry point's place in the table, and jump there. So the first call of an entry point leads to the table.
-#include "runtime/profilers/hip_tables.h"
+#include "preload/hip_tables.h"
 
 #include <dlfcn.h>
 #include <link.h>
@@ -12,7 +12,7 @@
 #include <string>
 #include <string_view>
 
-namespace rpd {
+namespace rpd::preload {
 namespace {
 
 constexpr size_t kEntryPointBytes = 64;  // in which the call is found
@@ -79,7 +79,7 @@ HipTables find_hip_tables() {
   const std::string path = path_of_hip();
   void* const hip = path.empty() ? nullptr : dlopen(path.c_str(), RTLD_NOLOAD | RTLD_LAZY);
   if (!hip) return {};
-  return {table_behind(hip, "hipGetDeviceCount"), table_behind(hip, "__hipRegisterFatBinary"), version_in_name(path)};
+  return {hip, table_behind(hip, "hipGetDeviceCount"), table_behind(hip, "__hipRegisterFatBinary"), version_in_name(path)};
 }
 
-}  // namespace rpd
+}  // namespace rpd::preload

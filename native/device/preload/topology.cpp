@@ -15,6 +15,8 @@
 #include <cstring>
 #include <string_view>
 
+#include "preload/visible.h"
+
 namespace {
 
 constexpr std::string_view kTopology = "/sys/class/kfd/kfd/topology";
@@ -47,11 +49,9 @@ bool takes_mode(int flags) { return flags & (O_CREAT | O_TMPFILE); }
 
 }  // namespace
 
-#define VISIBLE extern "C" [[gnu::visibility("default")]]
-
 // A function of the C library with a parameter `path`, and the arguments for the original.
 #define REDIRECT(RESULT, NAME, PARAMETERS, ...)       \
-  VISIBLE RESULT NAME PARAMETERS {                    \
+  RPD_VISIBLE RESULT NAME PARAMETERS {                \
     static auto* const original = next(#NAME, &NAME); \
     return original(__VA_ARGS__);                     \
   }
@@ -74,7 +74,7 @@ REDIRECT(ssize_t, readlink, (const char* path, char* target, size_t bytes), PATH
 
 // The mode is only there if a file may be created.
 #define REDIRECT_OPEN(NAME)                                           \
-  VISIBLE int NAME(const char* path, int flags, ...) {                \
+  RPD_VISIBLE int NAME(const char* path, int flags, ...) {            \
     static auto* const original = next(#NAME, &NAME);                 \
     va_list more;                                                     \
     va_start(more, flags);                                            \
@@ -82,14 +82,14 @@ REDIRECT(ssize_t, readlink, (const char* path, char* target, size_t bytes), PATH
     va_end(more);                                                     \
     return original(PATH, flags, mode);                               \
   }
-#define REDIRECT_OPEN_AT(NAME)                                        \
-  VISIBLE int NAME(int folder, const char* path, int flags, ...) {    \
-    static auto* const original = next(#NAME, &NAME);                 \
-    va_list more;                                                     \
-    va_start(more, flags);                                            \
-    const mode_t mode = takes_mode(flags) ? va_arg(more, mode_t) : 0; \
-    va_end(more);                                                     \
-    return original(folder, PATH, flags, mode);                       \
+#define REDIRECT_OPEN_AT(NAME)                                         \
+  RPD_VISIBLE int NAME(int folder, const char* path, int flags, ...) { \
+    static auto* const original = next(#NAME, &NAME);                  \
+    va_list more;                                                      \
+    va_start(more, flags);                                             \
+    const mode_t mode = takes_mode(flags) ? va_arg(more, mode_t) : 0;  \
+    va_end(more);                                                      \
+    return original(folder, PATH, flags, mode);                        \
   }
 
 REDIRECT_OPEN(open)

@@ -13,6 +13,8 @@
 #include <optional>
 #include <string>
 
+#include "preload/visible.h"
+
 namespace {
 
 // Of libdrm's amdgpu.h, which is not needed otherwise.
@@ -109,22 +111,20 @@ Function* next(const char* name, Function* /*this*/) {
 
 }  // namespace
 
-#define VISIBLE extern "C" [[gnu::visibility("default")]]
-
-VISIBLE int drmOpenRender(int minor) {
+RPD_VISIBLE int drmOpenRender(int minor) {
   if (const auto node = node_of_minor(static_cast<uint64_t>(minor)))
     return open(node->folder().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   auto* const original = next("drmOpenRender", &drmOpenRender);
   return original ? original(minor) : -ENODEV;
 }
 
-VISIBLE int drmClose(int descriptor) {
+RPD_VISIBLE int drmClose(int descriptor) {
   if (node_of_descriptor(descriptor)) return close(descriptor);
   auto* const original = next("drmClose", &drmClose);
   return original ? original(descriptor) : close(descriptor);
 }
 
-VISIBLE int amdgpu_device_initialize(int descriptor, uint32_t* major, uint32_t* minor, amdgpu_device** handle) {
+RPD_VISIBLE int amdgpu_device_initialize(int descriptor, uint32_t* major, uint32_t* minor, amdgpu_device** handle) {
   auto node = node_of_descriptor(descriptor);
   if (!node) {
     auto* const original = next("amdgpu_device_initialize", &amdgpu_device_initialize);
@@ -138,7 +138,7 @@ VISIBLE int amdgpu_device_initialize(int descriptor, uint32_t* major, uint32_t* 
   return 0;
 }
 
-VISIBLE int amdgpu_device_deinitialize(amdgpu_device* handle) {
+RPD_VISIBLE int amdgpu_device_deinitialize(amdgpu_device* handle) {
   if (!opened().find(handle)) {
     auto* const original = next("amdgpu_device_deinitialize", &amdgpu_device_deinitialize);
     return original ? original(handle) : -EINVAL;
@@ -149,13 +149,13 @@ VISIBLE int amdgpu_device_deinitialize(amdgpu_device* handle) {
   return 0;
 }
 
-VISIBLE const char* amdgpu_get_marketing_name(amdgpu_device* handle) {
+RPD_VISIBLE const char* amdgpu_get_marketing_name(amdgpu_device* handle) {
   if (const Opened* const mine = opened().find(handle)) return mine->product.c_str();
   auto* const original = next("amdgpu_get_marketing_name", &amdgpu_get_marketing_name);
   return original ? original(handle) : nullptr;
 }
 
-VISIBLE int amdgpu_query_gpu_info(amdgpu_device* handle, amdgpu_gpu_info* info) {
+RPD_VISIBLE int amdgpu_query_gpu_info(amdgpu_device* handle, amdgpu_gpu_info* info) {
   const Opened* const mine = opened().find(handle);
   if (!mine) {
     auto* const original = next("amdgpu_query_gpu_info", &amdgpu_query_gpu_info);

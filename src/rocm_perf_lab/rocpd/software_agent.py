@@ -1,0 +1,19 @@
+"""Which traces were recorded on a software device by a profiler that does not know it."""
+
+from __future__ import annotations
+
+from rocm_perf_lab.rocpd import validate
+from rocm_perf_lab.rocpd.connect import Connection, table
+
+# What the topology of software devices gives for the name of each GPU. Any profiler records it as the agent's model.
+SOFTWARE_MODEL = "software device"
+
+
+def software_device(connection: Connection) -> str | None:
+    """ "software gfx942" if the trace's first GPU is one; None for hardware, and where the model is not recorded."""
+    agents = table(connection, "info_agent")
+    columns = {row[1] for row in connection.execute(f'PRAGMA table_info("{agents}")')}
+    if "model_name" not in columns:
+        return None
+    first = connection.execute(f"SELECT name, model_name FROM \"{agents}\" WHERE type = 'GPU' ORDER BY id LIMIT 1").fetchone()
+    return f"software {validate.text(first[0])}" if first is not None and first[1] == SOFTWARE_MODEL else None

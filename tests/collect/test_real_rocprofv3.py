@@ -129,6 +129,15 @@ def test_profile_collects_with_it(rocprofv3, program, rocm_perf_in, tmp_path, mo
         assert found["operational_intensity"] == own[kernel]["operational_intensity"]
 
 
+@pytest.mark.parametrize("form", ["json", "csv", "rocpd"])
+def test_all_its_files_are_read_as_modelled(form, rocprofv3, program, rocm_perf_in, tmp_path):
+    words = program("vcopy", "gfx942")
+    given = ("--kernel-trace", "--output-format", form, "-d", tmp_path / "theirs", "-o", "out", "--")
+    rocm_perf_in(tmp_path, "run", "--device", "gfx942", rocprofv3, *given, *words)
+    (trace,) = [file for file in (tmp_path / "theirs").iterdir() if "agent" not in file.name]
+    assert "MODELLED: no GPU ran this" in rocm_perf_in(tmp_path, "analyze", trace).stdout
+
+
 def test_events_are_those_of_its_table(rocprofv3):
     """counters.toml names the same event for each counter and target."""
     yaml = pytest.importorskip("yaml")

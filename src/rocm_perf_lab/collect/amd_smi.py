@@ -11,6 +11,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from rocm_perf_lab.rocpd.software_agent import SOFTWARE_MODEL
+
 _SCRIPT = """\
 #!/bin/sh
 # What the software device is, in the form of AMD's amd-smi.
@@ -50,8 +52,9 @@ def _gpu(product: Mapping[str, Any], number: int) -> dict[str, Any]:
             "num_compute_units": topology["simd_count"] // topology["simd_per_cu"],
             "target_graphics_version": product["gfx_target"],
         },
-        "vbios": {"name": "software device", "part_number": "N/A"},
-        "driver": {"name": "software device", "version": "N/A"},
+        # rocprof-compute writes this down, up to a blank.
+        "vbios": {"name": SOFTWARE_MODEL, "part_number": SOFTWARE_MODEL.replace(" ", "-")},
+        "driver": {"name": SOFTWARE_MODEL, "version": "N/A"},
         "vram": {
             "type": "HBM" if product["family"].startswith("cdna") else "GDDR6",
             "size": f"{product['vram_bytes'] >> 20} MB",

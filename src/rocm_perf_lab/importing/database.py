@@ -14,7 +14,8 @@ CREATE TABLE rocpd_metadata(id INTEGER PRIMARY KEY, tag TEXT, value TEXT);
 CREATE TABLE rocpd_string(id INTEGER PRIMARY KEY, string TEXT);
 CREATE TABLE rocpd_info_node(id INTEGER PRIMARY KEY, hostname TEXT);
 CREATE TABLE rocpd_info_process(id INTEGER PRIMARY KEY, nid INTEGER, pid INTEGER, command TEXT, extdata TEXT);
-CREATE TABLE rocpd_info_agent(id INTEGER PRIMARY KEY, type TEXT, name TEXT, product_name TEXT, uuid INTEGER, extdata TEXT);
+CREATE TABLE rocpd_info_agent(id INTEGER PRIMARY KEY, type TEXT, name TEXT, product_name TEXT, uuid INTEGER, extdata TEXT,
+  model_name TEXT);
 CREATE TABLE rocpd_info_kernel_symbol(id INTEGER PRIMARY KEY, kernel_name TEXT, display_name TEXT, arch_vgpr_count INTEGER,
   accum_vgpr_count INTEGER, sgpr_count INTEGER, group_segment_size INTEGER, private_segment_size INTEGER,
   code_object_id INTEGER);
@@ -85,9 +86,11 @@ class RocpdDatabase:
         self._insert("info_node", 1, host)
         self._insert("info_process", 1, 1, pid, command, json.dumps({"rocm_perf_lab": self._own}))
 
-    def agent(self, id: int, type: str, target: str, product: str, properties: Mapping[str, Any]) -> None:
-        """type: GPU or CPU. properties: as rocprofv3 names them: cu_count, num_xcc, device_id and so on."""
-        self._insert("info_agent", id, type, target, product, None, json.dumps(dict(properties)))
+    def agent(self, id: int, type: str, target: str, product: str, properties: Mapping[str, Any], model: str = "") -> None:
+        """type: GPU or CPU. properties: as rocprofv3 names them: cu_count, num_xcc, device_id and so on. model: the driver's
+        name of the device.
+        """
+        self._insert("info_agent", id, type, target, product, None, json.dumps(dict(properties)), model)
 
     def kernel(self, symbol: Symbol) -> int:
         """The id of the kernel, new if it is."""

@@ -109,12 +109,14 @@ def _agents(files: Files, into: RocpdDatabase) -> dict[int, str]:
     """Node -> type of each agent."""
     types = {}
     for path in files.agents:
-        columns = [name for name in header(path) if name not in _NAMES and name]
+        named = header(path)
+        columns = [name for name in named if name not in _NAMES and name]
         for row in rows(path):
             node, type = row.integer("Node_Id"), row.text("Agent_Type")
             types[node] = type
             properties = {name.lower(): value for name in columns if (value := _property(row, name)) is not None}
-            into.agent(node, type, row.text("Name"), row.text("Product_Name"), properties)
+            model = row.text("Model_Name") if "Model_Name" in named else ""
+            into.agent(node, type, row.text("Name"), row.text("Product_Name"), properties, model)
     if not types:  # nobody says which GPU it was
         into.agent(1, "GPU", *UNNAMED_GPU, {})
     return types

@@ -90,7 +90,8 @@ class _Conversion:
         node = agent["node_id"]
         self.agents[agent["id"]["handle"]] = node
         plain = {name: value for name, value in agent.items() if isinstance(value, int) or name == "uuid"}
-        self.into.agent(node, _TYPES.get(agent["type"], "OTHER"), agent["name"], agent["product_name"], plain)
+        names = agent["name"], agent["product_name"]
+        self.into.agent(node, _TYPES.get(agent["type"], "OTHER"), *names, plain, str(agent.get("model_name", "")))
 
     def _dispatch(self, record: Record) -> int:
         info = record["dispatch_info"]

@@ -44,7 +44,7 @@ def convert(path: Path, database: Path) -> list[str]:
     into = RocpdDatabase(database, COMPUTE if system else ROCPROF, path)
     try:
         into.process(0, system.get("command", ""), system.get("hostname", ""))
-        into.agent(1, "GPU", *_gpu(system))
+        into.agent(1, "GPU", *_gpu(system), system.get("vbios", ""))
         counters = _counters(header(path))
         for row in rows(path):
             _dispatch(row, counters, into)

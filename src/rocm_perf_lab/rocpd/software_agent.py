@@ -16,4 +16,5 @@ def software_device(connection: Connection) -> str | None:
     if "model_name" not in columns:
         return None
     first = connection.execute(f"SELECT name, model_name FROM \"{agents}\" WHERE type = 'GPU' ORDER BY id LIMIT 1").fetchone()
-    return f"software {validate.text(first[0])}" if first is not None and first[1] == SOFTWARE_MODEL else None
+    is_software = first is not None and validate.text(first[1]).replace("-", " ") == SOFTWARE_MODEL
+    return f"software {validate.text(first[0])}" if is_software else None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import sys
+from importlib.machinery import PathFinder
 from pathlib import Path
 
 import pytest
@@ -37,3 +38,21 @@ def test_it_acts_at_once_on_what_is_imported(module: str):
     seen = []
     after_import(module, seen.append)
     assert seen == [imported]
+
+
+def test_it_acts_though_others_load_the_module_themselves(module: str):
+    """As pytest does with what it takes for tests."""
+
+    class First:
+        @staticmethod
+        def find_spec(name, path=None, target=None):
+            return PathFinder.find_spec(name, path) if name == module else None
+
+    seen = []
+    after_import(module, lambda it: seen.append(it.VALUE))
+    sys.meta_path.insert(0, First)
+    try:
+        __import__(module)
+    finally:
+        sys.meta_path.remove(First)
+    assert seen == [1]

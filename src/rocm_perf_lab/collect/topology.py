@@ -35,7 +35,8 @@ def write_topology(folder: Path, product: Mapping[str, Any], count: int, link_gb
     `folder`; return `folder`. link_gbps: of the link between any two of them, in each direction.
     """
     gpus = range(_FIRST_GPU_NODE, _FIRST_GPU_NODE + count)
-    files = {"generation_id": "2\n", "system_properties": _lines(platform_oem=0, platform_id=0, platform_rev=0)}
+    files = {"amdgpu/initstate": "live\n", "amdgpu/version": f"{SOFTWARE_MODEL}\n", "kfd": ""}  # see preload/kernel_driver.cpp
+    files |= {"generation_id": "2\n", "system_properties": _lines(platform_oem=0, platform_id=0, platform_rev=0)}
     files |= _node(_CPU_NODE, _cpu_properties(), _system_memory(), [], [_host_link(_CPU_NODE, gpu) for gpu in gpus])
     for gpu in gpus:
         peers = (_peer_link(gpu, peer, product["peers"]["xgmi"], link_gbps) for peer in gpus if peer != gpu)

@@ -17,7 +17,28 @@ def after_import(name: str, action: Action) -> None:
     if module is not None and not getattr(module.__spec__, "_initializing", False):
         action(module)
     else:
-        sys.meta_path.insert(0, _Finder(name, action))
+        finder = _Finder(name, action)
+        sys.meta_path.insert(0, finder)
+        _stay_first(finder)
+
+
+_waiting: list[_Finder] = []
+
+
+def _stay_first(finder: _Finder) -> None:
+    """Finders that were added later, such as pytest's, may load the module themselves."""
+    if not _waiting:
+        sys.addaudithook(_before_import)
+    _waiting.append(finder)
+
+
+def _before_import(event: str, arguments: tuple[object, ...]) -> None:
+    if event != "import":
+        return
+    for finder in _waiting:
+        if finder.name == arguments[0] and finder in sys.meta_path:
+            sys.meta_path.remove(finder)
+            sys.meta_path.insert(0, finder)
 
 
 class _Finder(MetaPathFinder):

@@ -19,22 +19,38 @@
 
 namespace {
 
-constexpr std::string_view kTopology = "/sys/class/kfd/kfd/topology";
+// What programs look for, and where in the folder it is instead.
+struct Place {
+  std::string_view path;
+  const char* inside;
+};
+constexpr Place kPlaces[] = {
+    {"/sys/class/kfd/kfd/topology", ""},
+    {"/sys/module/amdgpu", "/amdgpu"},
+    {"/dev/kfd", "/kfd"},
+};
 
 // A path as it is, or redirected. Allocates nothing: programs open files where they must not.
 class Path {
  public:
   explicit Path(const char* path) : path_(path) {
-    if (!path || std::strncmp(path, kTopology.data(), kTopology.size()) != 0) return;
-    const char* const model = std::getenv("HSA_MODEL_TOPOLOGY");
-    if (!model) return;
-    const int length = std::snprintf(redirected_, sizeof redirected_, "%s%s", model, path + kTopology.size());
-    if (length > 0 && static_cast<size_t>(length) < sizeof redirected_) path_ = redirected_;
+    for (const Place& place : kPlaces)
+      if (path && lies_in(path, place.path)) redirect(path + place.path.size(), place.inside);
   }
   Path(const Path&) = delete;
   const char* c_str() const { return path_; }
 
  private:
+  static bool lies_in(const char* path, std::string_view folder) {
+    return std::strncmp(path, folder.data(), folder.size()) == 0 && (path[folder.size()] == '\0' || path[folder.size()] == '/');
+  }
+  void redirect(const char* rest, const char* inside) {
+    const char* const model = std::getenv("HSA_MODEL_TOPOLOGY");
+    if (!model) return;
+    const int length = std::snprintf(redirected_, sizeof redirected_, "%s%s%s", model, inside, rest);
+    if (length > 0 && static_cast<size_t>(length) < sizeof redirected_) path_ = redirected_;
+  }
+
   const char* path_;
   char redirected_[PATH_MAX];
 };

@@ -36,6 +36,7 @@ struct Target {
   uint32_t l1_line_bytes;          // also what it requests from the L2
   bool counts_l1_invalidations;    // at the beginning of dispatches
   uint32_t l2_channels_per_xcd;
+  uint32_t level_sum_event;        // of the SQ: the sum over cycles of what the counter before it shows; 0: not modelled
   uint32_t scalar_caches_per_xcd;  // each serves two CUs, or one where the other is disabled
   IsaRules rules;
 };

@@ -94,3 +94,19 @@ def test_every_counter_is_what_the_tracer_records(target, name, aqlprofile, even
             compared += len(chosen)
     assert compared == len(expected) * len(counters)
     assert sum(expected[-1][counter] > 0 for counter in counters) > len(counters) / 3
+
+
+@pytest.mark.parametrize("target, wave_cycles, fine", [("gfx942", 79, 184), ("gfx90a", 74, 185)])
+def test_the_level_of_waves_is_summed_over_cycles(target, wave_cycles, fine, aqlprofile, repository, tmp_path):
+    """After SQ_LEVEL_WAVES, SQ_ACCUM_PREV_HIRES counts cycles, and SQ_ACCUM_PREV quad-cycles like SQ_WAVE_CYCLES. After anything
+    else both are 0.
+    """
+    compile_hip(f"--offload-arch={target}", "-O3", repository / "testbed" / "vcopy.hip", "-o", tmp_path / "vcopy")
+    program = [str(tmp_path / "vcopy"), "-n", "65536", "-b", "256", "-i", "1"]
+    (*_, last) = counted_by_aqlprofile(
+        aqlprofile, tmp_path, target, program, ["SQ:5", f"SQ:{fine}", f"SQ:{wave_cycles}", "SQ:4", "SQ:1"]
+    )
+    level, cycles, quads, waves, other = (int(one.split("/")[0]) for one in last)
+    assert (level, waves, other) == (0, 1024, 0) and quads > 0 and abs(cycles - 4 * quads) <= 4
+    (*_, last) = counted_by_aqlprofile(aqlprofile, tmp_path, target, program, ["SQ:5", "SQ:1", f"SQ:{wave_cycles}"])
+    assert last[1] == last[2]

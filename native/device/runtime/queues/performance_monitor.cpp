@@ -22,6 +22,10 @@ constexpr uint32_t kAllEngines = 1u << 31;
 constexpr uint32_t kStateMask = 0xf;
 enum State : uint32_t { kReset = 0, kCount = 1 };
 
+constexpr std::string_view kSq = "SQ";
+constexpr uint32_t kWaveLevel = 5;       // SQ_LEVEL_WAVES of gfx9: how many waves there are
+constexpr uint32_t kCoarseLevelSum = 1;  // SQ_ACCUM_PREV: in quad-cycles
+
 // What each instance of a block belongs to.
 enum class Extent : uint8_t { Xcc, Engine, Cu, L2Channel };
 
@@ -62,7 +66,7 @@ struct PerformanceMonitor::Counter {
 };
 
 const PerformanceMonitor::Block PerformanceMonitor::Counter::kBlocks[] = {
-    {"SQ", Extent::Engine, 8, {0xd9c0, 0xd9c1, 0xd9c2, 0xd9c3, 0xd9c4, 0xd9c5, 0xd9c6, 0xd9c7}, 0x1ff, 0xd1c0, 2},
+    {kSq, Extent::Engine, 8, {0xd9c0, 0xd9c1, 0xd9c2, 0xd9c3, 0xd9c4, 0xd9c5, 0xd9c6, 0xd9c7}, 0x1ff, 0xd1c0, 2},
     {"TA", Extent::Cu, 2, {0xdac0, 0xdac2}, 0x3ff, 0xd2c0, 2},
     {"TD", Extent::Cu, 2, {0xdb00, 0xdb02}, 0x3ff, 0xd300, 2},
     {"TCP", Extent::Cu, 4, {0xdb40, 0xdb42, 0xdb44, 0xdb45}, 0x3ff, 0xd340, 2},
@@ -113,14 +117,30 @@ void PerformanceMonitor::select(const Counter& counter, uint32_t event) {
     events_[counter.key(instance)] = event;
 }
 
-uint64_t PerformanceMonitor::counted(const Counter& counter) const {
+std::optional<uint32_t> PerformanceMonitor::event_of(const Counter& counter) const {
   const auto selected = events_.find(counter.key(index_ & kAllInstances ? 0 : index_ & kInstanceMask));
+  return selected == events_.end() ? std::nullopt : std::optional(selected->second);
+}
+
+// Over the device, since the last reset.
+double PerformanceMonitor::sum(const Counter& counter, uint32_t event) const {
+  if (sums_.empty()) return 0;
+  if (const auto place = counter_of_event(counter.block->name, event)) return sums_[*place];
+  if (counter.block->name != kSq || counter.number == 0 || event == 0) return 0;
+  const bool is_fine = event == target_of_device().level_sum_event;
+  if (!is_fine && event != kCoarseLevelSum) return 0;
+  // Of the levels only that of waves is known: what they spend on the device, in quad-cycles.
+  if (event_of({counter.block, counter.number - 1}) != kWaveLevel || target_of_device().level_sum_event == 0) return 0;
+  return wave_cycles(sums_) * (is_fine ? 4 : 1);
+}
+
+uint64_t PerformanceMonitor::counted(const Counter& counter) const {
+  const auto event = event_of(counter);
   const auto number = unit(*counter.block);
-  if (selected == events_.end() || !number || sums_.empty()) return 0;
-  const auto place = counter_of_event(counter.block->name, selected->second);
-  if (!place) return 0;
+  if (!event || !number) return 0;
   const uint64_t per_xcc = units_per_xcc(counter.block->extent);
-  return share(static_cast<uint64_t>(std::llround(sums_[*place])), xcc_ * per_xcc + *number, target::xcds() * per_xcc);
+  const auto whole = static_cast<uint64_t>(std::llround(sum(counter, *event)));
+  return share(whole, xcc_ * per_xcc + *number, target::xcds() * per_xcc);
 }
 
 // Which unit of its block GRBM_GFX_INDEX names, or the first of those that it names; none where there is no such unit.

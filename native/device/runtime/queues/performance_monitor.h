@@ -30,6 +30,8 @@ class PerformanceMonitor {
   void control(uint32_t value);
   void select(const Counter& counter, uint32_t event);
   uint64_t counted(const Counter& counter) const;
+  std::optional<uint32_t> event_of(const Counter& counter) const;
+  double sum(const Counter& counter, uint32_t event) const;
   std::optional<uint64_t> unit(const Block& block) const;
 
   uint32_t xcc_;

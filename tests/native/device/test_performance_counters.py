@@ -98,8 +98,8 @@ def test_every_counter_is_what_the_tracer_records(target, name, aqlprofile, even
 
 @pytest.mark.parametrize("target, wave_cycles, fine", [("gfx942", 79, 184), ("gfx90a", 74, 185)])
 def test_the_level_of_waves_is_summed_over_cycles(target, wave_cycles, fine, aqlprofile, repository, tmp_path):
-    """After SQ_LEVEL_WAVES, SQ_ACCUM_PREV_HIRES counts cycles, and SQ_ACCUM_PREV quad-cycles like SQ_WAVE_CYCLES. After anything
-    else both are 0.
+    """After SQ_LEVEL_WAVES, SQ_ACCUM_PREV_HIRES counts cycles, and SQ_ACCUM_PREV quad-cycles like SQ_WAVE_CYCLES. After
+    anything else both are 0.
     """
     compile_hip(f"--offload-arch={target}", "-O3", repository / "testbed" / "vcopy.hip", "-o", tmp_path / "vcopy")
     program = [str(tmp_path / "vcopy"), "-n", "65536", "-b", "256", "-i", "1"]

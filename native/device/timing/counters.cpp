@@ -105,6 +105,9 @@ const Definition kDefinitions[] = {
     ALWAYS_ZERO(SQ_WAVES_RESTORED),
     VALUE(SQ_ITEMS, d.waves.items),
 
+    VALUE(SPI_CSN_WAVE, d.work.waves),
+    VALUE(SPI_CSN_NUM_THREADGROUPS, d.waves.workgroups),
+
     INSTRUCTIONS(SQ_INSTS, op.semantics != nullptr),
     INSTRUCTIONS(SQ_INSTS_VALU, is_valu(op)),
     ARITHMETICS(F16),
@@ -157,6 +160,11 @@ const Definition kDefinitions[] = {
     OF_TIME(SQ_WAIT_INST_ANY, d.work.issue_wait_cycles / kQuad),
     OF_TIME(GRBM_COUNT, (d.work.busy_cycles + d.work.release_cycles) * parameter::xcds),
     OF_TIME(GRBM_GUI_ACTIVE, (d.work.busy_cycles + d.work.release_cycles) * parameter::xcds),
+
+    OF_TIME(CPC_CPC_STAT_BUSY, (d.work.busy_cycles + d.work.release_cycles) * parameter::xcds),
+    ALWAYS_ZERO(CPC_CPC_STAT_IDLE),
+    OF_TIME(CPF_CPF_STAT_BUSY, (d.work.busy_cycles + d.work.release_cycles) * parameter::xcds),
+    ALWAYS_ZERO(CPF_CPF_STAT_IDLE),
 
     OBSERVED(SQ_LDS_IDX_ACTIVE, d.memory.lds_active_cycles),
     OBSERVED(SQ_LDS_BANK_CONFLICT, d.memory.lds_conflict_cycles),

@@ -184,6 +184,7 @@ class DispatchTiming final : public DispatchObserver {
     std::vector<uint64_t> executed(kernel.program->op_count(), 0);
     MemoryCounts memory;
     WaveCounts waves;
+    waves.workgroups = kernel.group_count();
     for (size_t i = 0; i < xcds_.size(); ++i) {
       memory.add(*done[i].memory);
       waves.add(xcds_[i]->waves());

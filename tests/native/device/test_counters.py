@@ -103,7 +103,7 @@ def test_vcopy_moves_its_bytes_once(vcopy_counters):
 # The timing model's counters: printed beside the recording here, compared with it elsewhere.
 MODELLED_TIME = (
     "SQ_CYCLES SQ_BUSY_CYCLES SQ_BUSY_CU_CYCLES SQ_WAVE_CYCLES SQ_WAIT_ANY SQ_WAIT_INST_ANY GRBM_COUNT GRBM_GUI_ACTIVE"
-    " TCC_EA0_RDREQ_LEVEL_sum"
+    " TCC_EA0_RDREQ_LEVEL_sum CPC_CPC_STAT_BUSY CPF_CPF_STAT_BUSY"
 ).split()
 # Lines written back in the recording that cannot come from this kernel: the command processor uses the L2, too.
 OTHER_CLIENTS = 2

@@ -25,8 +25,8 @@ PROGRAMS = {"vcopy": ("-n", 262144, "-b", 256, "-i", 2), "reduction": ("--type",
 OPTIONS = {"gfx942": ("--device-option", "flush-l2"), "gfx90a": ("--device-option", "flush-l2"), "gfx1030": ()}
 # Of each block: the instances on the device.
 INSTANCES = {
-    "gfx942": {"SQ": 32, "TA": 512, "TD": 512, "TCP": 512, "TCC": 128, "GRBM": 8},
-    "gfx90a": {"SQ": 8, "TA": 128, "TD": 128, "TCP": 128, "TCC": 32, "GRBM": 1},
+    "gfx942": {"SQ": 32, "TA": 512, "TD": 512, "TCP": 512, "TCC": 128, "GRBM": 8, "SPI": 32, "CPC": 8, "CPF": 8},
+    "gfx90a": {"SQ": 8, "TA": 128, "TD": 128, "TCP": 128, "TCC": 32, "GRBM": 1, "SPI": 8, "CPC": 1, "CPF": 1},
     "gfx1030": {"SQ": 4, "GRBM": 1},
 }
 

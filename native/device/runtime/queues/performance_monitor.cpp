@@ -49,8 +49,8 @@ struct PerformanceMonitor::Block {
   uint32_t counters;
   uint32_t selects[8];  // the register that selects the event of each counter
   uint32_t event_mask;
-  uint32_t low;         // the first counter's lower half; the upper half is the next register
-  uint32_t stride;      // from one counter's lower half to the next one's
+  uint32_t counts[8];   // the register that holds the lower half of each counter; the upper half is the next register, ...
+  bool upper_first = false;  // ... or the one before it
 };
 
 struct PerformanceMonitor::Counter {
@@ -66,12 +66,26 @@ struct PerformanceMonitor::Counter {
 };
 
 const PerformanceMonitor::Block PerformanceMonitor::Counter::kBlocks[] = {
-    {kSq, Extent::Engine, 8, {0xd9c0, 0xd9c1, 0xd9c2, 0xd9c3, 0xd9c4, 0xd9c5, 0xd9c6, 0xd9c7}, 0x1ff, 0xd1c0, 2},
-    {"TA", Extent::Cu, 2, {0xdac0, 0xdac2}, 0x3ff, 0xd2c0, 2},
-    {"TD", Extent::Cu, 2, {0xdb00, 0xdb02}, 0x3ff, 0xd300, 2},
-    {"TCP", Extent::Cu, 4, {0xdb40, 0xdb42, 0xdb44, 0xdb45}, 0x3ff, 0xd340, 2},
-    {"TCC", Extent::L2Channel, 4, {0xdb80, 0xdb82, 0xdb84, 0xdb85}, 0x3ff, 0xd380, 2},
-    {"GRBM", Extent::Xcc, 2, {0xd840, 0xd841}, 0x3f, 0xd040, 3},
+    {kSq,
+     Extent::Engine,
+     8,
+     {0xd9c0, 0xd9c1, 0xd9c2, 0xd9c3, 0xd9c4, 0xd9c5, 0xd9c6, 0xd9c7},
+     0x1ff,
+     {0xd1c0, 0xd1c2, 0xd1c4, 0xd1c6, 0xd1c8, 0xd1ca, 0xd1cc, 0xd1ce}},
+    {"SPI",
+     Extent::Engine,
+     6,
+     {0xd980, 0xd981, 0xd982, 0xd983, 0xd988, 0xd989},
+     0x3ff,
+     {0xd181, 0xd183, 0xd185, 0xd187, 0xd189, 0xd18b},
+     true},
+    {"TA", Extent::Cu, 2, {0xdac0, 0xdac2}, 0x3ff, {0xd2c0, 0xd2c2}},
+    {"TD", Extent::Cu, 2, {0xdb00, 0xdb02}, 0x3ff, {0xd300, 0xd302}},
+    {"TCP", Extent::Cu, 4, {0xdb40, 0xdb42, 0xdb44, 0xdb45}, 0x3ff, {0xd340, 0xd342, 0xd344, 0xd346}},
+    {"TCC", Extent::L2Channel, 4, {0xdb80, 0xdb82, 0xdb84, 0xdb85}, 0x3ff, {0xd380, 0xd382, 0xd384, 0xd386}},
+    {"GRBM", Extent::Xcc, 2, {0xd840, 0xd841}, 0x3f, {0xd040, 0xd043}},
+    {"CPC", Extent::Xcc, 2, {0xd809, 0xd803}, 0x3ff, {0xd006, 0xd004}},
+    {"CPF", Extent::Xcc, 2, {0xd807, 0xd805}, 0x3ff, {0xd00a, 0xd008}},
 };
 
 std::optional<PerformanceMonitor::Counter> PerformanceMonitor::Counter::selected_by(uint32_t address) {
@@ -82,11 +96,11 @@ std::optional<PerformanceMonitor::Counter> PerformanceMonitor::Counter::selected
 }
 
 std::optional<PerformanceMonitor::Counter> PerformanceMonitor::Counter::held_by(uint32_t address) {
-  for (const Block& block : kBlocks) {
-    const uint32_t offset = address - block.low;  // a lower address gives a large number
-    const uint32_t number = offset / block.stride, half = offset % block.stride;
-    if (number < block.counters && half < 2) return Counter{&block, number, half == 1};
-  }
+  for (const Block& block : kBlocks)
+    for (uint32_t i = 0; i < block.counters; ++i) {
+      if (address == block.counts[i]) return Counter{&block, i, false};
+      if (address == block.counts[i] + (block.upper_first ? -1 : 1)) return Counter{&block, i, true};
+    }
   return std::nullopt;
 }
 

@@ -113,7 +113,8 @@ def test_profile_collects_with_it(rocprofv3, program, rocm_perf_in, tmp_path, mo
     words = program("softmax", "gfx942")
     monkeypatch.setenv("PATH", f"{rocprofv3.parent}:{os.environ['PATH']}")
     options = ("profile", "--device", "gfx942")
-    rocm_perf_in(tmp_path, *options, "--collector", "rocprofv3", "-o", "theirs", *words)
+    done = rocm_perf_in(tmp_path, *options, "--collector", "rocprofv3", "-o", "theirs", *words)
+    assert "no thread trace: rocprof-trace-decoder is not installed" in done.stderr
     rocm_perf_in(tmp_path, *options, "--device-option", "flush-l2", "-o", "own", *words)
     profile = json.loads((tmp_path / "theirs" / "profile.json").read_text())
     counted = [one for one in profile["passes"] if one["kind"] == "counters"]

@@ -58,6 +58,14 @@ void hand_over_hip() {
   if (hip.library) std::call_once(done, [&] { hand_over_hip(hip); });
 }
 
+// The function that the library which holds `caller` would have called without this one. A process can have several HIPs.
+void* as_linked(const void* caller, const char* function) {
+  Dl_info library;
+  void* const handle = dladdr(caller, &library) ? dlopen(library.dli_fname, RTLD_NOLOAD | RTLD_LAZY) : nullptr;
+  void* const its = handle ? dlsym(handle, function) : nullptr;
+  return its ? its : dlsym(RTLD_NEXT, function);  // the program itself is no library that can be asked
+}
+
 uint64_t hsa_version(const CoreApiTable& core) {
   uint16_t major = 0, minor = 0;
   core.hsa_system_get_info_fn(HSA_SYSTEM_INFO_VERSION_MAJOR, &major);
@@ -81,7 +89,6 @@ RPD_VISIBLE void rocm_perf_hand_over_hsa(HsaApiTable* table) {
 RPD_VISIBLE void** __hipRegisterFatBinary(const void* binary) {
   rpd::preload::hand_over_hip();
   using Register = void**(const void*);
-  static auto* const original =
-      reinterpret_cast<Register*>(dlsym(rpd::preload::find_hip_tables().library, "__hipRegisterFatBinary"));
-  return original ? original(binary) : nullptr;
+  void* const original = rpd::preload::as_linked(__builtin_return_address(0), "__hipRegisterFatBinary");
+  return original ? reinterpret_cast<Register*>(original)(binary) : nullptr;
 }

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from rocm_perf_lab.rocpd import validate
 from rocm_perf_lab.rocpd.connect import Connection, table
-
-# What the topology of software devices gives for the name of each GPU. Any profiler records it as the agent's model.
-SOFTWARE_MODEL = "software device"
+from rocm_perf_lab.rocpd.software_model import SOFTWARE_MODEL
 
 
 def software_device(connection: Connection) -> str | None:

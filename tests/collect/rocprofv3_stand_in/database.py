@@ -24,6 +24,7 @@ def as_rocprofv3_writes_it(
     extdata = '{"output_path":"","kernel_rename":false,"group_by_queue":false,"rocpd_output":true}'
     execute(f'UPDATE "{tables["info_process"]}" SET extdata = ?', (extdata,))
     execute(f"UPDATE \"{tables['event']}\" SET extdata = '{{}}'")
+    execute(f"UPDATE \"{tables['info_agent']}\" SET model_name = 'AMD Instinct MI300X' WHERE type = 'GPU'")
     if pmc or not hip:
         execute(f'DELETE FROM "{tables["arg"]}"')
         execute(f'DELETE FROM "{tables["region"]}"')

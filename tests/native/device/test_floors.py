@@ -14,7 +14,7 @@ BELOW = {
     "exec": {"isa", "memory"},
     "timing": {"isa", "exec", "memory"},
     "runtime": {"isa", "exec", "timing", "memory"},
-    "sysfs": set(),  # preloaded into programs
+    "preload": set(),  # preloaded into programs
 }
 INCLUDE = re.compile(r'\s*#\s*include\s*"([^"]+)"')
 GENERATED = {

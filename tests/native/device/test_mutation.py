@@ -45,7 +45,7 @@ def broken_device(native_dir: Path, repository: Path, folder: Path, file: str, b
     library = folder / "lib" / "librocmperf_device.so"
     library.parent.mkdir()
     subprocess.run(["c++", "-shared", "-o", library, *runtime, archive, "-lamd_comgr", "-lpthread", "-ldl"], check=True)
-    for part in ("lib/librocmperf_tracer.so", "bin/rocmperf-rocpd-writer"):
+    for part in ("lib/librocmperf_tracer.so", "lib/librocmperf_preload.so", "bin/rocmperf-rocpd-writer"):
         (folder / part).parent.mkdir(exist_ok=True)
         shutil.copy(native_dir / part, folder / part)
     return folder

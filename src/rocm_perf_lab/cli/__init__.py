@@ -9,6 +9,7 @@ import errno
 import importlib
 import io
 import os
+import signal
 import sys
 from typing import NoReturn
 
@@ -16,7 +17,7 @@ import click
 
 from rocm_perf_lab import __version__
 from rocm_perf_lab.cli import debug, elsewhere, mistakes, signals
-from rocm_perf_lab.errors import INTERRUPTED, MissingInputError, OutputError, RocmPerfError, UsageError, exit_codes
+from rocm_perf_lab.errors import MissingInputError, OutputError, RocmPerfError, UsageError, exit_codes
 
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EFBIG}  # errors of an output file, wherever they appear
 COMMANDS = {
@@ -110,24 +111,33 @@ def main() -> None:
 def _run(arguments: list[str]) -> int:
     try:
         return cli.main(arguments or ["--help"], prog_name="rocm-perf", standalone_mode=False) or 0
-    except RocmPerfError as error:
-        return _fail(error)
-    except click.UsageError as error:
-        return _fail(_usage_error(error))
-    except click.ClickException as error:
-        return _fail(UsageError(error.format_message()))
     except (KeyboardInterrupt, click.Abort):
-        print("rocm-perf: interrupted", file=sys.stderr)
-        return INTERRUPTED
-    except OSError as error:
-        if error.errno in _FULL:
-            what = f"{error.filename or 'the output'} cannot be written ({error.strerror})"
-            return _fail(OutputError(what, "free some space, or write elsewhere"))
-        if isinstance(error, FileNotFoundError) and _folder_is_gone():
-            return _fail(MissingInputError("the current folder has been removed", "change to one that exists"))
-        return _fail(_defect(error))
+        return _interrupted(signal.SIGINT)
     except Exception as error:
-        return _fail(_defect(error))
+        number = signals.received()
+        return _fail(_as_ours(error)) if number is None else _interrupted(number)
+
+
+def _interrupted(number: int) -> int:
+    print("rocm-perf: interrupted", file=sys.stderr)
+    return 128 + number
+
+
+def _as_ours(error: Exception) -> RocmPerfError:
+    match error:
+        case RocmPerfError():
+            return error
+        case click.UsageError():
+            return _usage_error(error)
+        case click.ClickException():
+            return UsageError(error.format_message())
+        case OSError() if error.errno in _FULL:
+            what = f"{error.filename or 'the output'} cannot be written ({error.strerror})"
+            return OutputError(what, "free some space, or write elsewhere")
+        case FileNotFoundError() if _folder_is_gone():
+            return MissingInputError("the current folder has been removed", "change to one that exists")
+        case _:
+            return _defect(error)
 
 
 def _folder_is_gone() -> bool:

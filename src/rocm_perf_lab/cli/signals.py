@@ -9,14 +9,23 @@ import threading
 from typing import Any
 
 _AGAIN = 0.01  # seconds
+_received: list[int] = []
 
 
 def end_on_signals() -> None:
     """Make SIGTERM and SIGHUP raise SystemExit, as SIGINT raises KeyboardInterrupt, so that everything is cleaned up."""
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        if signal.getsignal(number) != signal.SIG_IGN:  # set by nohup
-            signal.signal(number, _exit)
+    for number, end in {signal.SIGINT: _interrupt, signal.SIGTERM: _exit, signal.SIGHUP: _exit}.items():
+        if signal.getsignal(number) != signal.SIG_IGN:  # set by nohup, and for what a shell starts in the background
+            signal.signal(number, end)
     sys.unraisablehook = _send_again
+
+
+def received() -> int | None:
+    """The first signal that was to end this process.
+
+    Libraries can turn what its handler raised into an error of their own, such as an import that failed.
+    """
+    return _received[0] if _received else None
 
 
 def leave_signals_to_the_system() -> None:
@@ -28,7 +37,13 @@ def leave_signals_to_the_system() -> None:
             signal.signal(number, signal.SIG_DFL)
 
 
+def _interrupt(number: int, _frame: object) -> None:
+    _received.append(number)
+    raise KeyboardInterrupt
+
+
 def _exit(number: int, _frame: object) -> None:
+    _received.append(number)
     raise SystemExit(128 + number)
 
 

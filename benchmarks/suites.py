@@ -42,8 +42,8 @@ def main() -> None:
         print("no folder for AMD's test packages: name one")
         return
     results = Results(given.folder / "results")
-    for library in LIBRARIES:
-        if given.cap and (not given.only or library.name in given.only):
+    for library in LIBRARIES if given.cap else ():
+        if not given.only or library.name in given.only:
             attempt_library(library, given, results)
     found = results.all()
     print(json.dumps(found, indent=1) if given.json else report(found))
@@ -65,8 +65,11 @@ def arguments() -> argparse.Namespace:
 
 
 def attempt_library(library: Library, given: argparse.Namespace, results: Results) -> None:
+    if library.devices and given.device not in library.devices:
+        print(f"{library.name} is left out: Debian builds it for {' and '.join(library.devices)} alone", file=sys.stderr)
+        return
     try:
-        folder = packages.unpack(library.package, given.folder / "packages")
+        folder = packages.unpack(library.package, given.folder / "packages", *library.more)
     except packages.CannotUnpack as why:
         results.put(library.name, {"library": library.name, "binary": "", "problem": str(why), "cases": 0, "outcomes": {}})
         return
@@ -78,20 +81,20 @@ def attempt_library(library: Library, given: argparse.Namespace, results: Result
 
 
 def attempt(library: Library, path: str, command: Sequence[str], given: argparse.Namespace, results: Results) -> None:
-    name = Path(path).name
-    logs = given.folder / "logs" / library.name / name
+    logs = given.folder / "logs" / library.name / Path(path).name
     logs.mkdir(parents=True, exist_ok=True)
     binary = Binary(command, logs, given.case_cap, library.frame)
-    result = results.get(f"{library.name}.{name}") or {"library": library.name, "binary": name, "outcomes": {}}
-    outcomes = {case: one for case, one in result["outcomes"].items() if one[0] not in given.again}
     try:
-        cases = binary.cases(_STARTS)
-        outcomes |= binary.attempt([case for case in chosen(cases, given) if case not in outcomes], given.cap)
-        result |= {"problem": "", "cases": len(cases), "outcomes": outcomes}
+        listed, problem = library.frame.parts(Path(path).name, binary.cases(_STARTS)), ""
     except CannotList as why:
-        result |= {"problem": str(why), "cases": 0}
-    results.put(f"{library.name}.{name}", result)
-    print(told(result), file=sys.stderr, flush=True)
+        listed, problem = {Path(path).name: []}, str(why)
+    for name, cases in listed.items():
+        result = results.get(f"{library.name}.{name}") or {"library": library.name, "binary": name, "outcomes": {}}
+        outcomes = {case: one for case, one in result["outcomes"].items() if one[0] not in given.again}
+        outcomes |= binary.attempt([case for case in chosen(cases, given) if case not in outcomes], given.cap)
+        result |= {"problem": problem, "cases": len(cases), "outcomes": outcomes}
+        results.put(f"{library.name}.{name}", result)
+        print(told(result), file=sys.stderr, flush=True)
 
 
 def chosen(cases: list[str], given: argparse.Namespace) -> list[str]:

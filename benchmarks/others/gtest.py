@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -35,6 +35,7 @@ def listed(output: str) -> list[str]:
 class Progress:
     """Of one process, line after line."""
 
+    cases: Sequence[str] = ()  # that it was told to run
     outcomes: dict[str, tuple[str, str]] = field(default_factory=dict)  # name: (outcome, first words of why)
     current: str | None = None
     _said: list[str] = field(default_factory=list)
@@ -82,6 +83,12 @@ def refused_or_faulted(message: str) -> str:
 
 
 LIST = ("--gtest_list_tests",)
+AT_ONCE = 2000  # cases of one process: their names are a filter that each is compared with
+
+
+def parts(program: str, cases: list[str]) -> dict[str, list[str]]:
+    """What has a time and a result of its own: the program."""
+    return {program: cases}
 
 
 def selection(cases: Iterable[str], file: Path) -> list[str]:

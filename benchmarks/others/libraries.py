@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 
-from others import clients, gtest, thrust_tests
+from others import clients, ggml_tests, gtest, thrust_tests
 
 
 @dataclass(frozen=True)
@@ -16,6 +16,9 @@ class Library:
     package: str
     data: str = ""  # a file of test data, of which a part is drawn
     frame: ModuleType = gtest
+    more: tuple[str, ...] = ()  # packages
+    programs: str = "usr/libexec/rocm/{package}/**/*"
+    devices: tuple[str, ...] = ()  # that it has code for; none named: all
 
 
 LIBRARIES = (
@@ -29,12 +32,20 @@ LIBRARIES = (
     Library("rocSOLVER", "librocsolver0-tests"),
     Library("rocBLAS", "librocblas5-tests", "usr/share/librocblas5-tests/data/rocblas_gtest.data"),
     Library("ROCr", "libhsa-runtime64-tests"),
+    Library(
+        "ggml",
+        "llama.cpp-tests",
+        frame=ggml_tests,
+        more=("libggml0-backend-hip",),
+        programs="usr/libexec/*/ggml/test-backend-ops",
+        devices=("gfx90a", "gfx1030"),
+    ),
 )
 
 
 def binaries(folder: Path, library: Library) -> list[str]:
     """Paths as they would be if the package was installed."""
-    files = (path for path in sorted(folder.glob(f"usr/libexec/rocm/{library.package}/**/*")) if _is_program(path))
+    files = (path for path in sorted(folder.glob(library.programs.format(package=library.package))) if _is_program(path))
     return ["/" + str(path.relative_to(folder)) for path in files]
 
 

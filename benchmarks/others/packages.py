@@ -11,14 +11,14 @@ from pathlib import Path
 _PLAN = ("apt-get", "-s", "install", "--no-install-recommends", "-t", "experimental")
 
 
-def unpack(package: str, cache: Path) -> Path:
-    """The folder with the package and what it needs. Raises CannotUnpack."""
+def unpack(package: str, cache: Path, *more: str) -> Path:
+    """The folder with the package, more packages, and what they need. Raises CannotUnpack."""
     folder = cache / package
     done = folder / ".whole"
     if not done.exists():
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)
-        for name, version in needed(package):
+        for name, version in needed(package, *more):
             subprocess.run(["dpkg", "-x", str(download(name, version, cache / "debs")), str(folder)], check=True)
         done.touch()
     return folder
@@ -28,9 +28,9 @@ class CannotUnpack(Exception):
     pass
 
 
-def needed(package: str) -> list[tuple[str, str]]:
-    """(name, version) of the package and of what would be installed with it."""
-    planned = subprocess.run([*_PLAN, package], capture_output=True, text=True)
+def needed(*packages: str) -> list[tuple[str, str]]:
+    """(name, version) of the packages and of what would be installed with them."""
+    planned = subprocess.run([*_PLAN, *packages], capture_output=True, text=True)
     if planned.returncode:
         lines = planned.stdout.splitlines()
         raise CannotUnpack(

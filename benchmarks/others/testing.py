@@ -18,8 +18,6 @@ from others import gtest
 from others.gtest import Progress
 from others.process import run, session
 
-_CHUNK = 2000  # cases of one process: their names are a filter that each is compared with
-
 
 class CannotList(Exception):
     pass
@@ -30,7 +28,7 @@ class Binary:
     command: Sequence[str]  # how it is started, without the frame's own arguments
     folder: Path  # for its logs
     case_cap: float  # seconds that a case may take
-    frame: ModuleType = gtest  # or thrust_tests
+    frame: ModuleType = gtest  # or thrust_tests, or ggml_tests
 
     def cases(self, timeout: float) -> list[str]:
         ran = run([*self.command, *self.frame.LIST], self.folder, self.folder / "list.log", timeout)
@@ -43,14 +41,14 @@ class Binary:
         reached: dict[str, tuple[str, str]] = {}
         until = time.monotonic() + cap
         while (left := [case for case in cases if case not in reached]) and time.monotonic() < until:
-            new = self._process(left[:_CHUNK], until)
+            new = self._process(left[: self.frame.AT_ONCE], until)
             if not new:
                 break
             reached |= new
         return reached
 
     def _process(self, cases: list[str], until: float) -> dict[str, tuple[str, str]]:
-        progress = self.frame.Progress()
+        progress = self.frame.Progress(cases)
         command = [*self.command, *self.frame.selection(cases, self.folder / "flags")]
         with (self.folder / "last.log").open("wb") as log:
             status, had_time = self._follow(command, progress, until, log)

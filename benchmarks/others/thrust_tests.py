@@ -10,6 +10,8 @@ from others import gtest
 from others.device_messages import first_message
 
 LIST = ("--list",)
+AT_ONCE = gtest.AT_ONCE
+parts = gtest.parts
 _BEGIN = re.compile(r"^Running (\w+)\.\.\.")
 _END = re.compile(r"\[(PASS|FAILURE|FAIL|ERROR|KNOWN FAILURE)\]\s.*?(\w+)\s*$")
 _REASON = re.compile(r"^(?:FAILURE|FAIL|ERROR): (\w+)$")

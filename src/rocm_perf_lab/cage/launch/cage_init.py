@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import os
 import resource
-import signal
 import sys
 import time
 
@@ -19,6 +18,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import seccomp  # noqa: E402
 import settings  # noqa: E402
 import system  # noqa: E402
+from signals import signal  # noqa: E402
 
 TYPE_CHECKING = False  # as in typing, which is slow to import
 if TYPE_CHECKING:
@@ -55,11 +55,12 @@ def _say_hello(channel: _socket.socket, options: Settings) -> None:
     in memory.
     """
     import _socket
-    import array
+    import struct
 
     paths = ["/proc", *options.get("memory_folder", [])]
     descriptors = [os.pidfd_open(os.getpid()), *(os.open(path, os.O_RDONLY | os.O_CLOEXEC) for path in paths)]
-    channel.sendmsg([b"hello"], [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, array.array("i", descriptors))])
+    packed = struct.pack(f"{len(descriptors)}i", *descriptors)
+    channel.sendmsg([b"hello"], [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, packed)])
     for descriptor in descriptors:
         os.close(descriptor)
 

@@ -2,34 +2,39 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 
-TYPE_CHECKING = False  # as in typing, which is slow to import
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
-
-@contextlib.contextmanager
-def opened(name: str, parent: int | None = None) -> Iterator[int | None]:
+class Opened:
     """A descriptor of a folder that can be read and changed, whatever its permissions were; None if it is not (or no longer) a
     folder.
     """
+
+    def __init__(self, name: str, parent: int | None = None):
+        self._descriptor = _opened(name, parent)
+
+    def __enter__(self) -> int | None:
+        return self._descriptor
+
+    def __exit__(self, *_: object) -> None:
+        if self._descriptor is not None:
+            os.close(self._descriptor)
+
+
+def _opened(name: str, parent: int | None) -> int | None:
     flags = os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-    descriptor = None
-    with contextlib.suppress(OSError):
-        place = os.open(name, flags | os.O_PATH, dir_fd=parent)
-        try:
-            if os.fstat(place).st_mode & 0o700 != 0o700:
-                os.chmod(f"/proc/self/fd/{place}", 0o700)
-            descriptor = os.open(".", flags, dir_fd=place)
-        finally:
-            os.close(place)
     try:
-        yield descriptor
+        place = os.open(name, flags | os.O_PATH, dir_fd=parent)
+    except OSError:
+        return None
+    try:
+        if os.fstat(place).st_mode & 0o700 != 0o700:
+            os.chmod(f"/proc/self/fd/{place}", 0o700)
+        return os.open(".", flags, dir_fd=place)
+    except OSError:
+        return None
     finally:
-        if descriptor is not None:
-            os.close(descriptor)
+        os.close(place)
 
 
 def names(folder: int) -> list[str]:

@@ -17,12 +17,12 @@ from __future__ import annotations
 
 import os
 import resource
-import signal
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 import settings  # noqa: E402
+from signals import signal  # noqa: E402
 
 TYPE_CHECKING = False  # as in typing, which is slow to import
 if TYPE_CHECKING:

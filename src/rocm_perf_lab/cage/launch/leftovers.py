@@ -11,7 +11,7 @@ def tidy(path: str, of_traces: bool) -> None:
     """Remove links, pipes, sockets, device files, set-id bits and whatever is nested too deep; in traces, notes that no writer
     converted.
     """
-    with folders.opened(path) as folder:
+    with folders.Opened(path) as folder:
         if folder is not None:
             _tidy(folder, of_traces, folder, 1)
 
@@ -23,7 +23,7 @@ def _tidy(folder: int, of_traces: bool, top: int, depth: int) -> None:
             if depth >= storage.DEEPEST:
                 _remove_deep(name, folder, top)
                 continue
-            with folders.opened(name, folder) as below:
+            with folders.Opened(name, folder) as below:
                 if below is not None:  # another user's folder: the cage could not write there either
                     _tidy(below, of_traces, top, depth + 1)
         elif not stat.S_ISREG(status.st_mode) or (of_traces and name.endswith(".spool")):
@@ -37,7 +37,7 @@ def _remove_deep(name: str, folder: int, top: int) -> None:
     waiting = [_moved(name, folder, top)]
     while waiting:
         one = waiting.pop()
-        with folders.opened(one, top) as here:
+        with folders.Opened(one, top) as here:
             if here is not None:
                 waiting += _emptied(here, top)
         os.rmdir(one, dir_fd=top)
@@ -55,7 +55,7 @@ def _emptied(folder: int, top: int) -> list[str]:
 
 
 def _moved(name: str, folder: int, top: int) -> str:
-    with folders.opened(name, folder):
+    with folders.Opened(name, folder):
         pass  # a folder must be writable to be moved
     new = f".removed-{os.urandom(8).hex()}"
     os.rename(name, new, src_dir_fd=folder, dst_dir_fd=top)

@@ -8,13 +8,13 @@ from __future__ import annotations
 import _socket
 import fcntl
 import os
-import signal
 import stat
 import struct
 import sys
 
 import cage_init
 import system
+from signals import signal
 
 TYPE_CHECKING = False  # as in typing, which is slow to import
 if TYPE_CHECKING:

@@ -25,7 +25,7 @@ class Storage:
     def _stored(self) -> tuple[int, int]:
         total = files = 0
         for path in self._writable:
-            with folders.opened(path) as folder:
+            with folders.Opened(path) as folder:
                 more = (0, 0) if folder is None else _below(folder)
             total, files = total + more[0], files + more[1]
         return total, files
@@ -43,7 +43,7 @@ def _below(folder: int, depth: int = 0) -> tuple[int, int]:
             continue
         total, files = total + _ENTRY_BYTES + status.st_blocks * 512, files + 1
         if stat.S_ISDIR(status.st_mode):
-            with folders.opened(name, folder) as below:
+            with folders.Opened(name, folder) as below:
                 more = (0, 0) if below is None else _below(below, depth + 1)
             total, files = total + more[0], files + more[1]
     return total, files

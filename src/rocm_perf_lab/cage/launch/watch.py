@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import _socket
-import array
-import contextlib
 import os
 import select
-import signal
+import struct
 import sys
 import time
 
@@ -16,6 +14,7 @@ import leftovers
 import settings
 import storage
 import usage
+from signals import signal
 
 TYPE_CHECKING = False  # as in typing, which is slow to import
 if TYPE_CHECKING:
@@ -139,8 +138,7 @@ class Watch:
         """Handle a message from the first process in the cage."""
         message, more, _, _ = self._channel.recvmsg(64, _socket.CMSG_SPACE(4 * _MOST_DESCRIPTORS))
         if message == b"hello":
-            descriptors = array.array("i", more[0][2])
-            self._first, processes, *folders = descriptors
+            self._first, processes, *folders = struct.unpack(f"{len(more[0][2]) // 4}i", more[0][2])
             self._usage = usage.Usage(processes, folders, self._options.get("writable", []))
             return None
         if message.startswith(b"status "):
@@ -173,8 +171,10 @@ class Watch:
     def _end_all(self) -> None:
         """Kill the remaining processes, and wait until they are gone."""
         if self._first is not None:
-            with contextlib.suppress(ProcessLookupError):
+            try:
                 signal.pidfd_send_signal(self._first, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
             gone = select.poll()
             gone.register(self._first, select.POLLIN)
             gone.poll()
@@ -192,11 +192,16 @@ def _descriptor_of(process: int) -> int:
 
 def _be_ended_first() -> None:
     """If the system runs out of memory, make it kill this process and its children first."""
-    with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w") as file:
-        file.write("1000")
+    try:
+        with open("/proc/self/oom_score_adj", "w") as file:
+            file.write("1000")
+    except OSError:
+        pass
 
 
 def _come_first() -> None:
     """Raise this process's priority, so that a cage full of processes cannot keep it from checking."""
-    with contextlib.suppress(OSError):
+    try:
         os.sched_setscheduler(0, os.SCHED_RR | os.SCHED_RESET_ON_FORK, os.sched_param(1))
+    except OSError:
+        pass

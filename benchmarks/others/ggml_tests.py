@@ -1,0 +1,57 @@
+"""ggml's test-backend-ops, which compares each operation of a backend with that of the CPU: what gtest.py is for googletest."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Iterable
+from pathlib import Path
+
+from others import gtest
+from others.device_messages import first_message
+
+LIST = ("support", "--output", "csv")
+AT_ONCE = 400  # names of 100 to 250 characters in one argument, which may have 128 KiB
+_BACKEND = "ROCm0"
+_BEGIN = re.compile(rf"^Backend \d+/\d+: {_BACKEND}\b")
+_END = re.compile(r"^  (\w+\(.*\)): (?:.*?)(OK|FAIL|not supported)\b")
+_COLOURS = re.compile(r"\x1b\[[0-9;]*m")
+_OUTCOMES = {"OK": gtest.PASSED, "FAIL": gtest.FAILED, "not supported": gtest.SKIPPED}
+
+
+def listed(output: str) -> list[str]:
+    """Operations with their parameters, each once."""
+    table = csv.reader(line for line in output.splitlines() if line.startswith(f'"{_BACKEND}"'))
+    return list(dict.fromkeys(f"{name}({parameters})" for _, name, parameters, *_ in table))
+
+
+def parts(_program: str, cases: list[str]) -> dict[str, list[str]]:
+    """By operation, which has a time and a result of its own."""
+    groups: dict[str, list[str]] = {}
+    for case in cases:
+        groups.setdefault(case.partition("(")[0], []).append(case)
+    return groups
+
+
+def selection(cases: Iterable[str], _file: Path) -> list[str]:
+    return ["test", "-b", _BACKEND, "-o", ",".join(cases)]
+
+
+class Progress(gtest.Progress):
+    """A case is told when it has ended; the next one is that which follows in the program's order."""
+
+    def line(self, text: str) -> None:
+        plain = _COLOURS.sub("", text)
+        self._device = self._device or first_message(plain)
+        if ended := _END.match(plain):
+            self.current = ended[1]
+            self._end(_OUTCOMES[ended[2]])
+            self._begin()
+        elif _BEGIN.match(plain):
+            self._begin()
+        elif self.current and len(self._said) < 200:
+            self._said.append(plain.strip())
+
+    def _begin(self) -> None:
+        self.current = next((case for case in self.cases if case not in self.outcomes), None)
+        self._said, self._device = [], ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import gc
 import os
 import shutil
 import signal
@@ -32,6 +33,13 @@ os.environ["XDG_DATA_HOME"] = str(Path(tempfile.gettempdir(), "rocm-perf-tests-w
 os.environ.pop("COLUMNS", None)  # reports are as wide wherever the tests run
 
 REPOSITORY = Path(__file__).resolve().parents[1]
+
+gc.disable()  # until all tests are collected: what that makes stays, and to look through it takes longer than to make it
+
+
+def pytest_collection_finish() -> None:
+    gc.freeze()
+    gc.enable()
 
 
 @pytest.fixture(scope="session")

@@ -13,6 +13,7 @@ import pytest
 
 from hip_compiler import compile_hip
 from rocm_perf_lab.collect import device as devices
+from slow_variants import only
 
 BUILT = "-O3"  # the level of the programs that the build makes, with the same options as here
 LEVELS = ("-O0", BUILT)
@@ -109,7 +110,7 @@ def run_on_device(
     return run
 
 
-@pytest.mark.parametrize("level", [*LEVELS, *(pytest.param(level, marks=pytest.mark.slow) for level in LEVELS_WHEN_ASKED)])
+@pytest.mark.parametrize("level", only(LEVELS, [*LEVELS, *LEVELS_WHEN_ASKED]))
 @pytest.mark.parametrize("source", SMALL)
 def test_results_are_right_and_the_same_on_one_and_two_host_threads(source, level, variants, run_on_device) -> None:
     program = variants(source, level)

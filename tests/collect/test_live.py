@@ -19,6 +19,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rocm_perf_lab.collect import live
+from slow_variants import every
 
 PAGE = struct.Struct("<IIQQQQ256s")
 LINE = re.compile(r"([^\x1b]*?)(\d+) s: dispatch (\d+) (\S+), ([\d,]+) of ([\d,]+) workgroups")
@@ -94,7 +95,9 @@ def slow(testbed) -> list:
     return [testbed("softmax_testbed"), "--rows", 50_000, "--cols", 512, "--kernel", "lds"]
 
 
-@pytest.mark.parametrize("command", [("profile", "--no-deep-analysis"), ("isolate", "--kernel", "softmax_lds"), ("run",)])
+@pytest.mark.parametrize(
+    "command", every(3, [["profile", "--no-deep-analysis"], ["isolate", "--kernel", "softmax_lds"], ["run"]])
+)
 def test_how_far_the_dispatch_is(on_a_terminal, slow, command):
     status, shown = on_a_terminal(*command, "--device", "gfx942", *slow)
     assert status == 0, shown

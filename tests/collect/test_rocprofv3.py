@@ -24,6 +24,7 @@ from rocm_perf_lab.collect.command import resolve
 from rocm_perf_lab.collect.device import Device
 from rocm_perf_lab.collect.rocprofv3 import Rocprofv3
 from rocm_perf_lab.passes import ThreadTraceTarget
+from slow_variants import every
 
 STAND_IN = Path(__file__).with_name("rocprofv3_stand_in")
 COUNTERS = set(family_of("gfx942").counters())
@@ -367,7 +368,7 @@ def test_a_current_folder_that_cannot_be_written_does_not_matter(machine, testbe
     assert done.returncode == 0 and (destination / "profile.json").exists(), done.stderr
 
 
-@pytest.mark.parametrize("name", ["%pid% {pid}.run", "$ENV{HOME}.run", "a b%.run"])
+@pytest.mark.parametrize("name", every(3, ["%pid% {pid}.run", "$ENV{HOME}.run", "a b%.run"]))
 def test_what_rocprofv3_would_replace_in_paths_stays_as_it_is(machine, testbed, name):
     done = machine.profile("--runs", "1", "-o", name, testbed("vcopy"), *FEW)
     assert done.returncode == 0, done.stderr

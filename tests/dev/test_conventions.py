@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import ast
+import functools
 from collections.abc import Iterator
 from pathlib import Path
 
 SOURCE = Path(__file__).resolve().parents[2] / "src/rocm_perf_lab"
-TREES = {path: ast.parse(path.read_text()) for path in sorted(SOURCE.rglob("*.py"))}
+
+
+@functools.cache
+def trees() -> dict[Path, ast.Module]:
+    return {path: ast.parse(path.read_text()) for path in sorted(SOURCE.rglob("*.py"))}
 
 
 def dataclasses() -> Iterator[tuple[Path, ast.ClassDef, bool]]:
     """(file, class, whether it is frozen)."""
-    for path, tree in TREES.items():
+    for path, tree in trees().items():
         for node in ast.walk(tree):
             for decorator in node.decorator_list if isinstance(node, ast.ClassDef) else ():
                 text = ast.unparse(decorator)
@@ -33,7 +38,7 @@ def changed_attributes(tree: ast.AST) -> set[str]:
 def test_a_dataclass_is_frozen_unless_its_module_changes_one():
     seen = [*dataclasses()]
     assert len(seen) > 200
-    changed = {path: changed_attributes(tree) for path, tree in TREES.items()}
+    changed = {path: changed_attributes(tree) for path, tree in trees().items()}
     not_frozen = [(path, node) for path, node, frozen in seen if not frozen]
     assert 0 < len(not_frozen) < len(seen) / 10
     for path, node in not_frozen:
@@ -44,7 +49,7 @@ def test_a_dataclass_is_frozen_unless_its_module_changes_one():
 
 def test_loops_over_numbers_are_compiled_in_modules_that_compile_loops():
     """Without it they give the same, a hundred times slower."""
-    modules = [tree for tree in TREES.values() if "import lazy_jit" in ast.unparse(tree)]
+    modules = [tree for tree in trees().values() if "import lazy_jit" in ast.unparse(tree)]
     functions = [node for tree in modules for node in tree.body if isinstance(node, ast.FunctionDef)]
     looping = [one for one in functions if any(map(_loops_over_numbers, ast.walk(one)))]
     assert len(looping) > 10

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from gate_judge import judging_kernels
+from slow_variants import every
 
 PROGRAM = Path(__file__).with_name("hidden.hip")
 SOURCE = PROGRAM.read_text()
@@ -204,7 +205,7 @@ def test_pointers_to_the_same_memory_are_named_if_it_matters(judge):
         assert verdict.accepted and ("unproven: launches with `out = in`" in words or "`in = out`" in words) == matters, words
 
 
-@pytest.mark.parametrize("kernel", WRONG)
+@pytest.mark.parametrize("kernel", every(3, WRONG))
 def test_what_is_right_on_captured_inputs_alone_is_rejected(judge, kernel):
     *changes, words = WRONG[kernel]
     rejection = judge(kernel.partition(",")[0], after(*changes)).rejection
@@ -212,7 +213,7 @@ def test_what_is_right_on_captured_inputs_alone_is_rejected(judge, kernel):
     assert rejection.evidence.captures[0].cases["captured inputs"] == "equal"
 
 
-@pytest.mark.parametrize("kernel", HONEST)
+@pytest.mark.parametrize("kernel", every(3, HONEST))
 def test_an_honest_change_is_accepted_and_nothing_is_unproven(judge, kernel):
     verdict = judge(kernel, changed(*HONEST[kernel]))
     assert verdict.accepted, verdict.rejection

@@ -105,6 +105,7 @@ def test_what_is_right_there_says_so(gate):
     assert verdict.steps[-1].evidence.memory_after_its_dispatch == "as the baseline's leaves it"
 
 
+@pytest.mark.slow
 def test_what_each_run_fills_otherwise_is_named_and_pointers_to_what_moved_are_the_same(tmp_path):
     with gate_of(remembering(SOURCE.read_text()), tmp_path) as (judge, _):
         verdict = judge.judge(remembering(HONEST_TEXT).encode())
@@ -120,6 +121,7 @@ def test_what_each_run_fills_otherwise_is_named_and_pointers_to_what_moved_are_t
     assert "in the program itself hits: baseline 0, candidate 7" in cheat.rejection.reason
 
 
+@pytest.mark.slow
 def test_a_header_can_have_the_kernel_in_two_code_objects(tmp_path, rocm_perf):
     """Both are other than before, and another size moves what is behind them."""
     head, rest = SOURCE.read_text().split("template <typename T> bool same", 1)

@@ -14,6 +14,7 @@ from rocm_perf_lab.gate import comparison
 from rocm_perf_lab.gate.equivalence_options import EquivalenceOptions
 from rocm_perf_lab.gate.judge import GateOptions
 from rocm_perf_lab.gate.verdict import StepOutcome
+from slow_variants import every, only
 
 SOURCE = Path(__file__).with_name("program.hip").read_text()
 LOOP = SOURCE[SOURCE.index("  for (int i = 0; i < width; ++i) {") : SOURCE.index("  out[row] = sum")]
@@ -122,7 +123,7 @@ HONEST = {
 ENDLESS = "does not end on NaN"  # the judge waits for it as long as it may take
 
 
-@pytest.mark.parametrize("name", [pytest.param(name, marks=[pytest.mark.slow] if name == ENDLESS else []) for name in CHEATS])
+@pytest.mark.parametrize("name", only([name for name in CHEATS if name != ENDLESS], CHEATS))
 def test_a_trick_is_rejected_where_it_should_be(judge, name):
     source, step, words = CHEATS[name]
     rejection = judge(source).rejection
@@ -130,7 +131,7 @@ def test_a_trick_is_rejected_where_it_should_be(judge, name):
     assert rejection.step == step and words in rejection.reason, rejection
 
 
-@pytest.mark.parametrize("name", HONEST)
+@pytest.mark.parametrize("name", every(4, HONEST))
 def test_an_honest_change_is_accepted(judge, name):
     verdict = judge(HONEST[name])
     assert verdict.accepted, verdict.rejection

@@ -17,6 +17,7 @@ from rocm_perf_lab.gate.source_check import check_source
 from rocm_perf_lab.gate.verdict import StepOutcome
 from rocm_perf_lab.hip_source import read
 from rocm_perf_lab.optimize.compile import SourceBuilder
+from slow_variants import every
 
 pytestmark = pytest.mark.usefixtures("hipcc", "native_dir")
 PROGRAM = Path(__file__).with_name("shaped.hip")
@@ -261,7 +262,7 @@ REFUSED_BY_MACRO = {
 }
 
 
-@pytest.mark.parametrize("name", REFUSED_BY_MACRO)
+@pytest.mark.parametrize("name", every(3, REFUSED_BY_MACRO))
 def test_nothing_but_the_shape_of_a_macro_s_launch_is_taken(taken_by_macro, name):
     launch, words = REFUSED_BY_MACRO[name]
     found = taken_by_macro(BY_MACRO.replace(DOUBLED_BY_MACRO, launch), "doubled")

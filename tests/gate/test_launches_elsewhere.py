@@ -17,6 +17,7 @@ from rocm_perf_lab.hip_source.state import joined
 from rocm_perf_lab.isolate import capture
 from rocm_perf_lab.optimize.build_target import find_build_target
 from rocm_perf_lab.optimize.transforms import wave_per_row
+from slow_variants import only
 from small_projects import AFTER, COMMAND, KERNEL, LAUNCH, PROJECTS
 
 pytestmark = pytest.mark.usefixtures("hipcc", "native_dir")
@@ -149,7 +150,7 @@ CHEATS = {
 SLOWLY = ("too few workgroups", "the old launch", "LDS of a previous launch")
 
 
-@pytest.mark.parametrize("name", [pytest.param(one, marks=pytest.mark.slow) if one in SLOWLY else one for one in CHEATS])
+@pytest.mark.parametrize("name", only([one for one in CHEATS if one not in SLOWLY], CHEATS))
 def test_each_attack_is_rejected_where_it_should_be(gate, name):
     kernel, others, step, words = CHEATS[name]
     rejection = gate(kernel, others).rejection

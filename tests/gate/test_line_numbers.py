@@ -13,6 +13,7 @@ from rocm_perf_lab.gate.elsewhere import makes_judged_code
 from rocm_perf_lab.hip_source import read
 from rocm_perf_lab.hip_source.tokens import compiled_line_of
 from rocm_perf_lab.optimize.compile import SourceBuilder
+from slow_variants import every
 
 pytestmark = pytest.mark.usefixtures("hipcc")
 COMMAND = ("hipcc", "-O2", "-g", "-nogpuinc", "--offload-arch=gfx942")
@@ -34,7 +35,7 @@ def judged(folder: Path, text: str, *changes: tuple[str, str]):
         return read(source, COMMAND), judge("rows", candidate)
 
 
-@pytest.mark.parametrize("text", [IN_HOST, IN_KERNEL])
+@pytest.mark.parametrize("text", every(2, [IN_HOST, IN_KERNEL]))
 def test_other_code_keeps_its_line_numbers(tmp_path, native_dir, text):
     baseline, verdict = judged(tmp_path, text, (LOOP, UNROLLED))
     assert verdict.accepted, verdict.rejection

@@ -10,6 +10,7 @@ from rocm_perf_lab.hip_source.aliasing import other_ways, reassigned
 from rocm_perf_lab.hip_source.launches import launches_of
 from rocm_perf_lab.hip_source.uses import pieces_of
 from rocm_perf_lab.optimize.transforms import TRANSFORMS, Proposal
+from slow_variants import only
 
 pytestmark = pytest.mark.usefixtures("hipcc")
 
@@ -56,7 +57,7 @@ int main() {{ void *a, *b; if (!hipMalloc(&a, 4) && !hipMalloc(&b, 4)) launch((f
     return read(path, COMMAND)
 
 
-@pytest.mark.parametrize("which", [*DEEP, "else if"])
+@pytest.mark.parametrize("which", only(list(DEEP), [*DEEP, "else if"]))
 def test_everything_is_found_in_a_deep_source(tmp_path, which):
     source = source_of(tmp_path, DEEP.get(which, "in[0] + in[1]"), CHAIN if which == "else if" else "")
     (kernel,) = source.kernels

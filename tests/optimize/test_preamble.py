@@ -14,6 +14,7 @@ from rocm_perf_lab.cage import Limits, View
 from rocm_perf_lab.hip_source import read
 from rocm_perf_lab.optimize.compile import SourceBuilder
 from rocm_perf_lab.optimize.preamble import Preambles, head_of
+from slow_variants import every
 
 HIP = b"#include <hip/hip_runtime.h>\n"
 KERNEL = b"__global__ void k(float* a) { a[threadIdx.x] = sinf(a[threadIdx.x]); }\nint main() { k<<<1, 64>>>(nullptr); }\n"
@@ -45,7 +46,7 @@ def test_the_includes_at_the_head_of_a_source(text, includes):
     assert head.rest == text or includes
 
 
-@pytest.mark.parametrize("options", [("-O3",), ("-O1", "-g", "-DN=4", "-fgpu-flush-denormals-to-zero")])
+@pytest.mark.parametrize("options", every(2, [["-O1", "-g", "-DN=4", "-fgpu-flush-denormals-to-zero"], ["-O3"]]))
 def test_the_code_is_the_same_as_without(hipcc, tmp_path, options):
     """Byte for byte, for the device and the host, of a program with templates and macros; debug information lists less."""
     path = tmp_path / "program.hip"

@@ -19,6 +19,7 @@ from rocm_perf_lab.gate.reader import Reader
 from rocm_perf_lab.hip_source import read
 from rocm_perf_lab.optimize.build_target import find_build_target
 from rocm_perf_lab.optimize.transforms import Proposal, Refusal, wave_per_row
+from slow_variants import only
 from small_projects import AFTER, COMMAND, LAUNCH, PROJECTS, Project
 
 pytestmark = pytest.mark.usefixtures("hipcc")
@@ -72,7 +73,7 @@ def test_all_launches_of_a_project_change_together(name, tmp_path, monkeypatch):
     assert (AFTER.encode() in changed.text) == (LAUNCH in project.files[project.source])
 
 
-@pytest.mark.parametrize("name", [one if one in CHEAP else pytest.param(one, marks=pytest.mark.slow) for one in PROJECTS])
+@pytest.mark.parametrize("name", only(CHEAP, PROJECTS))
 def test_a_project_is_optimised(name, tmp_path, rocm_perf_in, native_dir):
     project = PROJECTS[name]()
     folder = prepared(project, tmp_path / "project")

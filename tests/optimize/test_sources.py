@@ -224,6 +224,7 @@ def test_a_cmake_project_needs_no_build_to_be_named(project, generator):
     assert [step.output.name for step in build_target.build.steps] == ["main.hip.o", "fill.hip.o", "libfill.a", "program"]
 
 
+@pytest.mark.slow
 def test_a_template_that_two_files_launch_is_judged_once_for_both(project, rocm_perf, native_dir):
     header, kernels = HEADER.split("// ends[k]")
     header = header.replace(

@@ -13,6 +13,7 @@ from rocm_perf_lab.gate.judge import GateOptions
 from rocm_perf_lab.hip_source import apply_edits, read
 from rocm_perf_lab.isolate import capture
 from rocm_perf_lab.optimize.transforms import TRANSFORMS, Proposal
+from slow_variants import every
 
 PROGRAM = Path(__file__).with_name("gains.hip")
 COMMAND = ("hipcc", "-O3", "-nogpuinc", "--offload-arch=gfx942", "-Wno-unused-command-line-argument")
@@ -34,7 +35,7 @@ def program(native_dir, tmp_path_factory, hipcc):
     return folder / "gains"
 
 
-@pytest.mark.parametrize("name, kernel", GAINS.items())
+@pytest.mark.parametrize("name, kernel", every(2, GAINS.items()))
 def test_the_gate_accepts_it_and_sees_it_gain(program, tmp_path, name, kernel):
     source = read(PROGRAM, COMMAND)
     proposal = next(p for p in TRANSFORMS[name](source, source.kernel(kernel), (4,)) if isinstance(p, Proposal))

@@ -15,6 +15,7 @@ from rocm_perf_lab.hip_source import apply_edits, read
 from rocm_perf_lab.isolate import capture
 from rocm_perf_lab.optimize.transforms import TRANSFORMS, Proposal, load_ahead, privatize
 from rocm_perf_lab.optimize.transforms.combined import combined
+from slow_variants import every
 
 pytestmark = pytest.mark.usefixtures("hipcc", "native_dir")
 PROGRAM = Path(__file__).with_name("counts.hip")
@@ -41,7 +42,7 @@ def test_other_kernels_stay_as_they_are(source, name):
     assert any(REFUSED[name] in one.reason for one in answers), answers
 
 
-@pytest.mark.parametrize("last", [False, True])
+@pytest.mark.parametrize("last", every(2, [False, True]))
 def test_every_size_gives_the_same_counts(source, last, tmp_path, rocm_perf_in):
     edits = []
     for name, bins in PROPOSED.items():
@@ -55,7 +56,7 @@ def test_every_size_gives_the_same_counts(source, last, tmp_path, rocm_perf_in):
     assert printed(tmp_path / "after", changed, rocm_perf_in) == before and len(set(before)) == len(before) == 6 * 4
 
 
-@pytest.mark.parametrize("transformation, kernel", [(privatize, "by_byte"), (load_ahead, "in_lds")])
+@pytest.mark.parametrize("transformation, kernel", every(2, [(privatize, "by_byte"), (load_ahead, "in_lds")]))
 def test_the_gate_accepts_it_and_sees_it_gain(source, tmp_path, transformation, kernel):
     subprocess.run([*COMMAND, PROGRAM, "-o", tmp_path / "counts"], check=True)
     captured = capture([str(tmp_path / "counts"), "20000", "7"], kernel, 0, tmp_path / "capture", device="gfx942")

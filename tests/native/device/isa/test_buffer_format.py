@@ -9,6 +9,8 @@ from wave import LANES, MEMORY_ADDRESS, Batch
 import numpy as np
 import pytest
 
+from slow_variants import every
+
 # Widths from X on: the numbers in the names, from the last to the first.
 DATA = {"8": 1, "16": 2, "8_8": 3, "32": 4, "16_16": 5, "10_11_11": 6, "11_11_10": 7, "10_10_10_2": 8, "2_10_10_10": 9,
         "8_8_8_8": 10, "32_32": 11, "16_16_16_16": 12, "32_32_32": 13, "32_32_32_32": 14}  # fmt: skip
@@ -102,7 +104,7 @@ def range_of(count: int, half: bool) -> str:
     return f"v[8:{last}]" if last > 8 else "v8"
 
 
-@pytest.mark.parametrize("half", [False, True])
+@pytest.mark.parametrize("half", every(2, [True, False]))
 def test_loads_by_the_instructions_format(assembler, probe, random, half: bool) -> None:
     """Components that the format does not have read as 0."""
     for data, number in FORMATS:
@@ -192,7 +194,7 @@ def stored(bits: int, width: int, number: str, half: bool) -> int:
     return max((raw for raw in range(0x1F << (width - 5)) if float_value(raw, width) <= max(value, 0.0)), default=0)
 
 
-@pytest.mark.parametrize("half", [False, True])
+@pytest.mark.parametrize("half", every(2, [True, False]))
 def test_stores_by_the_instructions_format(assembler, probe, random, half: bool) -> None:
     for data, number in FORMATS:
         count = len(widths(data))

@@ -4,10 +4,10 @@
                                 [--seed N --sample K] [--again OUTCOME...] [--device DEVICE] [--json]
 
 Fetches Debian's test packages (librocprim-tests and so on, see others/libraries.py) into FOLDER and unpacks them there;
-nothing is installed. Each program gets --cap seconds. Every case is reached at most once: where a refusal, a fault or a crash
-ends the process, or a case takes more than --case-cap seconds, the next process goes on behind it. Results stay in FOLDER:
-started again, it goes on with the cases that were not reached. --sample K draws K cases of each program, else they run in
-their order; --again repeats those with these outcomes. --cap 0 prints the table alone.
+nothing is installed. Each program (of ggml: each operation) gets --cap seconds. Every case is reached at most once: where a
+refusal, a fault or a crash ends the process, or a case takes more than --case-cap seconds, the next process goes on behind it.
+Results stay in FOLDER: started again, it goes on with the cases that were not reached. --sample K draws K cases of each
+program, else they run in their order; --again repeats those with these outcomes. --cap 0 prints the table alone.
 """
 
 from __future__ import annotations

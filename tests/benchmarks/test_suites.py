@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from others import clients, gtest, libraries, packages, thrust_tests
+from others import clients, ggml_tests, gtest, libraries, packages, thrust_tests
 from others.results import Results
 from others.testing import Binary, CannotList
 
@@ -86,6 +86,24 @@ def test_what_thrusts_authors_know_to_fail_is_left_out():
     for line in ("Running TestA...[KNOWN FAILURE]      TestA", "KNOWN FAILURE: TestA", "[testing/device_delete.cu:43]"):
         progress.line(line)
     assert progress.outcomes == {"TestA": (gtest.SKIPPED, "")}
+
+
+def test_ggml_tells_a_case_when_it_has_ended():
+    table = '"backend_name","op_name","op_params"\n"ROCm0","ADD","type=f16,ne=[1,2]"\n"CPU","ADD","type=f16,ne=[1,2]"\n'
+    table += '"ROCm0","ADD","type=f16,ne=[1,2]"\n"ROCm0","SUM","ne=[4]"\n'
+    assert ggml_tests.listed("loaded\n" + table) == ["ADD(type=f16,ne=[1,2])", "SUM(ne=[4])"]
+    assert ggml_tests.parts("", ["ADD(1)", "SUM(1)", "ADD(2)"]) == {"ADD": ["ADD(1)", "ADD(2)"], "SUM": ["SUM(1)"]}
+    progress = ggml_tests.Progress(["ADD(1)", "ADD(2)", "ADD(3)", "ADD(4)"])
+    assert progress.current is None  # not before the backend is ready
+    for line in ("Backend 1/1: ROCm0", "  ADD(1): \x1b[1;32mOK\x1b[0m", "  ADD(2): not supported [ROCm0] "):
+        progress.line(line)
+    progress.line("[ADD] NMSE = 0.5 > 0.0000001   ADD(3): FAIL")  # what it says of the case under way
+    assert progress.current == "ADD(3)"
+    progress.line("  ADD(3): [ADD] NMSE = 0.5 > 0.0000001 \x1b[1;31mFAIL\x1b[0m")
+    progress.process_ended(-6)
+    assert {case: outcome for case, (outcome, _) in progress.outcomes.items()} == {
+        "ADD(1)": gtest.PASSED, "ADD(2)": gtest.SKIPPED, "ADD(3)": gtest.FAILED, "ADD(4)": gtest.CRASHED,
+    }  # fmt: skip
 
 
 @given(st.lists(st.integers(0, 255), min_size=1, max_size=50), st.integers(1, 40), st.integers(0, 60), st.integers())

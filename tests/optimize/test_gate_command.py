@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from rocm_perf_lab.gate.judge import STEPS
+from slow_variants import every
 
 PROGRAM = Path(__file__).with_name("program.hip")
 BUILD = "hipcc -O2 -nogpuinc SOURCE -o BINARY"
@@ -88,19 +89,18 @@ def test_a_program_that_fails_is_called_as_the_user_calls_it(tmp_path, rocm_perf
     assert "./app exited with status 7" in last and "`rocm-perf run ./app`" in last and "/programs/" not in last
 
 
-@pytest.mark.parametrize(
-    "old, new, outcome, why",
-    [
-        ("  for (int i = 0; i < columns", "#pragma unroll 4\n  for (int i = 0; i < columns", "passed", None),
-        (
-            "= sum;",
-            "= __builtin_bit_cast(int, sums[row ^ 64]) == 7 ? sum + 0.0f : sum;",
-            "rejected",
-            "race in global memory",
-        ),
-    ],
-    ids=["honest", "race"],
-)
+JUDGED_IN_FULL = [
+    (
+        "= sum;",
+        "= __builtin_bit_cast(int, sums[row ^ 64]) == 7 ? sum + 0.0f : sum;",
+        "rejected",
+        "race in global memory",
+    ),
+    ("  for (int i = 0; i < columns", "#pragma unroll 4\n  for (int i = 0; i < columns", "passed", None),
+]
+
+
+@pytest.mark.parametrize("old, new, outcome, why", every(2, JUDGED_IN_FULL), ids=["race", "honest"])
 def test_code_for_another_target_is_judged_in_full(tmp_path, rocm_perf, native_dir, old, new, outcome, why):
     """Code for gfx90a names no scopes: its waits are the releases that the race check looks for."""
     text = PROGRAM.read_text()

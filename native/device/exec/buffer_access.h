@@ -108,14 +108,16 @@ inline void locate(const Op& op, const Wave& wave, const BufferDescriptor& buffe
   }
 }
 
-// The same for the buffer that is private memory, where a lane's offset leads to what no other lane can reach.
+// The same for the buffer that is private memory, where a lane's offset leads to what no other lane can reach. Sums of offsets
+// have 32 bits: since gfx9, compilers let the register's be negative.
 template <class Access>
 void for_each_private_lane(const Op& op, Wave& wave, const BufferDescriptor& buffer, AccessKind kind, uint32_t size,
                            Access access) {
-  const uint64_t from = private_offset(wave, buffer.base, read_scalar<uint32_t>(op.source[2], wave)) + op.offset;
+  const auto from =
+      static_cast<uint32_t>(private_offset(wave, buffer.base, read_scalar<uint32_t>(op.source[2], wave)) + op.offset);
   const uint32_t* offset = op.offset_in_register ? wave.registers(op.source[0]) : nullptr;
   uint64_t at[kLanes];
-  for (int l = 0; l < kLanes; ++l) at[l] = from + (offset ? offset[l] : 0);
+  for (int l = 0; l < kLanes; ++l) at[l] = static_cast<uint32_t>(from + (offset ? offset[l] : 0));
   for (uint64_t left = wave.exec(); left; left &= left - 1) {
     const int l = std::countr_zero(left);
     if (at[l] + size > wave.scratch_bytes) {

@@ -25,7 +25,8 @@ __host__ __device__ __attribute__((noinline)) int descend(int depth, const int* 
 __host__ __device__ int of_private_memory(int item) {
   int local[16];
   for (int i = 0; i < 16; ++i) local[(i * 5 + item) & 15] = i + item;
-  return descend(item % 5, local) + local[item & 15];
+  const int back = -(item & 7);  // gfx90a: a negative offset in a register, and a constant one in the instruction
+  return descend(item % 5, local) + local[item & 15] + local[12 + back];
 }
 __global__ void private_memory(int* out) {
   const int item = blockIdx.x * blockDim.x + threadIdx.x;

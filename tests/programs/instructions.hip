@@ -52,11 +52,14 @@ ROUNDED(sums_toward_zero, __fadd_rz)
 ROUNDED(products_up, __fmul_ru)
 ROUNDED(products_down, __fmul_rd)
 
-// The place of each wave: __smid(), XCC_ID and HW_ID, from its first lane.
+// The place of each wave: __smid(), XCC_ID and HW_ID, from its first lane. None ends before all have started.
+__device__ unsigned started;
 __global__ void places(unsigned* out, const float*, int) {
   unsigned xcc, id;
   asm volatile("s_getreg_b32 %0, hwreg(HW_REG_XCC_ID)" : "=s"(xcc));
   asm volatile("s_getreg_b32 %0, hwreg(HW_REG_HW_ID)" : "=s"(id));
+  if (threadIdx.x == 0) atomicAdd(&started, 1);
+  while (__hip_atomic_load(&started, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT) < gridDim.x) __builtin_amdgcn_s_sleep(1);
   if (threadIdx.x % 64) return;
   const unsigned wave = blockIdx.x * (blockDim.x / 64) + threadIdx.x / 64;
   out[3 * wave] = __smid();

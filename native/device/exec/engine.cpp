@@ -234,7 +234,7 @@ Progress Engine::State::advance_side_by_side(Execution& execution, const Interru
         workers.emplace_back(run_shares, std::cref(execution.unfinished), t, execution.threads, std::ref(stop));
       run_shares(execution.unfinished, 0, execution.threads, stop);
     }
-    std::erase_if(execution.unfinished, [](const Xcd* xcd) { return xcd->resident().empty(); });
+    std::erase_if(execution.unfinished, [](const Xcd* xcd) { return xcd->done(); });
     if (stop || execution.unfinished.empty()) return Progress::Ended;
     instructions += instructions_of(execution) - before;
   } while (!interruption(instructions));

@@ -27,7 +27,8 @@ void Xcd::begin(const Kernel& kernel, uint32_t resident_groups, RaceCheck* race_
   next_group_ = index_;
   fault_ = {};
   sync_ = {};
-  active_ = 0;
+  active_.clear();
+  free_.clear();
   wave_slots_.clear();
   instructions_ = 0;
   issued_.clear();
@@ -40,27 +41,36 @@ void Xcd::begin(const Kernel& kernel, uint32_t resident_groups, RaceCheck* race_
     groups_.back()->slot = (groups_.size() - 1) * target::xcds() + index_;
   }
   for (const auto& group : groups_) group->waves.clear();  // what memory they may access is to be found out anew
-  // Assign one workgroup to each CU in turn, as the dispatcher does.
+  // One workgroup to each CU in turn, as the dispatcher does.
   for (size_t i = 0; i < room; ++i) {
-    if (launch_next(*groups_[i], static_cast<uint32_t>(i % target::cus_per_xcd()))) ++active_;
+    groups_[i]->cu = static_cast<uint32_t>(i % target::cus_per_xcd());
+    free_.push_back(groups_[i].get());
   }
 }
 
-bool Xcd::launch_next(Workgroup& group, uint32_t cu) {
-  if (next_group_ >= kernel_->group_count()) return false;
+// Workgroups start one after another, at most one on each shader engine while the waves on the device run a slice. Waves that
+// all started at once would stay in step, and miss the caches together where on a GPU one finds what another has loaded.
+void Xcd::launch_some() {
+  for (uint32_t i = 0; i < target::shader_engines_per_xcd() && !free_.empty() && !all_launched(); ++i) {
+    launch_next(*free_.front());
+    active_.push_back(free_.front());
+    free_.pop_front();
+  }
+}
+
+void Xcd::launch_next(Workgroup& group) {
   Observer* observer = &observer_;
   uint64_t id = next_group_;
   if (race_check_) {
     observer = &checked_memory_;
     id = race_check_->permuted(next_group_, kernel_->group_count());
   }
-  group.start(*kernel_, id, cu, observer, &issued_);
+  group.start(*kernel_, id, group.cu, observer, &issued_);
   if (race_check_) group.under_way.assign(group.waves.size(), {});
   for (Wave& wave : group.waves) wave.sync = &sync_;
   wave_slots_.enter(*kernel_, group);
   observer_.launched(group);
   next_group_ += target::xcds();
-  return true;
 }
 
 void Xcd::tell_issued(Wave& wave) {
@@ -156,8 +166,8 @@ bool Xcd::run_group(Workgroup& group) {
 
 // All waves on the device wait at the global barrier for others, which no place becomes free for.
 void Xcd::stop_waiting() {
-  for (size_t i = 0; i < active_; ++i) {
-    for (Wave& wave : groups_[i]->waves) {
+  for (Workgroup* group : active_) {
+    for (Wave& wave : group->waves) {
       if (wave.state != WaveState::AtGlobalBarrier) continue;
       wave.raise("the global barrier waits for more waves than the device holds at a time", 0, FaultKind::LimitReached);
       return stop_at(wave.pc, wave);
@@ -167,29 +177,25 @@ void Xcd::stop_waiting() {
 
 bool Xcd::step() {
   const uint64_t before = instructions_;
-  for (size_t i = 0; i < active_;) {
-    Workgroup& group = *groups_[i];
-    if (!run_group(group)) return false;
-    if (group.left == 0) wave_slots_.leave(group);
-    if (group.left == 0 && !launch_next(group, group.cu)) {
-      // Keep the order of the others: the result depends on it.
-      std::rotate(groups_.begin() + i, groups_.begin() + i + 1, groups_.begin() + active_);
-      --active_;
-    } else {
-      ++i;
-    }
+  launch_some();
+  for (Workgroup* group : active_) {
+    if (!run_group(*group)) return false;
+    if (group->left > 0) continue;
+    wave_slots_.leave(*group);
+    free_.push_back(group);
   }
-  if (active_ > 0 && instructions_ == before) stop_waiting();
-  return active_ > 0 && !fault_;
+  std::erase_if(active_, [](const Workgroup* group) { return group->left == 0; });
+  if (!active_.empty() && instructions_ == before) stop_waiting();
+  return !done() && !fault_;
 }
 
 void Xcd::watch(AccessWatch* watch) {
   watched_memory_.begin(watch);
-  for (size_t i = 0; i < active_; ++i)
-    for (Wave& wave : groups_[i]->waves) wave.observer = watch ? static_cast<Observer*>(&watched_memory_) : &observer_;
+  for (Workgroup* group : active_)
+    for (Wave& wave : group->waves) wave.observer = watch ? static_cast<Observer*>(&watched_memory_) : &observer_;
 }
 
 // The XCD's share is every xcds()-th workgroup of the grid, started in order.
-uint64_t Xcd::workgroups_done() const { return (next_group_ - index_) / target::xcds() - active_; }
+uint64_t Xcd::workgroups_done() const { return (next_group_ - index_) / target::xcds() - active_.size(); }
 
 }  // namespace rpd

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <span>
 #include <string>
@@ -38,8 +39,9 @@ class Xcd {
   void begin(const Kernel& kernel, uint32_t resident_groups, RaceCheck* race_check = nullptr);
   // Lets every resident wave run one slice. Returns false when the dispatch is done on this XCD (or has faulted).
   bool step();
+  bool done() const { return active_.empty() && all_launched(); }
   // The workgroups that are on the device now.
-  std::span<const std::unique_ptr<Workgroup>> resident() const { return {groups_.data(), active_}; }
+  std::span<Workgroup* const> resident() const { return active_; }
   // Reports the resident waves' accesses to `watch` from now on; null ends this.
   void watch(AccessWatch* watch);
 
@@ -48,7 +50,9 @@ class Xcd {
   uint64_t workgroups_done() const;
 
  private:
-  bool launch_next(Workgroup& group, uint32_t cu);
+  bool all_launched() const { return next_group_ >= kernel_->group_count(); }
+  void launch_some();
+  void launch_next(Workgroup& group);
   void tell_issued(Wave& wave);
   void start_run(Wave& wave, const Op& op);
   bool can_issue_at_once(const StraightRun& run, const Wave& wave) const;
@@ -62,8 +66,9 @@ class Xcd {
   uint32_t index_;
   const Kernel* kernel_ = nullptr;
   uint64_t next_group_ = 0;
-  std::vector<std::unique_ptr<Workgroup>> groups_;  // those on the device; storage is kept from dispatch to dispatch
-  size_t active_ = 0;              // how many of them are in use
+  std::vector<std::unique_ptr<Workgroup>> groups_;  // room for those on the device, kept from dispatch to dispatch
+  std::vector<Workgroup*> active_;                  // on the device, in the order in which they are let run
+  std::deque<Workgroup*> free_;                     // room for the next ones, in the order in which it is taken
   WaveSlots wave_slots_;
   uint64_t instructions_ = 0;
   IssueLog issued_;

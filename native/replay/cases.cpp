@@ -17,10 +17,11 @@ Launch launch_from(const nlohmann::json& value) {
 }
 
 // The device reads these variables when a dispatch ends, and none is in flight now.
-void put_findings_into(const std::string& folder) {
-  for (const auto& [variable, file] : {std::pair{"ROCM_PERF_DEVICE_RACES", "races"}, {"ROCM_PERF_DEVICE_WRITTEN", "written"}}) {
-    if (folder.empty()) unsetenv(variable);
-    else setenv(variable, (folder + "/" + file).c_str(), 1);
+void put_findings_into(const std::string& prefix) {
+  for (const auto& [variable, file] :
+       {std::pair{"ROCM_PERF_DEVICE_RACES", ".races"}, {"ROCM_PERF_DEVICE_WRITTEN", ".written"}}) {
+    if (prefix.empty()) unsetenv(variable);
+    else setenv(variable, (prefix + file).c_str(), 1);
   }
 }
 

@@ -26,8 +26,8 @@ struct Case {
 };
 
 // Reads a file with a JSON list of {"poison": BYTE or null, "overlay": FILE or null, "dump": FOLDER or null, "findings":
-// FOLDER or null (where the software device writes the findings of its race check), "device_options": TEXT, "flush_cache":
-// BOOL, "compare": BOOL}. Throws WrongCases.
+// PREFIX or null (of the files that the software device writes the findings of its race check to), "device_options": TEXT,
+// "flush_cache": BOOL, "compare": BOOL}. Throws WrongCases.
 std::vector<Case> read_cases(const std::string& path);
 
 // Runs each case once and prints one line of JSON as it ends. An exception from a case ends the run.

@@ -5,6 +5,7 @@ Source: LLVM's AMDGPUUsage.rst, "Code Object V3 Metadata" and later.
 
 from __future__ import annotations
 
+import functools
 import io
 from dataclasses import dataclass, field
 from typing import Any
@@ -72,6 +73,7 @@ class CodeObject:
     image: bytes = field(default=b"", repr=False, compare=False)
 
 
+@functools.lru_cache(maxsize=16)  # one judgement asks for the same few objects again and again
 def parse(image: bytes) -> CodeObject:
     """Raises SourceError if the image is not an AMD code object with metadata."""
     import msgpack

@@ -7,6 +7,7 @@ Source: LLVM's AMDGPUUsage.rst, "Relocation Records".
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import io
 from bisect import bisect_right
@@ -48,6 +49,7 @@ class Piece:
         return self.kind == _FUNCTION
 
 
+@functools.lru_cache(maxsize=16)  # one judgement asks for the same few objects again and again
 def pieces_of(image: bytes) -> dict[str, Piece]:
     """Functions, kernel descriptors and variables of a linked code object, by symbol. Raises SourceError."""
     from elftools.elf.elffile import ELFFile

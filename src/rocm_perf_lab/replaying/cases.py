@@ -85,6 +85,7 @@ def replay_cases(
     allowed = SETTING_UP_SECONDS + timeout * len(cases) if seconds is None else seconds
     caged = None if view is None else Caged(view, (folder,), allowed)
     began = time.monotonic()
+    folder.mkdir(parents=True, exist_ok=True)
     entries = [_entry(case, folder / str(number)) for number, case in enumerate(cases)]
     outcomes: list[CaseOutcome] = []
     while len(outcomes) < len(cases):
@@ -118,14 +119,12 @@ def _outcome(dump: Path, line: dict[str, Any]) -> CaseOutcome:
 
 def _findings(dump: Path) -> tuple[Path, Path]:
     """The files with races and written ranges; their names are those that rocmperf-replay chooses."""
-    folder = dump.with_suffix(".findings")
-    return folder / "races", folder / "written"
+    return dump.with_suffix(".races"), dump.with_suffix(".written")
 
 
 def _entry(case: Case, dump: Path) -> dict[str, Any]:
-    dump.mkdir(parents=True)
-    findings, _ = _findings(dump)
-    findings.parent.mkdir()
+    if case.dump:
+        dump.mkdir()
     overlay = None
     if case.overlays:
         overlay = dump.with_suffix(".overlay")
@@ -134,7 +133,7 @@ def _entry(case: Case, dump: Path) -> dict[str, Any]:
         "poison": case.poison,
         "overlay": str(overlay) if overlay else None,
         "dump": str(dump) if case.dump else None,
-        "findings": str(findings.parent) if case.findings else None,
+        "findings": str(dump) if case.findings else None,
         "device_options": ",".join(case.device_options),
         "flush_cache": case.flush_cache,
         "compare": case.compare,

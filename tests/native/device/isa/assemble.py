@@ -6,6 +6,7 @@ import re
 import shutil
 import struct
 import subprocess
+import tempfile
 from dataclasses import dataclass
 
 CANDIDATES = ("/opt/rocm/llvm/bin/clang", "clang", "amdclang", "clang-22", "clang-21", "clang-20", "clang-19")
@@ -35,7 +36,12 @@ def _assemble(clang: str, source: str, target: str = "gfx942") -> subprocess.Com
         "-",
         "-Wa,--fatal-warnings",
     ]
-    return subprocess.run(command, input=source.encode(), capture_output=True)
+    with (
+        tempfile.TemporaryFile() as messages
+    ):  # which clang writes word by word: through a pipe that would take most of the time
+        done = subprocess.run(command, input=source.encode(), stdout=subprocess.PIPE, stderr=messages)
+        messages.seek(0)
+        return subprocess.CompletedProcess(command, done.returncode, done.stdout, messages.read())
 
 
 @dataclass(frozen=True)

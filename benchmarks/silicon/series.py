@@ -155,11 +155,12 @@ def modelled_ms(series: Series, variant: Variant, checkout: Path) -> float:
     print(f"{series.kernel}: {variant.name}", file=sys.stderr, flush=True)
     with tempfile.TemporaryDirectory(prefix="rocm-perf-variants-") as name:
         folder = Path(name)
-        program = _built(variant, checkout, folder, "gfx90a" if series.device == GFX90A else "gfx942")
+        program = built(variant, checkout, folder, "gfx90a" if series.device == GFX90A else "gfx942")
         return _profiled(series, program, folder) if series.rate is None else 1 / _printed(series, program, series.rate)
 
 
-def _built(variant: Variant, checkout: Path, folder: Path, target: str) -> Path:
+def built(variant: Variant, checkout: Path, folder: Path, target: str) -> Path:
+    """Compiles the variant in `folder`; returns the program."""
     for file, edits in zip(variant.files, variant.edits, strict=True):
         (folder / Path(file).name).write_text(edited((checkout / file).read_text(), edits))
     sources = [Path(file).name for file in variant.files if file.endswith((".cpp", ".hip"))]

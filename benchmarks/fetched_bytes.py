@@ -2,9 +2,9 @@
 
     python benchmarks/fetched_bytes.py CHECKOUT [--planes N] [--json]
 
-CHECKOUT is one of github.com/amd/amd-lab-notes. Its finite-difference/docs have, for 512 planes of 512 x 512 numbers on one die of
-an MI250X, the share of the fetched bytes (rocprof's FETCH_SIZE) that has to be read, and the share of requests that the L2
-answers. The same is counted on the software device as a gfx90a, with N planes (16).
+CHECKOUT is one of github.com/amd/amd-lab-notes. Its finite-difference/docs have, for 512 planes of 512 x 512 numbers on one
+die of an MI250X, the share of the fetched bytes (rocprof's FETCH_SIZE) that has to be read, and the share of requests that
+the L2 answers. The same is counted on the software device as a gfx90a, with N planes (16).
 """
 
 from __future__ import annotations

@@ -51,7 +51,10 @@ class Piece:
 
 @functools.lru_cache(maxsize=16)  # one judgement asks for the same few objects again and again
 def pieces_of(image: bytes) -> dict[str, Piece]:
-    """Functions, kernel descriptors and variables of a linked code object, by symbol. Raises SourceError."""
+    """Functions, kernel descriptors and variables of a linked code object, by symbol. Raises SourceError.
+
+    The result is shared by all who ask for the same image, so it must not be changed.
+    """
     from elftools.elf.elffile import ELFFile
 
     try:

@@ -36,9 +36,8 @@ def _assemble(clang: str, source: str, target: str = "gfx942") -> subprocess.Com
         "-",
         "-Wa,--fatal-warnings",
     ]
-    with (
-        tempfile.TemporaryFile() as messages
-    ):  # which clang writes word by word: through a pipe that would take most of the time
+    # clang writes messages word by word: through a pipe that would take most of the time.
+    with tempfile.TemporaryFile() as messages:
         done = subprocess.run(command, input=source.encode(), stdout=subprocess.PIPE, stderr=messages)
         messages.seek(0)
         return subprocess.CompletedProcess(command, done.returncode, done.stdout, messages.read())

@@ -68,10 +68,9 @@ def _laplacian(kernel: int, tile: int | None, speed: float, streaming: bool = Fa
     return Variant(name, files, (((r"num_iter = \d+", "num_iter = 2"),), edits), 1 / speed, options)
 
 
-_COLUMNS = 2048  # that are read of each row, of 32768: a sixteenth
-_SHARE = 32768 // _COLUMNS
+_SHARE = 16  # of the columns, one in so many is read
 _WITHOUT_FILLING = (r"(?s)  for\(int i = 0; i < n\*m; i\+\+\)\{.*?\}\n", "")
-_FEWER_COLUMNS = (r"j < m\b", f"j < {_COLUMNS}")
+_FEWER_COLUMNS = (r"j < m\b", f"j < m / {_SHARE}")  # a number known only at run time, so that the loop is compiled as it was
 _FEWER_FROM_LDS = (  # which stays as large as it is, but is filled and used for the same share of the columns
     (r"i < (\w+_allocate_lds); i", rf"i < \1 / {_SHARE}; i"),
     (r"\(j < (\w+_allocate_lds) \?", rf"(j < \1 / {_SHARE} ?"),

@@ -12,14 +12,14 @@ from __future__ import annotations
 import argparse
 import json
 import statistics
-import subprocess
 import sys
-import tempfile
+from dataclasses import replace
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from silicon.series import SERIES_ON_GFX90A, Variant, built  # noqa: E402
+from silicon.caches import l2_hit_rate  # noqa: E402
+from silicon.series import SERIES_ON_GFX90A, counted  # noqa: E402
 
 _EDGE = 512  # numbers
 # Percent: fetch efficiency and L2CacheHit, from Laplacian_Part1.md to Laplacian_Part3.md.
@@ -38,8 +38,9 @@ def main() -> None:
     parser.add_argument("--planes", type=int, default=16)
     parser.add_argument("--json", action="store_true")
     given = parser.parse_args()
-    variants = [one for one in SERIES_ON_GFX90A["laplacian"].variants if one.name in RECORDED]
-    modelled = {one.name: counted(one, given.checkout, given.planes) for one in variants}
+    series = replace(SERIES_ON_GFX90A["laplacian"], arguments=(str(_EDGE), str(_EDGE), str(given.planes)))
+    variants = [one for one in series.variants if one.name in RECORDED]
+    modelled = {one.name: shares(counted(series, one, given.checkout), given.planes) for one in variants}
     if given.json:
         print(json.dumps({name: {"recorded": RECORDED[name], "modelled": found} for name, found in modelled.items()}, indent=1))
         return
@@ -50,20 +51,11 @@ def main() -> None:
     print(f"\nMean error of the fetched bytes {statistics.mean(errors):.0%}.")
 
 
-def counted(variant: Variant, checkout: Path, planes: int) -> tuple[float, float]:
+def shares(counters: dict[str, float], planes: int) -> tuple[float, float]:
     """The share of the fetched bytes that has to be read, and that of the requests that the L2 answers, in percent."""
-    print(variant.name, file=sys.stderr, flush=True)
-    with tempfile.TemporaryDirectory(prefix="rocm-perf-fetched-") as name:
-        program = built(variant, checkout, Path(name), "gfx90a")
-        command = ["rocm-perf", "profile", "--device", "gfx90a", "--runs", "1", "--json", "-o", f"{name}/run", program]
-        sizes = (str(_EDGE), str(_EDGE), str(planes))
-        done = subprocess.run([*command, *sizes], check=True, capture_output=True, text=True)
-    (kernel,) = [one for one in json.loads(done.stdout)["analysis"]["kernels"] if "laplacian" in one["kernel"]]
-    counters = kernel["counters"]
     halves, all_requests = counters["TCC_EA_RDREQ_32B_sum"], counters["TCC_EA_RDREQ_sum"]
-    fetched = ((all_requests - halves) * 64 + halves * 32) / kernel["dispatches"]
-    hits, misses = counters["TCC_HIT_sum"], counters["TCC_MISS_sum"]
-    return 100 * to_be_read(planes) / fetched, 100 * hits / (hits + misses)
+    fetched = (all_requests - halves) * 64 + halves * 32
+    return 100 * to_be_read(planes) / fetched, l2_hit_rate(counters)
 
 
 def to_be_read(planes: int) -> int:

@@ -13,6 +13,7 @@ import sys
 import tempfile
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 Edits = tuple[tuple[str, str], ...]  # pattern and replacement; each fits once
 
@@ -154,7 +155,7 @@ def modelled_ms(series: Series, variant: Variant, checkout: Path) -> float:
     print(f"{series.kernel}: {variant.name}", file=sys.stderr, flush=True)
     with tempfile.TemporaryDirectory(prefix="rocm-perf-variants-") as name:
         folder = Path(name)
-        program = built(variant, checkout, folder, "gfx90a" if series.device == GFX90A else "gfx942")
+        program = built(variant, checkout, folder, _target(series))
         return _profiled(series, program, folder) if series.rate is None else 1 / _printed(series, program, series.rate)
 
 
@@ -168,11 +169,29 @@ def built(variant: Variant, checkout: Path, folder: Path, target: str) -> Path:
     return folder / "program"
 
 
-def _profiled(series: Series, program: Path, folder: Path) -> float:
-    command = ["profile", "--runs", "1", "--no-roofline", "--no-rocprof", "--json", "-o", folder / "run"]
+def counted(series: Series, variant: Variant, checkout: Path) -> dict[str, float]:
+    """The kernel's counters, per dispatch."""
+    print(f"{series.kernel}: {variant.name}", file=sys.stderr, flush=True)
+    with tempfile.TemporaryDirectory(prefix="rocm-perf-counted-") as name:
+        folder = Path(name)
+        kernel = _profile(series, built(variant, checkout, folder, _target(series)), folder)
+        return {name: value / kernel["dispatches"] for name, value in kernel["counters"].items() if value is not None}
+
+
+def _target(series: Series) -> str:
+    return "gfx90a" if series.device == GFX90A else "gfx942"
+
+
+def _profile(series: Series, program: Path, folder: Path, *options: str) -> dict[str, Any]:
+    command = ["profile", "--runs", "1", "--json", *options, "-o", folder / "run"]
     kernels = json.loads(_run(series, command, program))["analysis"]["kernels"]
-    (durations,) = [kernel["durations"] for kernel in kernels if series.kernel in kernel["kernel"]]
-    return float(durations["min_ns"]) / 1e6
+    kernel: dict[str, Any]
+    (kernel,) = [kernel for kernel in kernels if series.kernel in kernel["kernel"]]
+    return kernel
+
+
+def _profiled(series: Series, program: Path, folder: Path) -> float:
+    return float(_profile(series, program, folder, "--no-roofline", "--no-rocprof")["durations"]["min_ns"]) / 1e6
 
 
 def _printed(series: Series, program: Path, pattern: str) -> float:

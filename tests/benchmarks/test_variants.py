@@ -44,7 +44,7 @@ def test_only_a_share_of_the_columns_is_read_and_the_lds_stays_as_large(variants
     assert edited(text, lds.edits[0]) == (
         "  __shared__ double tmp[fully_allocate_lds];\n"
         "  for(int i = threadIdx.x; i < fully_allocate_lds / 16; i+= 64) tmp[i] = x[i];\n"
-        "    for(int j = 0; j < 2048; j++){\n"
+        "    for(int j = 0; j < m / 16; j++){\n"
         "      temp += A[i*n+j] * (j < fully_allocate_lds / 16 ? tmp[j] : x[j]);\n"
     )
 

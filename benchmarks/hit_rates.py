@@ -1,0 +1,81 @@
+"""Hit rates of L1 and L2 that AMD published for some kernels, recorded and modelled.
+
+    python benchmarks/hit_rates.py CHECKOUT [--json]
+
+CHECKOUT is one of github.com/amd/HPCTrainingExamples. Its exercises have what rocprof-compute showed for a product of a matrix
+between two vectors (yAx) on an MI210 and an MI300A, and for the stages of a solver for shallow water on an MI300A. The same
+kernels are run on the software device: yAx with a sixteenth of the columns, the solver with one time step and, as each of the
+four processes that were recorded, on 8192 x 2048 cells.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import NamedTuple
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from silicon.caches import l1_hit_rate, l2_hit_rate  # noqa: E402
+from silicon.series import GFX90A, SERIES, Series, counted  # noqa: E402
+
+
+class Rates(NamedTuple):
+    """Percent."""
+
+    l1: float
+    l2: float
+
+
+def _one_process(series: Series) -> Series:
+    """With the cells that each of the four had, and one time step."""
+    edits = ((r"NX = 2048", "NX = 8192"), (r"NSTEPS = \d+", "NSTEPS = 1"))
+    return replace(series, rate=None, variants=tuple(replace(one, edits=((*one.edits[0], *edits),)) for one in series.variants))
+
+
+_ON_MI300A, _SOLVER = SERIES["yAx"], _one_process(SERIES["shallow water"])
+_ON_MI210 = replace(_ON_MI300A, device=GFX90A)
+# rocprof-compute/4-StridedAccess/README.md, Profiling-by-example/shallow-water/advanced/*/README.md
+RECORDED = {
+    ("MI210", "strided"): (_ON_MI210, Rates(0.00, 93.45)),
+    ("MI210", "coalesced"): (_ON_MI210, Rates(49.98, 0.52)),
+    ("MI300A", "strided"): (_ON_MI300A, Rates(0.00, 93.67)),
+    ("MI300A", "coalesced"): (_ON_MI300A, Rates(75.00, 0.68)),
+    ("MI300A", "larger domain"): (_SOLVER, Rates(55.29, 22.34)),
+    ("MI300A", "block 32x32"): (_SOLVER, Rates(69.33, 25.18)),
+    ("MI300A", "block 64x4"): (_SOLVER, Rates(73.60, 21.10)),
+}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("checkout", type=Path, metavar="CHECKOUT")
+    parser.add_argument("--json", action="store_true")
+    given = parser.parse_args()
+    modelled = {case: _modelled(series, case[1], given.checkout) for case, (series, _) in RECORDED.items()}
+    if given.json:
+        rows = [{"gpu": gpu, "kernel": kernel, "recorded": RECORDED[gpu, kernel][1]._asdict(), "modelled": rates._asdict()}
+                for (gpu, kernel), rates in modelled.items()]  # fmt: skip
+        print(json.dumps(rows, indent=1))
+        return
+    print("| Hits, % | GPU | L1: recorded | modelled | L2: recorded | modelled |\n|---|---|---|---|---|---|")
+    for (gpu, kernel), rates in modelled.items():
+        recorded = RECORDED[gpu, kernel][1]
+        print(f"| {kernel} | {gpu} | {recorded.l1:.1f} | {rates.l1:.1f} | {recorded.l2:.1f} | {rates.l2:.1f} |")
+    for level in Rates._fields:
+        apart = [abs(getattr(rates, level) - getattr(RECORDED[case][1], level)) for case, rates in modelled.items()]
+        print(f"\n{level.upper()}: {statistics.mean(apart):.1f} percentage points apart on average.")
+
+
+def _modelled(series: Series, name: str, checkout: Path) -> Rates:
+    (variant,) = [one for one in series.variants if one.name == name]
+    counters = counted(series, variant, checkout)
+    return Rates(l1_hit_rate(counters), l2_hit_rate(counters))
+
+
+if __name__ == "__main__":
+    main()

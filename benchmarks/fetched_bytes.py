@@ -19,7 +19,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent))
 
 from silicon.caches import l2_hit_rate  # noqa: E402
-from silicon.series import SERIES_ON_GFX90A, counted  # noqa: E402
+from silicon.series import SERIES_ON_GFX90A, counted, expect_checkout  # noqa: E402
 
 _EDGE = 512  # numbers
 # Percent: fetch efficiency and L2CacheHit, from Laplacian_Part1.md to Laplacian_Part3.md.
@@ -39,6 +39,7 @@ def main() -> None:
     parser.add_argument("--json", action="store_true")
     given = parser.parse_args()
     series = replace(SERIES_ON_GFX90A["laplacian"], arguments=(str(_EDGE), str(_EDGE), str(given.planes)))
+    expect_checkout(parser, given.checkout, series)
     variants = [one for one in series.variants if one.name in RECORDED]
     modelled = {one.name: shares(counted(series, one, given.checkout), given.planes) for one in variants}
     if given.json:

@@ -21,7 +21,7 @@ from typing import NamedTuple
 sys.path.insert(0, str(Path(__file__).parent))
 
 from silicon.caches import l1_hit_rate, l2_hit_rate  # noqa: E402
-from silicon.series import GFX90A, SERIES, Series, counted  # noqa: E402
+from silicon.series import GFX90A, SERIES, Series, counted, expect_checkout  # noqa: E402
 
 
 class Rates(NamedTuple):
@@ -56,6 +56,8 @@ def main() -> None:
     parser.add_argument("checkout", type=Path, metavar="CHECKOUT")
     parser.add_argument("--json", action="store_true")
     given = parser.parse_args()
+    for series in (_ON_MI300A, _SOLVER):
+        expect_checkout(parser, given.checkout, series)
     modelled = {case: _modelled(series, case[1], given.checkout) for case, (series, _) in RECORDED.items()}
     if given.json:
         rows = [{"gpu": gpu, "kernel": kernel, "recorded": RECORDED[gpu, kernel][1]._asdict(), "modelled": rates._asdict()}

@@ -30,7 +30,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from silicon.series import SERIES, SERIES_ON_GFX90A, modelled_ms  # noqa: E402
+from silicon.series import SERIES, SERIES_ON_GFX90A, expect_checkout, modelled_ms  # noqa: E402
 
 _SHARE = 0.8  # of the pairs, that the stated error covers
 
@@ -52,7 +52,7 @@ class Compared:
 
 def main() -> None:
     given = _arguments()
-    checkouts = {"github.com/amd/amd-lab-notes": given.lab_notes, "github.com/amd/HPCTrainingExamples": given.training_examples}
+    checkouts = _checkouts(given)
     results = {}
     for name in given.only:
         series = SERIES_ON_GFX90A.get(name) if given.gfx90a else SERIES[name]
@@ -69,6 +69,10 @@ def main() -> None:
         given.errors.write_text(with_differences(known, results))
 
 
+def _checkouts(given: argparse.Namespace) -> dict[str, Path | None]:
+    return {"github.com/amd/amd-lab-notes": given.lab_notes, "github.com/amd/HPCTrainingExamples": given.training_examples}
+
+
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--lab-notes", type=Path, metavar="CHECKOUT")
@@ -81,12 +85,10 @@ def _arguments() -> argparse.Namespace:
     if given.lab_notes is None and given.training_examples is None:
         print("no series of variants: name a checkout with --lab-notes or --training-examples")
         sys.exit()
-    for checkout, file in (
-        (given.lab_notes, "finite-difference/examples/laplacian.cpp"),
-        (given.training_examples, "HIP/transpose/transpose_kernels.h"),
-    ):
-        if checkout is not None and not (checkout / file).is_file():
-            parser.error(f"{checkout} has no {file}: name a whole checkout")
+    checkouts = _checkouts(given)
+    for name in given.only:
+        if (checkout := checkouts[SERIES[name].repository]) is not None:
+            expect_checkout(parser, checkout, SERIES[name])
     return given
 
 

@@ -6,6 +6,7 @@ not fit its source is an error.
 
 from __future__ import annotations
 
+import argparse
 import json
 import re
 import subprocess
@@ -150,6 +151,13 @@ SERIES_ON_GFX90A = {
 }
 
 
+def expect_checkout(parser: argparse.ArgumentParser, checkout: Path, series: Series) -> None:
+    """Ends with an error of the command line where the folder lacks a file of the series."""
+    for file in [file for variant in series.variants for file in variant.files]:
+        if not (checkout / file).is_file():
+            parser.error(f"{checkout} has no {file}: name a whole checkout of {series.repository}")
+
+
 def modelled_ms(series: Series, variant: Variant, checkout: Path) -> float:
     """The kernel's shortest modelled time; of a series with a rate, its inverse."""
     print(f"{series.kernel}: {variant.name}", file=sys.stderr, flush=True)
@@ -172,8 +180,8 @@ def built(variant: Variant, checkout: Path, folder: Path, target: str) -> Path:
 def counted(series: Series, variant: Variant, checkout: Path) -> dict[str, float]:
     """The kernel's counters, per dispatch."""
     print(f"{series.kernel}: {variant.name}", file=sys.stderr, flush=True)
-    with tempfile.TemporaryDirectory(prefix="rocm-perf-counted-") as name:
-        folder = Path(name)
+    with tempfile.TemporaryDirectory(prefix="rocm-perf-counted-") as temporary:
+        folder = Path(temporary)
         kernel = _profile(series, built(variant, checkout, folder, _target(series)), folder)
         return {name: value / kernel["dispatches"] for name, value in kernel["counters"].items() if value is not None}
 

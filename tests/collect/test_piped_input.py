@@ -69,6 +69,21 @@ def test_runs_at_the_same_time(piped):
     assert found == [data] * 4
 
 
+def test_what_another_run_takes_just_before_the_end_is_not_lost(piped, monkeypatch):
+    shared, _ = piped(b"line\n")
+    kept, others = shared.kept, []
+
+    def taken_by_another_right_after(place: int) -> bytes:
+        part = kept(place)
+        if not others:
+            others.append(None)  # which looks here, too
+            others.append(run(shared, "cat"))
+        return part
+
+    monkeypatch.setattr(shared, "kept", taken_by_another_right_after)
+    assert run(shared, "cat") == b"line\n" == others[1]
+
+
 def test_a_pipe_that_nobody_closes_holds_nothing_up(piped):
     shared, _ = piped(b"line\n", close=False)
     assert run(shared, "sh", "-c", "read x; echo $x") == b"line\n"

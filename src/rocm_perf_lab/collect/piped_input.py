@@ -86,9 +86,10 @@ class _Relay(threading.Thread):
         place = 0
         try:
             while not self._ended.is_set():
+                is_all_kept = self._piped.is_used_up  # asked first: another run may take the last data right after a look
                 if part := self._piped.kept(place):
                     place += self._written(part)
-                elif self._piped.is_used_up:
+                elif is_all_kept:
                     return
                 elif self._all_is_read():
                     copied = self._piped.copy(place, self._write_end)

@@ -22,7 +22,8 @@ def compile_hip(*words: object, **options) -> subprocess.CompletedProcess[str]:
     options = {"check": True, "capture_output": True, "text": True} | options
     if headers := _headers_for(command):
         including = [word for name, file in headers.items() for word in (f"-Xarch_{name}", f"-include{file}")]
-        quick = subprocess.run([*command, *including], **options | {"check": False, "capture_output": True})
+        linker = ["-fuse-ld=lld"] if "host" in headers and "-c" not in command else []
+        quick = subprocess.run([*command, *including, *linker], **options | {"check": False, "capture_output": True})
         if quick.returncode == 0:
             return quick
     return subprocess.run(command, **options)

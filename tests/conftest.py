@@ -30,6 +30,7 @@ for _number in (signal.SIGINT, signal.SIGHUP):
 
 # What the user's own GPUs measured decides about modelled gains.
 os.environ["XDG_DATA_HOME"] = str(Path(tempfile.gettempdir(), "rocm-perf-tests-without-data"))
+os.environ["OPENBLAS_NUM_THREADS"] = "1"  # NumPy starts threads that cost more than they gain
 os.environ.pop("COLUMNS", None)  # reports are as wide wherever the tests run
 
 REPOSITORY = Path(__file__).resolve().parents[1]

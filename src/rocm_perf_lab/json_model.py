@@ -76,14 +76,14 @@ def _written(value: str, info: SerializationInfo) -> str:
     return change(value) if change else value
 
 
-TOLERANT = ConfigDict(extra="ignore", json_schema_extra={"additionalProperties": False})
+TOLERANT = ConfigDict(extra="ignore", defer_build=True, json_schema_extra={"additionalProperties": False})
 """For models that are read back: other versions may have written further fields, but this version writes none."""
 
 
 class JsonModel(BaseModel):
     """An object that always has all its fields. The description of a nullable field says when it is null."""
 
-    model_config = ConfigDict(extra="forbid", allow_inf_nan=False, protected_namespaces=())
+    model_config = ConfigDict(extra="forbid", allow_inf_nan=False, protected_namespaces=(), defer_build=True)
 
     def as_json(self) -> Any:
         """The model as JSON values, in field order."""

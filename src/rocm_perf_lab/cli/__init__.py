@@ -6,6 +6,7 @@ No module of this package imports numpy, pyarrow, pydantic or rich at the top le
 from __future__ import annotations
 
 import errno
+import gc
 import importlib
 import io
 import os
@@ -19,6 +20,7 @@ from rocm_perf_lab import __version__
 from rocm_perf_lab.cli import debug, elsewhere, mistakes, signals
 from rocm_perf_lab.errors import MissingInputError, OutputError, RocmPerfError, UsageError, exit_codes
 
+_GARBAGE_THRESHOLD = 100_000  # imports and models make many objects and no garbage; the default is a few thousand
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EFBIG}  # errors of an output file, wherever they appear
 COMMANDS = {
     "profile": "profile",
@@ -98,6 +100,7 @@ def cli() -> None:
 
 def main() -> None:
     """Run the command line of this process and exit with a documented code."""
+    gc.set_threshold(_GARBAGE_THRESHOLD)
     _open_what_is_closed()
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # file names can be any bytes; stderr accepts them already
@@ -105,6 +108,7 @@ def main() -> None:
     signals.end_on_signals()
     code = _run(sys.argv[1:])
     signals.leave_signals_to_the_system()
+    gc.freeze()  # the end of the process frees everything, without looking for garbage first
     sys.exit(code)
 
 

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, SerializerFunctionWrapHandler
 class Section(BaseModel):
     """An object of a document. Unknown fields are refused, and every null has its reason."""
 
-    model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
+    model_config = ConfigDict(extra="forbid", allow_inf_nan=False, defer_build=True)
 
     reasons: dict[str, str] = Field(default_factory=dict, description="field name -> why that field is null; absent if none is")
 

@@ -15,7 +15,7 @@ FOLDER = "triton"  # beside the database of the run
 class DescribedKernel(BaseModel):
     """One specialisation of a function. symbol: its kernel's name, which others can share. constants, options: by name."""
 
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(frozen=True, defer_build=True)
 
     symbol: str
     function: str

@@ -64,7 +64,7 @@ def test_the_recorded_waves_wait_want_to_issue_or_issue(shared_data):
             assert sum(parts) == int(row["SQ_WAVE_CYCLES"])
 
 
-@pytest.mark.parametrize("target", ["gfx942", "gfx90a"])
+@pytest.mark.parametrize("target", ["gfx942", "gfx90a", "gfx950"])
 @given(data=st.data())
 def test_a_missing_counter_is_named_and_never_taken_for_zero(target, data):
     family = family_of(target)

@@ -2,10 +2,11 @@
 // of 6 and 4 bits are from its microscaling formats.
 #pragma once
 
+#include <algorithm>
 #include <array>
-#include <bit>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 
 #include "exec/floating_point.h"
 

@@ -107,7 +107,7 @@ def run_forms(assembler, probe, forms: list[Form], random: np.random.Generator, 
     batch = Batch(code, len(forms) * states_each, vgprs=VGPRS)
     randomise(random, batch.input, any_mode)
     batch.input["entry"] = np.repeat(code.entry, states_each)
-    results = batch.run(probe)
+    results = batch.run(probe, target=assembler.target)
     for i in range(len(results)):
         yield forms[i // states_each], batch.input[i], results[i]
 
@@ -166,10 +166,22 @@ def vector_family(library: Library, known: dict[str, int], family: str) -> list[
 
 
 def run_vector_family(
-    probe, assembler, library, known, random, family: str, states_each: int, lanes: int, any_mode: bool = False
+    probe,
+    assembler,
+    library,
+    known,
+    random,
+    family: str,
+    states_each: int,
+    lanes: int,
+    any_mode: bool = False,
+    exclude: tuple[str, ...] = (),
 ) -> None:
+    """exclude: beginnings of mnemonics that are not tested."""
     forms = []
     for mnemonic in vector_family(library, known, family):
+        if exclude and mnemonic.startswith(exclude):
+            continue
         forms += vector_forms(mnemonic, shape_of(library.definitions[mnemonic]))
 
     def check(library: Library, form: Form, before: np.void, after: np.void) -> str | None:

@@ -9,8 +9,8 @@
 
 namespace rpd {
 
-// Lane l's dwords are at M0[15:0] + the instruction's offset + their size * l (CDNA3 ISA, "Memory Buffer Load to LDS"). Where the
-// LDS is larger, M0 has as many bits as its size needs.
+// Lane l's dwords are at M0[15:0] + the instruction's offset + their size * l (CDNA3 ISA, "Memory Buffer Load to LDS"). Where
+// the LDS is larger, M0 has as many bits as its size needs.
 class LdsTransfer {
  public:
   LdsTransfer(const Op& op, Wave& wave, uint32_t bytes = sizeof(uint32_t))

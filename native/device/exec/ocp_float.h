@@ -1,5 +1,5 @@
-// The small floats of the Open Compute Project: those of 8 bits (OFP8) are gfx950's, where gfx942 has FNUZ (small_float.h); those
-// of 6 and 4 bits are from its microscaling formats.
+// The small floats of the Open Compute Project: those of 8 bits (OFP8) are gfx950's, where gfx942 has FNUZ (small_float.h);
+// those of 6 and 4 bits are from its microscaling formats.
 #pragma once
 
 #include <algorithm>
@@ -41,7 +41,8 @@ class OcpFloat {
   static constexpr int kDropped = FloatBits<float>::mantissa - MantissaBits;
   static constexpr uint32_t kSign = 1u << (kBits - 1);
   static constexpr uint32_t kInfinity = ((1u << ExponentBits) - 1) << MantissaBits;
-  static constexpr uint32_t kLargest = kSpecials == Specials::Ieee ? kInfinity - 1 : kSign - 1 - (kSpecials == Specials::OneNan);
+  static constexpr uint32_t kLargest =
+      kSpecials == Specials::Ieee ? kInfinity - 1 : kSign - 1 - (kSpecials == Specials::OneNan);
   static constexpr uint32_t kNan = kSpecials == Specials::Ieee ? kSign - 1 : kLargest + 1;
 
   static constexpr uint32_t beyond(bool is_nan) {

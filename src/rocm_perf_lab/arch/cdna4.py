@@ -28,8 +28,9 @@ FAMILY = replace(
         ("f64", "mfma"): 128,
         ("i8", "mfma"): 8192,
     },
-    # As CDNA3: L2 128 bytes per clock and channel (16 per XCD), L1 128 per CU. AMD, CDNA 4 white paper: twice CDNA3's LDS reads.
+    # rocprofiler-compute, gfx950 speed-of-light panel: as on gfx942. AMD's CDNA 4 white paper says that reads of the LDS have twice
+    # the rate; what its counters then count is not published.
     lds_bytes_per_workgroup=160 * 1024,
     l2_bytes_per_clock_and_xcd=2048,
-    cu_bytes_per_clock={"L1": 128, "LDS": 256},
+    cu_bytes_per_clock={"L1": 128, "LDS": 128},
 )

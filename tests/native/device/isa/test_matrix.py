@@ -345,7 +345,6 @@ def index_sets(matrix: Matrix) -> int:
     return 16 // (matrix.m * matrix.k // 2 // LANES)
 
 
-
 @dataclass
 class Sparse:
     matrix: Matrix
@@ -409,9 +408,7 @@ def test_sparse_products(probe, assembler, newer_assembler, known, random, targe
         count = case.matrix.accumulator_registers
         result.accumulators(state)[D : D + count] = draw_accumulators(random, case.matrix.a, count)
     inputs = [case.fill(state, random) for case, state in zip(cases, batch.input, strict=True)]
-    for case, (a, b), before, after in zip(
-        cases, inputs, batch.input, batch.run(probe, target=assembler.target), strict=True
-    ):
+    for case, (a, b), before, after in zip(cases, inputs, batch.input, batch.run(probe, target=assembler.target), strict=True):
         assert not after["faulted"], after["fault"].decode()
         result = Case(case.matrix, "same", case.kind, case.text)
         check_product(result, a, b, result.gather(before)[0], result.gather(after)[0])

@@ -97,7 +97,9 @@ def test_shifts_of_pairs_saturate(probe, newer_assembler, random):
     """The other half of the destination is kept."""
     numbers = random.integers(-(2**31), 2**31, (2, LANES)) >> random.integers(0, 28, (2, LANES))
     shifts, old = random.integers(0, 2**32, LANES), 0x12345678
-    code = newer_assembler.assemble([f"v_ashr_pk_{kind}8_i32 v3, v0, v1, v2{half}" for kind in "iu" for half in ("", " op_sel:[0,0,0,1]")])
+    code = newer_assembler.assemble(
+        [f"v_ashr_pk_{kind}8_i32 v3, v0, v1, v2{half}" for kind in "iu" for half in ("", " op_sel:[0,0,0,1]")]
+    )
 
     def setup(states):
         states["vgpr"][:, :2] = numbers & 0xFFFFFFFF

@@ -344,7 +344,8 @@ class OpBuilder {
       op_.destination_unused = unused_of(text_);
     }
     // Outside of DPP, v_permlane*_swap take these.
-    if (text_.encoding != "dpp" && (text_.has("bound_ctrl") || text_.has("fi"))) fail("reading disabled lanes is not modelled here");
+    if (text_.encoding != "dpp" && (text_.has("bound_ctrl") || text_.has("fi")))
+      fail("reading disabled lanes is not modelled here");
     if (text_.encoding == "dpp") {
       out_.permutation = permutation_of(text_);
       op_.permutation = out_.permutation.get();

@@ -28,9 +28,9 @@ FAMILY = replace(
         ("f64", "mfma"): 128,
         ("i8", "mfma"): 8192,
     },
-    # rocprofiler-compute, gfx950 speed-of-light panel: as on gfx942. AMD's CDNA 4 white paper says that reads of the LDS have twice
-    # the rate; what its counters then count is not published.
     lds_bytes_per_workgroup=160 * 1024,
+    # rocprofiler-compute, gfx950 speed-of-light panel: as on gfx942. AMD's CDNA 4 white paper says that reads of the LDS have
+    # twice the rate; what its counters then count is not published.
     l2_bytes_per_clock_and_xcd=2048,
     cu_bytes_per_clock={"L1": 128, "LDS": 128},
 )

@@ -184,13 +184,12 @@ void write_by_lane(const Op& op, Wave& wave) {
 
 // ---- transposing reads of gfx950, by which matrix instructions get rows from columns ----
 
-// Each lane of a row of 16 reads 64 bits, W elements; two, four or sixteen consecutive lanes read one row of a W x 16 matrix, of
-// which each lane gets a column: lane l, element n is element l % W of lane (16 / W) * n + l / W (Triton's layouts of these
+// Each lane of a row of 16 reads 64 bits, W elements; two, four or sixteen consecutive lanes read one row of a W x 16 matrix,
+// of which each lane gets a column: lane l, element n is element l % W of lane (16 / W) * n + l / W (Triton's layouts of these
 // instructions; LLVM does not say).
 template <int Bits>
 void read_transposed(const Op& op, Wave& wave) {
-  if (wave.exec() != ~uint64_t{0})
-    return wave.raise("a transposing read with disabled lanes is not modelled", op.address);
+  if (wave.exec() != ~uint64_t{0}) return wave.raise("a transposing read with disabled lanes is not modelled", op.address);
   alignas(64) uint32_t read[2 * kLanes];
   read_at<2>(op, wave, op.offset, read);
   if (wave.state == WaveState::Faulted) return;

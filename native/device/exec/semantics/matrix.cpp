@@ -47,8 +47,8 @@ float widen_xfloat(uint32_t bits) {
 }
 
 template <class In>
-constexpr bool is_small_float = std::is_same_v<In, Fp8> || std::is_same_v<In, Bf8> || std::is_same_v<In, OcpFp8> ||
-                                std::is_same_v<In, OcpBf8>;
+constexpr bool is_small_float =
+    std::is_same_v<In, Fp8> || std::is_same_v<In, Bf8> || std::is_same_v<In, OcpFp8> || std::is_same_v<In, OcpBf8>;
 
 template <class In>
 constexpr int element_bits() {
@@ -326,10 +326,11 @@ constexpr Semantics half_rate_blocks(const char* name) {
       blocks<4, 4, 16, IN>("v_mfma_f32_4x4x4_16b_" SUFFIX), sparse<16, 32, IN>("v_smfmac_f32_16x16x32_" SUFFIX),    \
       sparse<32, 16, IN>("v_smfmac_f32_32x32x16_" SUFFIX)
 // Those that gfx950 adds.
-#define DOUBLED_SHAPES16(SUFFIX, IN)                                                                                \
+#define DOUBLED_SHAPES16(SUFFIX, IN)                                                                                    \
   doubled(dense<32, 16, IN>("v_mfma_f32_32x32x16_" SUFFIX)), doubled(dense<16, 32, IN>("v_mfma_f32_16x16x32_" SUFFIX)), \
-      doubled(sparse<16, 64, IN>("v_smfmac_f32_16x16x64_" SUFFIX)), doubled(sparse<32, 32, IN>("v_smfmac_f32_32x32x32_" SUFFIX))
-#define DOUBLED_SHAPES8(SUFFIX, A, B)                                  \
+      doubled(sparse<16, 64, IN>("v_smfmac_f32_16x16x64_" SUFFIX)),                                                     \
+      doubled(sparse<32, 32, IN>("v_smfmac_f32_32x32x32_" SUFFIX))
+#define DOUBLED_SHAPES8(SUFFIX, A, B)                               \
   doubled(sparse<16, 128, A, B>("v_smfmac_f32_16x16x128_" SUFFIX)), \
       doubled(sparse<32, 64, A, B>("v_smfmac_f32_32x32x64_" SUFFIX))
 #define SHAPES8(SUFFIX, A, B)                                                                             \

@@ -1,9 +1,9 @@
-// The matrix products of gfx950 whose operands are floats of 8, 6 or 4 bits, as CBSZ says of A and BLGP of B, without scales and
-// with a scale (E8M0) for each 32 elements of a row of A or a column of B.
+// The matrix products of gfx950 whose operands are floats of 8, 6 or 4 bits, as CBSZ says of A and BLGP of B, without scales
+// and with a scale (E8M0) for each 32 elements of a row of A or a column of B.
 //
-// Layout (LLVM AMDGPUUsage does not say; AMD's Composable Kernel, whose tests run on the hardware, does): a lane holds 32 elements
-// of one row. Of 6 or 4 bits, they follow each other; of 8 bits, the first 16 of them do, and the others are half of K farther on.
-// Lane M * b + i has the scale of elements 32 b to 32 b + 31 of row i. D is as in matrix.cpp.
+// Layout (LLVM AMDGPUUsage does not say; AMD's Composable Kernel, whose tests run on the hardware, does): a lane holds 32
+// elements of one row. Of 6 or 4 bits, they follow each other; of 8 bits, the first 16 of them do, and the others are half of K
+// farther on. Lane M * b + i has the scale of elements 32 b to 32 b + 31 of row i. D is as in matrix.cpp.
 //
 // The sum of a row's products and C is rounded once. The hardware's internal order and precision are not documented.
 #include <algorithm>
@@ -17,14 +17,15 @@
 namespace rpd {
 namespace {
 
-constexpr int kPerLane = 32;     // elements
-constexpr int kHalfOfBytes = 16; // consecutive elements of 8 bits
+constexpr int kPerLane = 32;  // elements
+constexpr int kHalfOfBytes = 16;  // consecutive elements of 8 bits
 
 struct Format {
   int bits;
   float (*widen)(uint32_t);
 };
-constexpr Format kFormats[] = {{8, OcpFp8::widen}, {8, OcpBf8::widen}, {6, OcpFp6::widen}, {6, OcpBf6::widen}, {4, OcpFp4::widen}};
+constexpr Format kFormats[] = {
+    {8, OcpFp8::widen}, {8, OcpBf8::widen}, {6, OcpFp6::widen}, {6, OcpBf6::widen}, {4, OcpFp4::widen}};
 
 // The bits of element `index` among those of a lane: one of 6 bits may lie in two registers.
 uint32_t element_bits(const uint32_t* registers, int bits, int lane, int index) {
@@ -110,7 +111,8 @@ const char* refuse_formats(const Op& op) {
   constexpr int known = std::size(kFormats);
   if (op.matrix.broadcast_size >= known || op.matrix.lane_pattern >= known) return "there is no such format";
   const auto fits = [](const Operand& operand, const Format& format) { return operand.dwords * 32 == kPerLane * format.bits; };
-  if (fits(op.source[0], kFormats[op.matrix.broadcast_size]) && fits(op.source[1], kFormats[op.matrix.lane_pattern])) return nullptr;
+  if (fits(op.source[0], kFormats[op.matrix.broadcast_size]) && fits(op.source[1], kFormats[op.matrix.lane_pattern]))
+    return nullptr;
   return "operands of another size than the formats is not modelled";
 }
 

@@ -198,7 +198,8 @@ const Semantics kTable[] = {
     vector<[](Half v) { return saturate<i16>(static_cast<float>(v)); }>("v_cvt_i16_f16").as(Conversion),
     converts_pair<narrow_pair_toward_zero>("v_cvt_pkrtz_f16_f32"),
     converts_pair<narrow_pair_to_nearest>("v_cvt_pk_f16_f32"),
-    vector<[](float a, float b) { return narrow_to_bfloat(a) | narrow_to_bfloat(b) << 16; }>("v_cvt_pk_bf16_f32").as(Conversion),
+    vector<[](float a, float b) { return narrow_to_bfloat(a) | narrow_to_bfloat(b) << 16; }>("v_cvt_pk_bf16_f32")
+        .as(Conversion),
     of_bfloats(vector<[](u16 v) { return from_bits<float>(u32{v} << 16); }>("v_cvt_f32_bf16").as(Conversion)),
     vector<[](float a, float b) { return pack(normalise<i16>(a), normalise<i16>(b)); }>("v_cvt_pknorm_i16_f32").as(Conversion),
     vector<[](float a, float b) { return pack(normalise<u16>(a), normalise<u16>(b)); }>("v_cvt_pknorm_u16_f32").as(Conversion),

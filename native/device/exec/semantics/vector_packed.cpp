@@ -426,12 +426,10 @@ float dot_halves(u32 a, u32 b, float c) {
   return half(a, 16) * half(b, 16) + (half(a, 0) * half(b, 0) + c);
 }
 
-// The same of bfloats, whose products are exact, with the roundings of AMD's pseudo-code. C is added last, or is the sum that the
-// products are added to.
+// The same of bfloats, whose products are exact, with the roundings of AMD's pseudo-code. C is added last, or is the sum that
+// the products are added to.
 float bfloat_of(u32 v, int shift) { return from_bits<float>(v >> shift << 16); }
-float dot_bfloats(u32 a, u32 b, float c) {
-  return bfloat_of(a, 0) * bfloat_of(b, 0) + bfloat_of(a, 16) * bfloat_of(b, 16) + c;
-}
+float dot_bfloats(u32 a, u32 b, float c) { return bfloat_of(a, 0) * bfloat_of(b, 0) + bfloat_of(a, 16) * bfloat_of(b, 16) + c; }
 float add_dot_of_bfloats(u32 a, u32 b, float c) {
   return c + bfloat_of(a, 0) * bfloat_of(b, 0) + bfloat_of(a, 16) * bfloat_of(b, 16);
 }

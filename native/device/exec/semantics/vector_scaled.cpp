@@ -1,6 +1,6 @@
-// gfx950's conversions from and to floats of 8, 6 and 4 bits that share a scale, a power of two: the exponent field of a single.
-// Follows AMD's pseudo-code for CDNA 4. Of stochastic rounding it does not say which of the random bits count: these conversions
-// are not here.
+// gfx950's conversions from and to floats of 8, 6 and 4 bits that share a scale, a power of two: the exponent field of a
+// single. Follows AMD's pseudo-code for CDNA 4. Of stochastic rounding it does not say which of the random bits count: these
+// conversions are not here.
 #include <cmath>
 #include <limits>
 
@@ -75,7 +75,8 @@ void widen(const Op& op, Wave& wave) {
   alignas(64) u32 out[kBits<To> == 32 ? Count * kLanes : kLanes] = {};
   for (int l = 0; l < kLanes; ++l) {
     for (int i = 0; i < Count; ++i)
-      add_element(out, l, kBits<To>, i, bits_from<To>(F::widen(source.data[l] >> (first + bits * i)) * power_of(scale.data[l])));
+      add_element(out, l, kBits<To>, i,
+                  bits_from<To>(F::widen(source.data[l] >> (first + bits * i)) * power_of(scale.data[l])));
   }
   write_registers<sizeof out / sizeof(u32) / kLanes>(op, wave, out);
 }
@@ -196,36 +197,29 @@ constexpr Semantics of_singles(const char* name, Execute execute) {
 }
 
 #define SCALED(NAME) "v_cvt_scalef32_" NAME
-#define WIDENING(NAME, F, COUNT)                                                  \
-  scaled(SCALED("pk_f32_" NAME), widen<F, float, COUNT>, 2, refuse_signs),        \
-      scaled(SCALED("pk_f16_" NAME), widen<F, Half, COUNT>, 2, refuse_signs),     \
+#define WIDENING(NAME, F, COUNT)                                              \
+  scaled(SCALED("pk_f32_" NAME), widen<F, float, COUNT>, 2, refuse_signs),    \
+      scaled(SCALED("pk_f16_" NAME), widen<F, Half, COUNT>, 2, refuse_signs), \
       scaled(SCALED("pk_bf16_" NAME), widen<F, BFloat, COUNT>, 2, refuse_signs)
-#define NARROWING(NAME, F)                                                        \
-  of_singles(SCALED("pk_" NAME "_f32"), narrow<F, float>),                        \
-      scaled(SCALED("pk_" NAME "_f16"), narrow<F, Half>, 2, refuse_others),       \
+#define NARROWING(NAME, F)                                                  \
+  of_singles(SCALED("pk_" NAME "_f32"), narrow<F, float>),                  \
+      scaled(SCALED("pk_" NAME "_f16"), narrow<F, Half>, 2, refuse_others), \
       scaled(SCALED("pk_" NAME "_bf16"), narrow<F, BFloat>, 2, refuse_others)
-#define OF_BYTES(NAME, F)                                                         \
-  scaled(SCALED("f32_" NAME), widen<F, float, 1>, 2, refuse_signs),               \
+#define OF_BYTES(NAME, F)                                           \
+  scaled(SCALED("f32_" NAME), widen<F, float, 1>, 2, refuse_signs), \
       scaled(SCALED("f16_" NAME), widen_to_half<F>, 2, refuse_signs)
-#define OF_MANY(NAME, F)                                                          \
-  scaled(SCALED("pk32_f32_" NAME), widen_many<F, float>, 2, refuse_others),       \
-      scaled(SCALED("pk32_f16_" NAME), widen_many<F, Half>, 2, refuse_others),    \
-      scaled(SCALED("pk32_bf16_" NAME), widen_many<F, BFloat>, 2, refuse_others), \
-      scaled(SCALED("pk32_" NAME "_f16"), narrow_many<F, Half>, 2, refuse_others), \
+#define OF_MANY(NAME, F)                                                              \
+  scaled(SCALED("pk32_f32_" NAME), widen_many<F, float>, 2, refuse_others),           \
+      scaled(SCALED("pk32_f16_" NAME), widen_many<F, Half>, 2, refuse_others),        \
+      scaled(SCALED("pk32_bf16_" NAME), widen_many<F, BFloat>, 2, refuse_others),     \
+      scaled(SCALED("pk32_" NAME "_f16"), narrow_many<F, Half>, 2, refuse_others),    \
       scaled(SCALED("pk32_" NAME "_bf16"), narrow_many<F, BFloat>, 2, refuse_others), \
       scaled(SCALED("2xpk16_" NAME "_f32"), narrow_two<F>, 3, refuse_others)
 
 const Semantics kTable[] = {
-    OF_BYTES("fp8", OcpFp8),
-    OF_BYTES("bf8", OcpBf8),
-    WIDENING("fp8", OcpFp8, 2),
-    WIDENING("bf8", OcpBf8, 2),
-    WIDENING("fp4", OcpFp4, 2),
-    NARROWING("fp8", OcpFp8),
-    NARROWING("bf8", OcpBf8),
-    NARROWING("fp4", OcpFp4),
-    OF_MANY("fp6", OcpFp6),
-    OF_MANY("bf6", OcpBf6),
+    OF_BYTES("fp8", OcpFp8),    OF_BYTES("bf8", OcpBf8),  WIDENING("fp8", OcpFp8, 2), WIDENING("bf8", OcpBf8, 2),
+    WIDENING("fp4", OcpFp4, 2), NARROWING("fp8", OcpFp8), NARROWING("bf8", OcpBf8),   NARROWING("fp4", OcpFp4),
+    OF_MANY("fp6", OcpFp6),     OF_MANY("bf6", OcpBf6),
 };
 
 }  // namespace

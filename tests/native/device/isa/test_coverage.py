@@ -29,7 +29,8 @@ LACKING = {
 NEWER = {
     # which of the random bits count is not documented
     "v_cvt_sr_bf16_f32", "v_cvt_sr_f16_f32",
-    *(f"v_cvt_scalef32_sr_{to}_{of}" for to in ("fp8", "bf8", "pk_fp4", "pk32_fp6", "pk32_bf6") for of in ("f32", "f16", "bf16")),
+    *(f"v_cvt_scalef32_sr_{to}_{of}" for to in ("fp8", "bf8", "pk_fp4", "pk32_fp6", "pk32_bf6")
+      for of in ("f32", "f16", "bf16")),
     # the order of the elements is not documented
     "ds_read_b96_tr_b6",
 }  # fmt: skip

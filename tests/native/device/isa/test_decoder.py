@@ -19,7 +19,8 @@ REFUSED_ON_PURPOSE = (
       for operands in ("-v4", "|", "-|", *(f"v4, v8 {modifier}" for modifier in ("op_sel:[1", "op_sel:[0,1", "mul:", "div:")))),
     # constants of bfloats, whose bits are not documented
     *(f"v_cvt_f32_bf16{form} v16, {constant}" for form in ("", "_e32", "_e64") for constant in ("1", "-4.0", "0.1", "0x")),
-    *(f"v_dot2{form} v16, {constant}" for form in ("_f32_bf16", "_f32_bf16_e64", "c_f32_bf16", "c_f32_bf16_e32", "c_f32_bf16_e64")
+    *(f"v_dot2{form} v16, {constant}"
+      for form in ("_f32_bf16", "_f32_bf16_e64", "c_f32_bf16", "c_f32_bf16_e32", "c_f32_bf16_e64")
       for constant in ("1", "-4.0", "0.1", "0x")),
     *(f"v_ashr_pk_{kind}_i32{form} v16, v4, v8, v12 op_sel:[{half}" for kind in ("i8", "u8") for form in ("", "_e64")
       for half in ("1", "0,1", "0,0,1")),

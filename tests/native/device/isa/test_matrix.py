@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 import re
 import subprocess
@@ -462,7 +461,7 @@ def test_execution_cycles(probe, known):
         assert len(found) == 1 and busy[found[0]] == cycles, (found, [busy[name] for name in found])
 
 
-# LLVM's number of passes of four cycles (SISchedule), for gfx950's own; MI355X data sheet: 6 and 4 bits have twice 8 bits' rate.
+# Of gfx950's own: the number of passes of four cycles in LLVM's SISchedule.
 DOUBLED_CYCLES = {"16x16x32_f16": 16, "32x32x16_bf16": 32, "16x16x64_i8": 16, "32x32x32_i8": 32, "16x16x64_bf16": 16,
                   "32x32x64_fp8_bf8": 32, "16x16x128_f8f6f4": 32, "32x32x64_f8f6f4": 64}  # fmt: skip
 

@@ -8,7 +8,7 @@ from wave import LANES, Batch
 import numpy as np
 import pytest
 from assembly_forms import registers
-from test_matrix import BITS, OCP_VALUES, decode, draw_inputs, result_place, Matrix
+from test_matrix import BITS, OCP_VALUES, Matrix, decode, draw_inputs, result_place
 
 A, B, D, SCALES = 0, 8, 32, (50, 51)
 FORMATS = ("e4m3", "e5m2", "e2m3", "e3m2", "e2m1")  # by CBSZ and BLGP
@@ -61,10 +61,14 @@ def products_of(probe, assembler, random, m: int, pairs, scaled: bool, select=(0
         exponents = [(words[i] >> 8 * select[i] & 0xFF).reshape(k // IN_BLOCK, m).T.astype(int) - 127 for i in (0, 1)]
         drawn.append((decode(bits[0], a), decode(bits[1], b), *(2.0**e for e in exponents)))
     places = {(i, j): result_place(Matrix("", m, k, 1, "f32", "f32"), i, j, 0) for i, j in np.ndindex(m, m)}
-    gather = lambda state: np.array([[state["vgpr"][D + places[i, j][0], places[i, j][1]] for j in range(m)] for i in range(m)])  # noqa: E731
+
+    def gather(state: np.void) -> np.ndarray:
+        words = [[state["vgpr"][D + places[i, j][0], places[i, j][1]] for j in range(m)] for i in range(m)]
+        return np.array(words, np.uint32).view(np.float32).astype(float)
+
     for inputs, before, after in zip(drawn, batch.input, batch.run(probe, target="gfx950"), strict=True):
         assert not after["faulted"], after["fault"].decode()
-        yield *inputs, *(gather(state).astype(np.uint32).view(np.float32).astype(float) for state in (before, after))
+        yield *inputs, gather(before), gather(after)
 
 
 def check(a: np.ndarray, b: np.ndarray, c: np.ndarray, got: np.ndarray) -> None:

@@ -166,22 +166,10 @@ def vector_family(library: Library, known: dict[str, int], family: str) -> list[
 
 
 def run_vector_family(
-    probe,
-    assembler,
-    library,
-    known,
-    random,
-    family: str,
-    states_each: int,
-    lanes: int,
-    any_mode: bool = False,
-    exclude: tuple[str, ...] = (),
+    probe, assembler, library, known, random, family: str, states_each: int, lanes: int, any_mode: bool = False
 ) -> None:
-    """exclude: beginnings of mnemonics that are not tested."""
     forms = []
     for mnemonic in vector_family(library, known, family):
-        if exclude and mnemonic.startswith(exclude):
-            continue
         forms += vector_forms(mnemonic, shape_of(library.definitions[mnemonic]))
 
     def check(library: Library, form: Form, before: np.void, after: np.void) -> str | None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hip_compiler import compile_hip
-from rocm_perf_lab.arch import cdna2, cdna3, rdna2
+from rocm_perf_lab.arch import cdna2, cdna3, cdna4, rdna2
 from rocm_perf_lab.arch.occupancy import KernelResources, OccupancyRules
 
 _REMARKS = "-Rpass-analysis=kernel-resource-usage"
@@ -17,6 +17,7 @@ _REMARKS = "-Rpass-analysis=kernel-resource-usage"
 MODES: dict[str, tuple[list[str], OccupancyRules]] = {
     "gfx942": (["--offload-arch=gfx942"], cdna3.FAMILY.occupancy_rules),
     "gfx90a": (["--offload-arch=gfx90a"], cdna2.FAMILY.occupancy_rules),
+    "gfx950": (["--offload-arch=gfx950"], cdna4.FAMILY.occupancy_rules),
     "gfx1030 wave32 WGP": (["--offload-arch=gfx1030"], rdna2.rules(32, wgp_mode=True)),
     "gfx1030 wave32 CU": (["--offload-arch=gfx1030", "-mcumode"], rdna2.rules(32, wgp_mode=False)),
     "gfx1030 wave64 WGP": (["--offload-arch=gfx1030", "-mwavefrontsize64"], rdna2.rules(64, wgp_mode=True)),

@@ -85,6 +85,7 @@ class Call:
 _AGENTS = {
     "gfx942": {"cu_count": 304, "num_xcc": 8, "max_engine_clk_fcompute": 2100},
     "gfx90a": {"cu_count": 110, "num_xcc": 1, "max_engine_clk_fcompute": 1700},
+    "gfx950": {"cu_count": 256, "num_xcc": 8, "max_engine_clk_fcompute": 2400},
     "gfx1030": {"cu_count": 72, "num_xcc": 1, "max_engine_clk_fcompute": 2250},
 }
 

@@ -98,7 +98,7 @@ def run_on_device(
     """run_on_device(program, *arguments, threads=2): the device executes with so many host threads."""
     by_target = {
         target: devices.select(target, tmp_path_factory.mktemp("device"))
-        for target in (devices.SOFTWARE_TARGET, "gfx90a", "gfx1030")
+        for target in (devices.SOFTWARE_TARGET, "gfx90a", "gfx950", "gfx1030")
     }
 
     def run(
@@ -120,10 +120,11 @@ def test_results_are_right_and_the_same_on_one_and_two_host_threads(source, leve
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("target", ("gfx90a", "gfx950"))
 @pytest.mark.parametrize("level", ("-O0", "-O1", "-O2", "-O3"))
 @pytest.mark.parametrize("source", SMALL)
-def test_results_are_right_on_gfx90a(source, level, variants, run_on_device) -> None:
-    completed = run_on_device(variants(source, level, "gfx90a"), *SMALL[source], target="gfx90a")
+def test_results_are_right_on_other_targets_of_cdna(source, level, target, variants, run_on_device) -> None:
+    completed = run_on_device(variants(source, level, target), *SMALL[source], target=target)
     assert completed.returncode == 0, completed.stdout + completed.stderr
     assert completed.stdout.startswith("PASS")
 

@@ -64,7 +64,7 @@ def test_the_recorded_waves_wait_want_to_issue_or_issue(shared_data):
             assert sum(parts) == int(row["SQ_WAVE_CYCLES"])
 
 
-@pytest.mark.parametrize("target", ["gfx942", "gfx90a"])
+@pytest.mark.parametrize("target", ["gfx942", "gfx90a", "gfx950"])
 @given(data=st.data())
 def test_a_missing_counter_is_named_and_never_taken_for_zero(target, data):
     family = family_of(target)
@@ -95,7 +95,7 @@ COUNTERS = {
        for bits, counts in {16: (1, 2, 3, 5), 32: (2, 3, 4, 6), 64: (3, 4, 5, 7)}.items()
        for kind, count in zip(("ADD", "MUL", "TRANS", "FMA"), counts, strict=True)},
     **{f"SQ_INSTS_VALU_MFMA_MOPS_{kind}": count
-       for kind, count in {"F8": 2, "F16": 3, "BF16": 4, "F32": 5, "F64": 6, "I8": 7}.items()},
+       for kind, count in {"F8": 2, "F6F4": 8, "F16": 3, "BF16": 4, "F32": 5, "F64": 6, "I8": 7}.items()},
 }  # fmt: skip
 # By hand. An FMA is two operations; 640 lanes were launched, in vector instructions 64 x 100 could have worked.
 OPERATIONS = {
@@ -112,6 +112,12 @@ EVIDENCE = {
 WORKED = {
     "gfx942": (
         OPERATIONS | {("f8", "mfma"): 1024},
+        (30 * 128 + 50 * 64 + 20 * 32, 40 * 64 + 10 * 32),
+        {"L2": 100 * 128 + 60 * 64, "L1": 640 * 128, "LDS": 375 * 128},
+        EVIDENCE | {"l2_read_bytes_per_lane": 5},
+    ),
+    "gfx950": (
+        OPERATIONS | {("f8", "mfma"): 1024, ("f6f4", "mfma"): 4096},
         (30 * 128 + 50 * 64 + 20 * 32, 40 * 64 + 10 * 32),
         {"L2": 100 * 128 + 60 * 64, "L1": 640 * 128, "LDS": 375 * 128},
         EVIDENCE | {"l2_read_bytes_per_lane": 5},
@@ -155,5 +161,6 @@ def test_dividing_by_nothing_gives_a_reason():
 def test_targets_with_features_are_recognised():
     assert family_of("gfx942:sramecc+:xnack-") is cdna3.FAMILY
     assert family_of("gfx90a") is cdna2.FAMILY
+    assert family_of("gfx950:sramecc+:xnack-").name == "cdna4"
     assert family_of("gfx1030").name == "rdna2"
     assert family_of("gfx1201") is None

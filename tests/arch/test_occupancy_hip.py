@@ -44,6 +44,7 @@ def _up(value: int, granule: int) -> int:
 HIP = {
     "gfx942": Hip(8, 4, 512, 8, 800),
     "gfx90a": Hip(8, 4, 512, 8, 800),
+    "gfx950": Hip(8, 4, 512, 8, 800, 160 * 1024),
     "gfx1030 wave32 WGP": Hip(16, 4, 1024, 16, None),
     "gfx1030 wave32 CU": Hip(16, 2, 1024, 16, None),
     "gfx1030 wave64 WGP": Hip(16, 4, 512, 8, None),
@@ -53,7 +54,8 @@ HIP = {
 
 def as_hip(rules: OccupancyRules) -> OccupancyRules:
     """The two differences: HIP does not round LDS up to what the hardware allocates, and knows half of a WGP's LDS."""
-    return replace(rules, lds_granule=1, lds_bytes=64 * 1024)
+    whole_wgp = rules.lds_bytes == 128 * 1024
+    return replace(rules, lds_granule=1, lds_bytes=64 * 1024 if whole_wgp else rules.lds_bytes)
 
 
 @pytest.mark.usefixtures("hipcc")
@@ -107,7 +109,7 @@ def test_every_mode_follows_hip_s_rules(mode, kernel):
 @given(kernel=kernels_of_any_kind)
 def test_the_hardware_s_granules_never_allow_more_than_hip_but_for_the_other_half_of_a_wgp_s_lds(mode, kernel):
     rules = MODES[mode][1]
-    ours = occupancy(replace(rules, lds_bytes=64 * 1024), kernel).resident_workgroups_per_cu
+    ours = occupancy(replace(rules, lds_bytes=as_hip(rules).lds_bytes), kernel).resident_workgroups_per_cu
     hip = occupancy(as_hip(rules), kernel).resident_workgroups_per_cu
     assert ours <= hip
     if kernel.lds_bytes % rules.lds_granule == 0:

@@ -18,7 +18,7 @@ def test_json_agrees_with_the_filters(rocm_perf):
 
 def test_names_the_formulas_that_use_a_counter(rocm_perf):
     (row,) = json.loads(rocm_perf("counters", "--json", "TCC_BUBBLE_sum").stdout)
-    assert row["used_by"] == ["cdna3: hbm_read_bytes"]
+    assert row["used_by"] == ["cdna3: hbm_read_bytes", "cdna4: hbm_read_bytes"]
 
 
 def test_unknown_names_are_usage_errors(rocm_perf):

@@ -94,7 +94,7 @@ __global__ void late_flat_write(int* out) {
 // From memory directly into the LDS, which gfx90a cannot: vmcnt counts it, lgkmcnt does not.
 template <Wait wait>
 __global__ void late_transfer(int* out, const int* in) {
-#ifdef __gfx942__
+#if defined(__gfx942__) || defined(__gfx950__)
   __shared__ int values[kThreads];
   const int wave = __builtin_amdgcn_readfirstlane(threadIdx.x / 64);
   asm volatile("s_mov_b32 m0, %0\n s_nop 0\n global_load_lds_dword %1, off" ::"s"(lds_offset(&values[wave * 64])),

@@ -1,4 +1,4 @@
-// What compilers do differently for gfx90a, gfx942 and gfx1030: private memory, grid barriers, atomics, matrix products. Prints
+// What compilers do differently for gfx90a, gfx942, gfx950 and gfx1030: private memory, grid barriers, atomics, matrix products. Prints
 // the GPU's target and "right", or what is wrong.
 #include <hip/hip_cooperative_groups.h>
 #include <hip/hip_runtime.h>

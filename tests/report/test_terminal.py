@@ -63,7 +63,7 @@ def test_what_was_found_why_and_what_next(modelled):
     assert "EXEC" in text and "MALL" in text, "biases stand beside the figures"
 
 
-@pytest.mark.parametrize(("target", "calibrated"), [("gfx942", True), ("gfx90a", False), ("gfx1030", False)])
+@pytest.mark.parametrize(("target", "calibrated"), [("gfx942", True), ("gfx90a", False), ("gfx1030", False), ("gfx950", False)])
 def test_a_model_that_is_not_calibrated_is_called_so(tmp_path, target, calibrated):
     work = [Dispatch("k", 6000, 106_000, counters=dict.fromkeys(family_of(target).counters(), [1.0]))]
     documents = analyse(rocpd_database.write(tmp_path / "t.db", work, rocpd_database.MODELLED, target=target))

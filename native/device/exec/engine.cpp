@@ -136,10 +136,10 @@ DispatchResult Engine::State::prepare(const DispatchRequest& request, Execution&
   }
   const uint32_t items = uint32_t{request.workgroup[0]} * request.workgroup[1] * request.workgroup[2];
   if (items > 1024) return refusal(DispatchError::WorkgroupTooLarge, "the workgroup has more than 1024 work-items");
-  if (request.group_segment_size > target::kLdsBytesPerWorkgroup) {
+  if (request.group_segment_size > target_of_device().lds_bytes_per_workgroup) {
     return refusal(DispatchError::TooMuchGroupMemory, "the workgroup needs " + std::to_string(request.group_segment_size) +
                                                           " bytes of LDS, a CU has " +
-                                                          std::to_string(target::kLdsBytesPerWorkgroup));
+                                                          std::to_string(target_of_device().lds_bytes_per_workgroup));
   }
   const uint64_t preloaded = uint64_t{kernel.descriptor.preload_offset() + kernel.descriptor.preload_length()} * 4;
   if (kernel.descriptor.preload_length() > 0 && !memory.allows(request.kernarg_address, preloaded, false)) {

@@ -141,6 +141,16 @@ template <class T, bool Ieee>
 constexpr T maximum3(T a, T b, T c) {
   return maximum<T, Ieee>(maximum<T, Ieee>(a, b), c);
 }
+// IEEE 754-2019's minimum and maximum, of three: a NaN wins, quieted.
+template <class T>
+constexpr T least_of_three(T a, T b, T c) {
+  return settle_nan(is_nan(a) | is_nan(b) | is_nan(c) ? default_nan<T>() : minimum3<T, false>(a, b, c), a, b, c);
+}
+template <class T>
+constexpr T greatest_of_three(T a, T b, T c) {
+  return settle_nan(is_nan(a) | is_nan(b) | is_nan(c) ? default_nan<T>() : maximum3<T, false>(a, b, c), a, b, c);
+}
+
 template <class T, bool Ieee>
 constexpr T median3(T a, T b, T c) {
   if (is_nan(a) || is_nan(b) || is_nan(c)) return minimum3<T, Ieee>(a, b, c);

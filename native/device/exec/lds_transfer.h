@@ -1,6 +1,7 @@
-// Loads from memory directly into the LDS: each lane fills one dword, in lane order.
+// Loads from memory directly into the LDS: each lane fills one dword, or three or four on gfx950, in lane order.
 #pragma once
 
+#include <bit>
 #include <cstring>
 
 #include "exec/lds_range.h"
@@ -8,29 +9,34 @@
 
 namespace rpd {
 
-// Lane l's dword is at M0[15:0] + the instruction's offset + 4 * l (CDNA3 ISA, "Memory Buffer Load to LDS").
+// Lane l's dwords are at M0[15:0] + the instruction's offset + their size * l (CDNA3 ISA, "Memory Buffer Load to LDS"). Where
+// the LDS is larger, M0 has as many bits as its size needs.
 class LdsTransfer {
  public:
-  LdsTransfer(const Op& op, Wave& wave)
-      : op_(op), wave_(wave), begin_((wave.scalar[kM0] & 0xffff) + static_cast<uint32_t>(op.offset)) {}
+  LdsTransfer(const Op& op, Wave& wave, uint32_t bytes = sizeof(uint32_t))
+      : op_(op), wave_(wave), bytes_(bytes), begin_((wave.scalar[kM0] & base_mask()) + static_cast<uint32_t>(op.offset)) {}
 
-  void store(int lane, uint32_t value) {
-    address_[lane] = static_cast<uint32_t>(begin_ + 4 * lane);
-    if (!in_lds(wave_, address_[lane], sizeof value)) {
+  void store(int lane, uint32_t value) { store(lane, &value); }
+  void store(int lane, const void* values) {
+    address_[lane] = static_cast<uint32_t>(begin_ + bytes_ * static_cast<uint32_t>(lane));
+    if (!in_lds(wave_, address_[lane], bytes_)) {
       may_leave_lds(wave_, address_[lane], lane);
       return;
     }
-    std::memcpy(wave_.lds + address_[lane], &value, sizeof value);
+    std::memcpy(wave_.lds + address_[lane], values, bytes_);
     lanes_ |= uint64_t{1} << lane;
   }
 
   void finish() {
-    if (lanes_) wave_.observer->vector_access(wave_, op_, {AccessKind::Store, Space::Lds, sizeof(uint32_t), lanes_, address_});
+    if (lanes_) wave_.observer->vector_access(wave_, op_, {AccessKind::Store, Space::Lds, bytes_, lanes_, address_});
   }
 
  private:
+  static uint32_t base_mask() { return std::bit_ceil(target_of_device().lds_bytes_per_workgroup) - 1; }
+
   const Op& op_;
   Wave& wave_;
+  uint32_t bytes_;
   uint32_t begin_;
   uint64_t lanes_ = 0;
   uint64_t address_[kLanes] = {};

@@ -41,7 +41,7 @@ uint32_t register_allocation(const Kernel& kernel) {
   return (kernel.descriptor.total_vgprs() / 8 - 1) << 6 | (kernel.descriptor.accumulator_offset() / 4 - 1) << 12 | sgprs << 24;
 }
 
-// LDS_BASE 7:0 and LDS_SIZE 20:12, in units of 256 bytes; the allocation granule is 512.
+// LDS_BASE 7:0 and LDS_SIZE 20:12, in units of 256 bytes.
 uint32_t lds_allocation(const Kernel& kernel, uint32_t group) {
   constexpr uint32_t unit = 256;
   const uint32_t size = target::allocated_lds(kernel.request.group_segment_size) / unit;

@@ -107,6 +107,7 @@ class OpBuilder {
     scalar_memory();
     offsets();
     output();
+    truth_table();
     halves();
     matrix_modifiers();
     sub_dword_and_dpp();
@@ -128,7 +129,7 @@ class OpBuilder {
       const bool known = is_in(kKnownModifiers, name) || (semantics_.space == Space::Buffer && is_in(kBufferModifiers, name)) ||
                          (semantics_.unit == Unit::Matrix && is_in(kMatrixModifiers, name)) ||
                          (semantics_.unit == Unit::Smem && is_in(kScalarMemoryModifiers, name)) ||
-                         (semantics_.global_sync && name == "gds") ||
+                         (semantics_.global_sync && name == "gds") || (semantics_.needs_truth_table && name == "bitop3") ||
                          (semantics_.bytes > 0 && semantics_.unit != Unit::Smem && is_in(kOlderPolicies, name));
       if (!known) fail("modifier " + name + " is not modelled");
     }
@@ -268,6 +269,10 @@ class OpBuilder {
     if (op_.clamp && !gives_float() && !semantics_.saturates) fail("clamp of an integer result is not modelled");
   }
 
+  void truth_table() {
+    if (semantics_.needs_truth_table) op_.immediate = static_cast<uint32_t>(text_.number("bitop3").value_or(0));
+  }
+
   static uint8_t bits_of(const std::vector<int>& flags, uint8_t otherwise) {
     if (flags.empty()) return otherwise;
     uint8_t bits = 0;
@@ -313,7 +318,9 @@ class OpBuilder {
     const MatrixModifiers takes = semantics_.matrix_modifiers;
     const bool broadcasts = takes == MatrixModifiers::BroadcastAndPattern || takes == MatrixModifiers::Indices;
     const bool permutes = takes == MatrixModifiers::BroadcastAndPattern || takes == MatrixModifiers::Pattern;
-    op_.matrix = {small_number("cbsz", broadcasts), small_number("abid", broadcasts), small_number("blgp", permutes)};
+    const bool formats = takes == MatrixModifiers::Formats;
+    op_.matrix = {small_number("cbsz", broadcasts || formats), small_number("abid", broadcasts),
+                  small_number("blgp", permutes || formats)};
     const int broadcast = 1 << op_.matrix.broadcast_size;
     if (takes == MatrixModifiers::BroadcastAndPattern &&
         (broadcast > semantics_.shape.blocks || op_.matrix.broadcast_block >= broadcast)) {
@@ -336,6 +343,9 @@ class OpBuilder {
       op_.destination_select = select_of(text_, "dst_sel");
       op_.destination_unused = unused_of(text_);
     }
+    // Outside of DPP, v_permlane*_swap take these.
+    if (text_.encoding != "dpp" && (text_.has("bound_ctrl") || text_.has("fi")))
+      fail("reading disabled lanes is not modelled here");
     if (text_.encoding == "dpp") {
       out_.permutation = permutation_of(text_);
       op_.permutation = out_.permutation.get();

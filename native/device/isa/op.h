@@ -14,7 +14,7 @@ struct Semantics;
 
 using Execute = void (*)(const Op&, Wave&);
 
-constexpr int kMaxSources = 4;
+constexpr int kMaxSources = 5;
 
 // Scalar register numbers, as in the encoding.
 enum ScalarRegister : uint16_t {

@@ -7,19 +7,29 @@ namespace {
 
 using Table = std::unordered_map<std::string_view, const Semantics*>;
 
-Table build_table() {
+Table table_of(std::span<const std::span<const Semantics>> families) {
   Table table;
-  for (const auto family : semantics_families()) {
+  for (const auto family : families) {
     for (const Semantics& entry : family) table.emplace(entry.mnemonic, &entry);
   }
   return table;
 }
 
+// Tables are never destroyed: queues may still decode while the process exits.
+const Semantics* find_ocp_semantics(std::string_view mnemonic) {
+  static const std::span<const Semantics> families[] = {ocp_conversion_semantics(), ocp_matrix_semantics()};
+  static const Table& table = *new Table(table_of(families));
+  const auto found = table.find(mnemonic);
+  return found == table.end() ? nullptr : found->second;
+}
+
 }  // namespace
 
 const Semantics* find_semantics(std::string_view mnemonic) {
-  // Never destroyed: queues may still decode while the process exits.
-  static const Table& table = *new Table(build_table());
+  if (target_of_device().rules.has_ocp_floats) {
+    if (const Semantics* found = find_ocp_semantics(mnemonic)) return found;
+  }
+  static const Table& table = *new Table(table_of(semantics_families()));
   const auto found = table.find(mnemonic);
   return found == table.end() ? nullptr : found->second;
 }
@@ -45,6 +55,8 @@ std::span<const std::span<const Semantics>> semantics_families() {
       lds_semantics(),
       global_sync_semantics(),
       matrix_semantics(),
+      vector_scaled_semantics(),
+      matrix_formats_semantics(),
   };
   return families;
 }

@@ -36,22 +36,24 @@ enum class Unit : uint8_t {
 enum class Space : uint8_t { None, Flat, Global, Scratch, Buffer, Lds };
 
 // The modifiers that a matrix instruction takes: CBSZ and ABID (which broadcast a block of A to several, or select the
-// indices of a sparse instruction), BLGP (which gives lanes other lanes' B), neg.
-enum class MatrixModifiers : uint8_t { None, Pattern, BroadcastAndPattern, Indices, Negation };
+// indices of a sparse instruction), BLGP (which gives lanes other lanes' B), neg. Formats: CBSZ and BLGP name the formats of A
+// and B.
+enum class MatrixModifiers : uint8_t { None, Pattern, BroadcastAndPattern, Indices, Negation, Formats };
 
 // The kind of arithmetic, as the instruction counters distinguish it. Recorded vecCopy kernels show what counts as integer
 // arithmetic: v_add_u32, v_cmp_*_i32, v_ashrrev_i32 and the carry adds do, v_mov_b32 and v_lshlrev_b64 do not, so the type
 // suffix decides.
 enum class Arithmetic : uint8_t { None, Add, Multiply, MultiplyAdd, Transcendental, Conversion, Integer32, Integer64 };
 
-// The number type of arithmetic. All 8-bit float formats count as one.
-enum class Precision : uint8_t { None, I8, F8, F16, BF16, F32, XF32, F64 };
+// The number type of arithmetic. All 8-bit float formats count as one; F6F4: of matrix instructions that take 8, 6 and 4 bits.
+enum class Precision : uint8_t { None, I8, F8, F6F4, F16, BF16, F32, XF32, F64 };
 
 // The amount of arithmetic in a matrix instruction: M x N x K for a number of blocks; all 0 for other instructions.
 struct MatrixShape {
   int m = 0, n = 0, k = 0, blocks = 0;
   bool sparse = false;
   bool half_rate = false;  // it takes twice the time that its operations do in other instructions of the type
+  bool doubled = false;    // half of it: the shapes that gfx950 adds, twice as deep as gfx942's
 
   // Multiplications and additions of one execution. A sparse instruction performs half of them, and only those count.
   constexpr double operations() const { return 2.0 * m * n * k * blocks / (sparse ? 2 : 1); }
@@ -100,6 +102,7 @@ struct Semantics {
   bool writes_byte = false;            // of the destination, which op_sel picks
   bool saturates = false;              // takes clamp although its result is an integer
   bool needs_immediate = false;        // uses simm16
+  bool needs_truth_table = false;      // takes the modifier bitop3
   bool converts_format = false;        // of a buffer's elements
   bool needs_format = false;           // a buffer element's format is part of the instruction
   Space space = Space::None;
@@ -157,7 +160,7 @@ constexpr bool changes_memory(const Semantics& semantics) {
          (semantics.unit == Unit::Smem && semantics.stores);
 }
 
-// Null if the device does not know the mnemonic.
+// Null if the device does not know the mnemonic. Some mean another thing on a target whose 8-bit floats are those of the OCP.
 const Semantics* find_semantics(std::string_view mnemonic);
 
 // All entries, family by family.
@@ -188,5 +191,11 @@ std::span<const Semantics> vector_buffer_format_semantics();
 std::span<const Semantics> lds_semantics();
 std::span<const Semantics> global_sync_semantics();
 std::span<const Semantics> matrix_semantics();
+std::span<const Semantics> vector_scaled_semantics();
+std::span<const Semantics> matrix_formats_semantics();
+
+// What replaces rows of these, and adds others, where 8-bit floats are those of the OCP.
+std::span<const Semantics> ocp_conversion_semantics();
+std::span<const Semantics> ocp_matrix_semantics();
 
 }  // namespace rpd

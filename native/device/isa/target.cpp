@@ -15,7 +15,13 @@ constexpr IsaRules kGfx9 = {.has_wave32 = false,
                             .compares_exec_alone = false,
                             .sgprs = 102,
                             .permuted_lanes = 64,
-                            .most_scalar_wait = 0xf};
+                            .most_scalar_wait = 0xf,
+                            .has_ocp_floats = false};
+constexpr IsaRules kGfx950 = [] {
+  IsaRules rules = kGfx9;
+  rules.has_ocp_floats = true;
+  return rules;
+}();
 constexpr IsaRules kGfx10 = {.has_wave32 = true,
                              .packs_work_item_ids = false,
                              .keeps_halves = true,
@@ -23,7 +29,8 @@ constexpr IsaRules kGfx10 = {.has_wave32 = true,
                              .compares_exec_alone = true,
                              .sgprs = 106,
                              .permuted_lanes = 32,
-                             .most_scalar_wait = 0x3f};
+                             .most_scalar_wait = 0x3f,
+                             .has_ocp_floats = false};
 
 constexpr Target kTargets[] = {
     {.name = "gfx942",
@@ -38,6 +45,8 @@ constexpr Target kTargets[] = {
      .l2_channels_per_xcd = 16,    // AMD CDNA 3 white paper
      .level_sum_event = 184,       // rocprofiler-sdk, counter_defs.yaml: SQ_ACCUM_PREV_HIRES
      .scalar_caches_per_xcd = 20,  // recorded: 160 on the device; two of the 40 CUs of an XCD are disabled
+     .lds_bytes_per_workgroup = 65536,
+     .lds_granule = 512,
      .rules = kGfx9},
     {.name = "gfx90a",
      .isa_name = "amdgcn-amd-amdhsa--gfx90a",
@@ -51,6 +60,8 @@ constexpr Target kTargets[] = {
      .l2_channels_per_xcd = 32,    // AMD CDNA 2 white paper
      .level_sum_event = 185,
      .scalar_caches_per_xcd = 56,  // of 112 CUs, two of which are disabled
+     .lds_bytes_per_workgroup = 65536,
+     .lds_granule = 512,
      .rules = kGfx9},
     {.name = "gfx1030",
      .isa_name = "amdgcn-amd-amdhsa--gfx1030",
@@ -64,7 +75,24 @@ constexpr Target kTargets[] = {
      .l2_channels_per_xcd = 16,    // AMD, RDNA 2: Navi 21
      .level_sum_event = 0,
      .scalar_caches_per_xcd = 36,  // one in a WGP
+     .lds_bytes_per_workgroup = 65536,
+     .lds_granule = 512,
      .rules = kGfx10},
+    {.name = "gfx950",
+     .isa_name = "amdgcn-amd-amdhsa--gfx950",
+     .version = 90500,
+     .architected_flat_scratch = true,
+     .has_xcc_id = true,
+     .names_scopes = true,
+     .l1s_per_cu = 1,
+     .l1_line_bytes = 128,
+     .counts_l1_invalidations = true,  // as on gfx942
+     .l2_channels_per_xcd = 16,        // AMD CDNA 4 white paper
+     .level_sum_event = 200,           // rocprofiler-sdk, counter_defs.yaml
+     .scalar_caches_per_xcd = 16,      // of 32 active CUs; which of the 36 are disabled is not published
+     .lds_bytes_per_workgroup = 163840,
+     .lds_granule = 1280,
+     .rules = kGfx950},
 };
 
 const Target* chosen = &kTargets[0];

@@ -11,7 +11,7 @@ namespace rpd {
 
 constexpr int kLanes = 64;  // per wave
 
-// Where gfx10 and gfx9 differ (RDNA 2 ISA; LLVM, GCNSubtarget and AMDGPUUsage).
+// Where generations differ (CDNA 4 and RDNA 2 ISA; LLVM, GCNSubtarget and AMDGPUUsage).
 struct IsaRules {
   bool has_wave32;           // kernels say whether their waves have 32 lanes
   bool packs_work_item_ids;  // all three in v0
@@ -21,6 +21,7 @@ struct IsaRules {
   uint16_t sgprs;            // those without another name
   uint8_t permuted_lanes;    // among which ds_permute_b32 and ds_bpermute_b32 move values
   uint8_t most_scalar_wait;  // the largest LGKMCNT, which means no wait
+  bool has_ocp_floats;       // 8-bit floats are those of the OCP (e4m3fn, e5m2), not those with a single NaN (FNUZ)
 };
 
 // What a family does in its own way, apart from which instructions there are: that, the disassembler knows.
@@ -38,6 +39,8 @@ struct Target {
   uint32_t l2_channels_per_xcd;
   uint32_t level_sum_event;        // of the SQ: the sum over cycles of what the counter before it shows; 0: not modelled
   uint32_t scalar_caches_per_xcd;  // each serves two CUs, or one where the other is disabled
+  uint32_t lds_bytes_per_workgroup;
+  uint32_t lds_granule;            // in bytes, in which LDS is handed out (LLVM, AMDGPU::getLdsDwGranularity)
   IsaRules rules;
 };
 
@@ -62,11 +65,9 @@ inline uint32_t waves_per_simd() { return static_cast<uint32_t>(parameter::waves
 inline uint32_t vgprs_per_simd_lane() { return static_cast<uint32_t>(parameter::vgprs_per_simd_lane); }
 inline uint32_t workgroups_per_cu() { return static_cast<uint32_t>(parameter::workgroups_per_cu); }
 inline uint32_t lds_bytes_per_cu() { return static_cast<uint32_t>(parameter::lds_bytes_per_cu); }
-constexpr uint32_t kLdsBytesPerWorkgroup = 65536;
 
-// LDS is handed out in granules of 512 bytes (COMPUTE_PGM_RSRC2.LDS_SIZE, 128 dwords on gfx9).
-constexpr uint32_t allocated_lds(uint32_t bytes) {
-  constexpr uint32_t granule = 512;
+inline uint32_t allocated_lds(uint32_t bytes) {
+  const uint32_t granule = target_of_device().lds_granule;
   return (bytes + granule - 1) / granule * granule;
 }
 

@@ -118,6 +118,7 @@ const Definition kDefinitions[] = {
     INSTRUCTIONS(SQ_INSTS_VALU_CVT, is(op, Arithmetic::Conversion)),
     INSTRUCTIONS(SQ_INSTS_MFMA, has(op, Unit::Matrix)),
     INSTRUCTIONS(SQ_INSTS_VALU_MFMA_MOPS_F8, operations512(op, Precision::F8)),
+    MATRIX(F6F4),
     MATRIX(I8),
     MATRIX(F16),
     MATRIX(BF16),

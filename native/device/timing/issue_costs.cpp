@@ -15,15 +15,23 @@ long matrix_rate(Precision precision, bool several_blocks) {
     case Precision::F32: return parameter::matrix_f32_per_cycle;
     case Precision::F64: return parameter::matrix_f64_per_cycle / (several_blocks ? 2 : 1);
     case Precision::I8:
-    case Precision::F8: return several_blocks ? parameter::matrix_blocks_per_cycle : parameter::matrix_8bit_per_cycle;
+    case Precision::F8:
+    case Precision::F6F4: return several_blocks ? parameter::matrix_blocks_per_cycle : parameter::matrix_8bit_per_cycle;
     default: return several_blocks ? parameter::matrix_blocks_per_cycle : parameter::matrix_16bit_per_cycle;
   }
 }
 
+// How many times as much as in the instructions of gfx942 a cycle does. Formats of 6 and 4 bits, which CBSZ and BLGP name from
+// 2 on, have twice the rate of 8 bits (MI355X data sheet).
+long matrix_speedup(const Op& op) {
+  const bool narrow = op.semantics->precision == Precision::F6F4 && op.matrix.broadcast_size > 1 && op.matrix.lane_pattern > 1;
+  return (op.semantics->shape.doubled ? 2 : 1) * (narrow ? 2 : 1);
+}
+
 // Operations divided by the rate of one SIMD's matrix unit for the type.
-long matrix_cycles(const Semantics& semantics) {
-  const MatrixShape& shape = semantics.shape;
-  const long rate = matrix_rate(semantics.precision, shape.blocks > 1) / (shape.half_rate ? 2 : 1);
+long matrix_cycles(const Op& op) {
+  const MatrixShape& shape = op.semantics->shape;
+  const long rate = matrix_rate(op.semantics->precision, shape.blocks > 1) * matrix_speedup(op) / (shape.half_rate ? 2 : 1);
   return std::max(4l, static_cast<long>(shape.operations()) * parameter::simds_per_cu / rate);
 }
 
@@ -43,8 +51,9 @@ long vector_cycles(const Semantics& semantics) {
   return semantics.precision == Precision::F64 ? cycles * double_slowdown() : cycles;
 }
 
-long busy_cycles(const Semantics& semantics) {
-  if (semantics.unit == Unit::Matrix) return matrix_cycles(semantics);
+long busy_cycles(const Op& op) {
+  const Semantics& semantics = *op.semantics;
+  if (semantics.unit == Unit::Matrix) return matrix_cycles(op);
   if (semantics.unit == Unit::Lds) {
     return semantics.stores ? lds_store_cycles(semantics) : parameter::issue_cycles;
   }
@@ -68,7 +77,7 @@ IssueCost issue_cost(const Op& op) {
   IssueCost cost;
   if (!op.semantics) return cost;
   const Unit unit = op.semantics->unit;
-  cost.busy_cycles = static_cast<uint16_t>(busy_cycles(*op.semantics));
+  cost.busy_cycles = static_cast<uint16_t>(busy_cycles(op));
   if (unit == Unit::Valu) cost.valu_quads = static_cast<uint8_t>(cost.busy_cycles / parameter::issue_cycles);
   // A matrix instruction issues in four cycles and then runs on a unit of its own.
   if (unit == Unit::Matrix) {

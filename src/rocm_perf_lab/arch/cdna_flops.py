@@ -1,4 +1,4 @@
-"""Floating-point operations and LDS traffic of CDNA2 and CDNA3, computed from the SQ counters.
+"""Floating-point operations and LDS traffic of CDNA2 to CDNA4, computed from the SQ counters.
 
 Source: rocprofiler-compute, roofline_calc.py: a VALU instruction is 64 operations, and twice that for an FMA; an MFMA "MOPS"
 unit is 512 operations.
@@ -35,6 +35,12 @@ def valu_flops_f64(
 @metric("FLOP")
 def mfma_flops_f8(SQ_INSTS_VALU_MFMA_MOPS_F8: float) -> float:
     return 512 * SQ_INSTS_VALU_MFMA_MOPS_F8
+
+
+@metric("FLOP")
+def mfma_flops_f6f4(SQ_INSTS_VALU_MFMA_MOPS_F6F4: float) -> float:
+    """CDNA4's instructions on floats of 8, 6 and 4 bits. AMD, MI350 series performance counters."""
+    return 512 * SQ_INSTS_VALU_MFMA_MOPS_F6F4
 
 
 @metric("FLOP")

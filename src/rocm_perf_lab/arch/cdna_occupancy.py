@@ -1,4 +1,4 @@
-"""Occupancy of gfx90a and gfx942: 512 unified VGPRs per lane and SIMD, 4 SIMDs, 64 KiB LDS.
+"""Occupancy of gfx90a, gfx942 and gfx950: 512 unified VGPRs per lane and SIMD, 4 SIMDs, 64 KiB LDS (gfx950: 160).
 
 Source: LLVM AMDGPUBaseInfo.cpp; SGPRs are clang's TotalSGPRs, which include VCC and the like.
 """

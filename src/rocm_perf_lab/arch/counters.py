@@ -11,7 +11,7 @@ from rocm_perf_lab.arch.families import FAMILIES
 from rocm_perf_lab.toml import tomllib
 
 SOFTWARE_TARGET = "gfx942"
-SOFTWARE_TARGETS = (SOFTWARE_TARGET, "gfx90a", "gfx1030")
+SOFTWARE_TARGETS = (SOFTWARE_TARGET, "gfx90a", "gfx1030", "gfx950")
 
 
 @dataclass(frozen=True)

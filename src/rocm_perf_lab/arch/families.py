@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from rocm_perf_lab.arch import cdna2, cdna3, rdna2
+from rocm_perf_lab.arch import cdna2, cdna3, cdna4, rdna2
 from rocm_perf_lab.arch.family import Family
 
-FAMILIES: tuple[Family, ...] = (cdna2.FAMILY, cdna3.FAMILY, rdna2.FAMILY)
+FAMILIES: tuple[Family, ...] = (cdna2.FAMILY, cdna3.FAMILY, cdna4.FAMILY, rdna2.FAMILY)
 
 
 def family_of(target: str) -> Family | None:

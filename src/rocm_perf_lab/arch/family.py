@@ -34,6 +34,7 @@ class Family:
     cu_bytes_per_clock: dict[str, int] = field(repr=False)
     valu_cycles_per_instruction: int
     has_mall: bool = False
+    lds_bytes_per_workgroup: int = 65536
     uncounted: dict[str | Pipe, str] = field(default_factory=dict, repr=False)
     other_occupancy_rules: dict[str, OccupancyRules] = field(default_factory=dict, repr=False)
 

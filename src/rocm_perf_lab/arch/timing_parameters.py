@@ -11,7 +11,7 @@ from rocm_perf_lab.toml import tomllib
 
 CALIBRATED_TARGET = "gfx942"  # whose table has all parameters, some of them fitted to recorded times
 
-UNCALIBRATED_TARGETS = ("gfx90a", "gfx1030")
+UNCALIBRATED_TARGETS = ("gfx90a", "gfx1030", "gfx950")
 
 
 @cache

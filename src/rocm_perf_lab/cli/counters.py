@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from rocm_perf_lab.arch.counters import Counter
     from rocm_perf_lab.errors import RocmPerfError
 
-_WHERE = ("device", "gfx942", "gfx90a", "gfx1030")
+_WHERE = ("device", "gfx942", "gfx90a", "gfx1030", "gfx950")
 
 
 @click.command()

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-CHOICES = ("auto", "hardware", "gfx942", "mi300a", "gfx90a", "gfx1030")
+CHOICES = ("auto", "hardware", "gfx942", "mi300a", "gfx90a", "gfx1030", "gfx950")
 
 
 class DeviceChoice(click.Choice):  # type: ignore[type-arg]  # click before 8.2 is not generic

@@ -156,7 +156,7 @@ device_options_option = click.option(
 )
 _DEVICE_HELP = (
     "Device to use. hardware: a GPU of this machine; gfx942: the software device, an MI300X; mi300a: the software "
-    "device as an MI300A; gfx90a: as one die of an MI250X; gfx1030: as an RX 6800 XT; "
+    "device as an MI300A; gfx90a: as one die of an MI250X; gfx1030: as an RX 6800 XT; gfx950: as an MI355X; "
     "auto: a GPU if there is one, else gfx942."
 )
 device_option = click.option("--device", type=DeviceChoice(several=False), default="auto", show_default=True, help=_DEVICE_HELP)
@@ -166,5 +166,5 @@ several_devices_option = click.option(
     default="auto",
     show_default=True,
     help=f"{_DEVICE_HELP} gfx942:4 is four software devices, each linked to all others; at most gfx942:4, mi300a:4, gfx90a:2, "
-    "gfx1030:2.",
+    "gfx1030:2, gfx950:4.",
 )

@@ -26,7 +26,13 @@ AUTO, HARDWARE, SOFTWARE_TARGET = "auto", "hardware", "gfx942"
 
 # The choices of `--device` that mean the software device, and the product whose target and size it has. With a colon and a
 # number, "gfx942:4", it is that many of them.
-SOFTWARE_PRODUCTS = {SOFTWARE_TARGET: "mi300x", "mi300a": "mi300a", "gfx90a": "mi250x", "gfx1030": "rx6800xt"}
+SOFTWARE_PRODUCTS = {
+    SOFTWARE_TARGET: "mi300x",
+    "mi300a": "mi300a",
+    "gfx90a": "mi250x",
+    "gfx1030": "rx6800xt",
+    "gfx950": "mi355x",
+}
 _FEATURES_OF_CDNA = ("sramecc+", "xnack-")  # the form in which ROCr names its modes, "gfx942:sramecc+:xnack-"
 
 # These select or re-label the physical GPUs of a machine, to which the software device does not belong. Of several software
@@ -77,7 +83,7 @@ _HIP_LOG_LEVEL_VARIABLE, _HIP_ERRORS = "AMD_LOG_LEVEL", "1"
 INITIAL_VALUES = "initial-values"
 UNORDERED_ATOMICS = "unordered-atomics"
 _OF_RACE_CHECK = ("race-check", UNORDERED_ATOMICS)
-_RACE_CHECKED_FAMILIES = ("cdna2", "cdna3")  # in whose code it finds what orders accesses
+_RACE_CHECKED_FAMILIES = ("cdna2", "cdna3", "cdna4")  # in whose code it finds what orders accesses
 
 # Times at the clock that the product's power limit allows a load of seconds.
 SUSTAINED = "sustained"

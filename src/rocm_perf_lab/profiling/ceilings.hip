@@ -93,6 +93,21 @@ using Half4 = _Float16 __attribute__((ext_vector_type(4)));
 using Short4 = short __attribute__((ext_vector_type(4)));
 using F32x2 = float __attribute__((ext_vector_type(2)));
 
+#if defined(__gfx950__)
+// The shapes of twice the depth, which alone reach the peak; products of 8-bit floats without scales.
+using Half8 = _Float16 __attribute__((ext_vector_type(8)));
+using BFloat8 = __bf16 __attribute__((ext_vector_type(8)));
+using I32x4 = int __attribute__((ext_vector_type(4)));
+using I32x8 = int __attribute__((ext_vector_type(8)));
+#define UNSCALED(a, b, c, ...) __builtin_amdgcn_mfma_scale_f32_32x32x64_f8f6f4(a, b, c, 0, 0, 0, 0, 0, 0)
+MATRIX_PRODUCTS(ceiling_mfma_f16, Half8, F32x16, __builtin_amdgcn_mfma_f32_32x32x16_f16)
+MATRIX_PRODUCTS(ceiling_mfma_bf16, BFloat8, F32x16, __builtin_amdgcn_mfma_f32_32x32x16_bf16)
+MATRIX_PRODUCTS(ceiling_mfma_i8, I32x4, I32x16, __builtin_amdgcn_mfma_i32_32x32x32_i8)
+MATRIX_PRODUCTS(ceiling_mfma_f8, I32x8, F32x16, UNSCALED)
+MATRIX_PRODUCTS(ceiling_mfma_f32, float, F32x16, __builtin_amdgcn_mfma_f32_32x32x2f32)
+MATRIX_PRODUCTS(ceiling_mfma_f64, double, F64x4, __builtin_amdgcn_mfma_f64_16x16x4f64)
+NO_PRODUCTS(ceiling_mfma_xf32)
+#else
 #if defined(__gfx90a__) || defined(__gfx942__)
 MATRIX_PRODUCTS(ceiling_mfma_f16, Half4, F32x16, __builtin_amdgcn_mfma_f32_32x32x8f16)
 MATRIX_PRODUCTS(ceiling_mfma_bf16, Short4, F32x16, __builtin_amdgcn_mfma_f32_32x32x8bf16_1k)
@@ -117,6 +132,7 @@ NO_PRODUCTS(ceiling_mfma_i8)
 NO_PRODUCTS(ceiling_mfma_f8)
 NO_PRODUCTS(ceiling_mfma_xf32)
 #endif
+#endif
 
 namespace {
 
@@ -127,8 +143,10 @@ struct Arithmetic {
   int short_steps, long_steps;
 };
 
-// CEILING_I8_DEPTH: 16 on gfx942, 8 on gfx90a, as the instruction is.
+// CEILING_*_DEPTH: as the target's instructions are.
 #ifndef CEILING_I8_DEPTH
+#define CEILING_F16_DEPTH 8
+#define CEILING_F8_DEPTH 16
 #define CEILING_I8_DEPTH 16
 #endif
 constexpr double kSquare = 2.0 * 32 * 32;
@@ -136,12 +154,12 @@ const Arithmetic kArithmetic[] = {
     {"valu_f16", ceiling_valu_f16, 64 * 4, 512, 2048},
     {"valu_f32", ceiling_valu_f32, 64 * 2, 512, 2048},
     {"valu_f64", ceiling_valu_f64, 64 * 2, 512, 2048},
-    {"mfma_f16", ceiling_mfma_f16, kSquare * 8, 64, 256},
-    {"mfma_bf16", ceiling_mfma_bf16, kSquare * 8, 64, 256},
+    {"mfma_f16", ceiling_mfma_f16, kSquare * CEILING_F16_DEPTH, 64, 256},
+    {"mfma_bf16", ceiling_mfma_bf16, kSquare * CEILING_F16_DEPTH, 64, 256},
     {"mfma_f32", ceiling_mfma_f32, kSquare * 2, 64, 256},
     {"mfma_f64", ceiling_mfma_f64, 2.0 * 16 * 16 * 4, 64, 256},
     {"mfma_i8", ceiling_mfma_i8, kSquare * CEILING_I8_DEPTH, 64, 256},
-    {"mfma_f8", ceiling_mfma_f8, kSquare * 16, 64, 256},
+    {"mfma_f8", ceiling_mfma_f8, kSquare * CEILING_F8_DEPTH, 64, 256},
     {"mfma_xf32", ceiling_mfma_xf32, kSquare * 4, 64, 256},
 };
 

@@ -30,10 +30,12 @@ _MFMA = ("mfma_f16", "mfma_bf16", "mfma_f32", "mfma_f64", "mfma_i8")
 # The benchmarks of each target. gfx90a has no MALL; gfx1030 has no matrix units.
 BENCHMARKS = {
     "gfx942": (*_MEMORY, *_VALU, *_MFMA, "mfma_f8", "mfma_xf32"),
+    "gfx950": (*_MEMORY, *_VALU, *_MFMA, "mfma_f8"),
     "gfx90a": (*(name for name in _MEMORY if name != "MALL"), *_VALU, *_MFMA),
     "gfx1030": (*_MEMORY, *_VALU),
 }
-_I8_DEPTH = {"gfx942": 16, "gfx90a": 8}
+# K of the instructions by which matrix products are measured, of 16-bit floats, 8-bit floats and 8-bit integers.
+_DEPTHS = {"gfx942": (8, 16, 16), "gfx950": (16, 64, 32), "gfx90a": (8, 16, 8)}
 _KERNEL_PREFIX = "ceiling_"
 
 
@@ -101,7 +103,9 @@ def _compiled(target: str, scratch: Path) -> Path:
         raise UnavailableError("hipcc was not found: the microbenchmarks are compiled for the device at hand", "install it")
     program = scratch / "ceilings"
     with as_file(files("rocm_perf_lab.profiling").joinpath("ceilings.hip")) as source:
-        flags = ["-O3", "-std=c++20", f"--offload-arch={target}", f"-DCEILING_I8_DEPTH={_I8_DEPTH.get(target, 16)}"]
+        f16, f8, i8 = _DEPTHS.get(target, (8, 16, 16))
+        depths = [f"-DCEILING_F16_DEPTH={f16}", f"-DCEILING_F8_DEPTH={f8}", f"-DCEILING_I8_DEPTH={i8}"]
+        flags = ["-O3", "-std=c++20", f"--offload-arch={target}", *depths]
         made = subprocess.run([compiler, *flags, "-o", program, source], capture_output=True, text=True)
     if made.returncode:
         raise UnavailableError(f"hipcc cannot compile the microbenchmarks: {made.stderr.strip()}", "check it with --version")

@@ -25,7 +25,7 @@ class Tool(Section):
 
 
 class Gpu(Section):
-    architecture: str = Field(description="the family: cdna2, cdna3, rdna2, or unknown")
+    architecture: str = Field(description="the family: cdna2, cdna3, cdna4, rdna2, or unknown")
     target: str = Field(description="LLVM target, e.g. gfx942")
     product: str = Field(description="marketing name")
     pci_id: str | None = Field(description="PCI device id, e.g. 0x74a1")

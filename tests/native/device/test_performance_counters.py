@@ -25,11 +25,13 @@ from rocm_perf_lab.arch.counters import known_counters
 SOURCE = Path(__file__).parent / "runtime" / "aqlprofile_counters.cpp"
 PROGRAMS = {"vcopy": ("-n", 262144, "-b", 256, "-i", 2), "reduction": ("--type", "int", "--kernel", "lds")}
 # A target's caches are emptied by the commands with which its counters are read, or they are not.
-OPTIONS = {"gfx942": ("--device-option", "flush-l2"), "gfx90a": ("--device-option", "flush-l2"), "gfx1030": ()}
+FLUSH = ("--device-option", "flush-l2")
+OPTIONS = {"gfx942": FLUSH, "gfx90a": FLUSH, "gfx950": FLUSH, "gfx1030": ()}
 # Of each block: the instances on the device.
 INSTANCES = {
     "gfx942": {"SQ": 32, "TA": 512, "TD": 512, "TCP": 512, "TCC": 128, "GRBM": 8, "SPI": 32, "CPC": 8, "CPF": 8},
     "gfx90a": {"SQ": 8, "TA": 128, "TD": 128, "TCP": 128, "TCC": 32, "GRBM": 1, "SPI": 8, "CPC": 1, "CPF": 1},
+    "gfx950": {"SQ": 32, "TA": 512, "TD": 512, "TCP": 512, "TCC": 128, "GRBM": 8, "SPI": 32, "CPC": 8, "CPF": 8},
     "gfx1030": {"SQ": 4, "GRBM": 1},
 }
 

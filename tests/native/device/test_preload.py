@@ -62,6 +62,7 @@ def program(compile_c):
     [
         ("gfx942", 90402, "AMD Instinct MI300X", 141),
         ("gfx90a", 90010, "AMD Instinct MI250X", 141),
+        ("gfx950", 90500, "AMD Instinct MI355X", 141),
         ("gfx1030", 100300, "AMD Radeon RX 6800 XT", 143),
     ],
 )

@@ -31,9 +31,11 @@ PLANTED = {
     "last_block_sums<after_the_message>": LOADED_EARLY,
     "unwritten_lds": r"read of LDS that nothing has written, 192 times, .*ds_read",
 }
+LEFT_BEHIND = r"what the write-back at .*\(buffer_wbl2 sc1\) writes had not been waited for when the atomic "
 NOT_WRITTEN_BACK = {  # by target: a release that is not waited for
-    "gfx942": r"what the write-back at .*\(buffer_wbl2 sc1\) writes had not been waited for when the atomic ",
+    "gfx942": LEFT_BEHIND,
     "gfx90a": LOADED_EARLY,
+    "gfx950": LEFT_BEHIND,
 }
 USED_EARLY = r"{0}\d+ is used before the load at entry \+ 0x\w+ \({1}.*\) has been waited for: at entry \+ 0x\w+ \({2}"
 OVERTAKEN = (

@@ -81,7 +81,7 @@ def test_visible_devices_select_among_them(ring: Ring) -> None:
     assert ring("gfx942:4", ROCR_VISIBLE_DEVICES="1,2,3")["devices"] == 3
 
 
-@pytest.mark.parametrize("target", ["gfx90a", "gfx1030"])
+@pytest.mark.parametrize("target", ["gfx90a", "gfx1030", "gfx950"])
 def test_two_of_another_target(repository: Path, tmp_path: Path, hipcc: str, target: str) -> None:
     program = _compiled(repository / "tests" / "programs" / "ring.hip", tmp_path, target)
     done = _run(program, f"{target}:2", tmp_path)

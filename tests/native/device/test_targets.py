@@ -13,6 +13,7 @@ EXPECTED = {
     "gfx942": "gfx942:sramecc+:xnack-, 304 compute units: right\n",
     "gfx90a": "gfx90a:sramecc+:xnack-, 110 compute units: right\n",
     "gfx1030": "gfx1030, 36 compute units: right\n",
+    "gfx950": "gfx950:sramecc+:xnack-, 256 compute units: right\n",
 }
 
 
@@ -36,6 +37,13 @@ def test_a_program_for_all_runs_the_code_of_the_device(level, built, rocm_perf):
     for device, expected in EXPECTED.items():
         done = rocm_perf("run", "--device", device, program)
         assert (done.returncode, done.stdout) == (0, expected), done.stderr
+
+
+def test_generic_code_runs_on_the_targets_that_it_is_for(built, rocm_perf):
+    program = built("-O1", "gfx9-4-generic")
+    for device in ("gfx942", "gfx950"):
+        done = rocm_perf("run", "--device", device, program)
+        assert (done.returncode, done.stdout) == (0, EXPECTED[device]), done.stderr
 
 
 @pytest.mark.slow

@@ -182,6 +182,30 @@ void write_by_lane(const Op& op, Wave& wave) {
   if (addresses_of_lanes(op, wave, addresses)) write_to<1>(op, wave, addresses, wave.registers(op.source[0]));
 }
 
+// ---- transposing reads of gfx950, by which matrix instructions get rows from columns ----
+
+// Each lane of a row of 16 reads 64 bits, W elements; two, four or sixteen consecutive lanes read one row of a W x 16 matrix,
+// of which each lane gets a column: lane l, element n is element l % W of lane (16 / W) * n + l / W (Triton's layouts of these
+// instructions; LLVM does not say).
+template <int Bits>
+void read_transposed(const Op& op, Wave& wave) {
+  if (wave.exec() != ~uint64_t{0}) return wave.raise("a transposing read with disabled lanes is not modelled", op.address);
+  alignas(64) uint32_t read[2 * kLanes];
+  read_at<2>(op, wave, op.offset, read);
+  if (wave.state == WaveState::Faulted) return;
+  constexpr int width = 64 / Bits, lanes_of_row = 16 / width;
+  uint32_t* reg = wave.registers(op.destination);
+  for (int l = 0; l < kLanes; ++l) {
+    uint64_t column = 0;
+    for (int n = 0; n < width; ++n) {
+      const int from = (l & ~15) + lanes_of_row * n + (l & 15) / width;
+      const uint64_t row = lane_value<uint64_t>(read, from);
+      column |= (row >> (l & 15) % width * Bits & ((uint64_t{1} << Bits) - 1)) << n * Bits;
+    }
+    set_lane(reg, l, column);
+  }
+}
+
 // The paired forms: offsets count elements (or 64 elements).
 template <int Dwords, int Stride>
 void read_two(const Op& op, Wave& wave) {
@@ -491,6 +515,9 @@ const Semantics kTable[] = {
     lds("ds_read_b96", read<3>, 1, 12),
     lds("ds_read_b128", read<4>, 1, 16),
     lds("ds_read_addtid_b32", read_by_lane, 1, 4),
+    lds("ds_read_b64_tr_b16", read_transposed<16>, 1, 8),
+    lds("ds_read_b64_tr_b8", read_transposed<8>, 1, 8),
+    lds("ds_read_b64_tr_b4", read_transposed<4>, 1, 8),
     lds("ds_read2_b32", read_two<1, 1>, 1, 8),
     lds("ds_read2_b64", read_two<2, 1>, 1, 16),
     lds("ds_read2st64_b32", read_two<1, 64>, 1, 8),

@@ -10,6 +10,7 @@
 #include <iterator>
 
 #include "exec/lane_values.h"
+#include "exec/ocp_float.h"
 #include "exec/operands.h"
 #include "exec/small_float.h"
 
@@ -46,6 +47,10 @@ float widen_xfloat(uint32_t bits) {
 }
 
 template <class In>
+constexpr bool is_small_float =
+    std::is_same_v<In, Fp8> || std::is_same_v<In, Bf8> || std::is_same_v<In, OcpFp8> || std::is_same_v<In, OcpBf8>;
+
+template <class In>
 constexpr int element_bits() {
   if constexpr (std::is_same_v<In, float> || std::is_same_v<In, XFloat>) return 32;
   return std::is_same_v<Number<In>, Half> || std::is_same_v<Number<In>, BFloat> ? 16 : 8;
@@ -60,7 +65,7 @@ auto element(const Wave& wave, const Operand& operand, int lane, int index) {
   if constexpr (std::is_same_v<In, XFloat>) return widen_xfloat(word);
   if constexpr (std::is_same_v<In, Half>) return static_cast<float>(std::bit_cast<Half>(static_cast<uint16_t>(word)));
   if constexpr (std::is_same_v<In, BFloat>) return std::bit_cast<float>(word << 16);
-  if constexpr (std::is_same_v<In, Fp8> || std::is_same_v<In, Bf8>) return In::widen(static_cast<uint8_t>(word));
+  if constexpr (is_small_float<In>) return In::widen(static_cast<uint8_t>(word));
   if constexpr (std::is_same_v<In, int8_t>) return static_cast<int32_t>(static_cast<int8_t>(word));
   if constexpr (Traits<In>::kFlushes) {
     constexpr float least = std::is_same_v<Number<In>, Half> ? kLeastNormalHalf : kLeastNormalFloat;
@@ -299,6 +304,11 @@ constexpr Semantics half_rate(Semantics entry) {
   return entry;
 }
 
+constexpr Semantics doubled(Semantics entry) {
+  entry.shape.doubled = true;
+  return entry;
+}
+
 // The instructions of gfx90a have names of their own, and all but those of doubles take BLGP.
 template <int M, int K, class In>
 constexpr Semantics older(const char* name) {
@@ -315,6 +325,14 @@ constexpr Semantics half_rate_blocks(const char* name) {
       blocks<32, 4, 2, IN>("v_mfma_f32_32x32x4_2b_" SUFFIX), blocks<16, 4, 4, IN>("v_mfma_f32_16x16x4_4b_" SUFFIX), \
       blocks<4, 4, 16, IN>("v_mfma_f32_4x4x4_16b_" SUFFIX), sparse<16, 32, IN>("v_smfmac_f32_16x16x32_" SUFFIX),    \
       sparse<32, 16, IN>("v_smfmac_f32_32x32x16_" SUFFIX)
+// Those that gfx950 adds.
+#define DOUBLED_SHAPES16(SUFFIX, IN)                                                                                    \
+  doubled(dense<32, 16, IN>("v_mfma_f32_32x32x16_" SUFFIX)), doubled(dense<16, 32, IN>("v_mfma_f32_16x16x32_" SUFFIX)), \
+      doubled(sparse<16, 64, IN>("v_smfmac_f32_16x16x64_" SUFFIX)),                                                     \
+      doubled(sparse<32, 32, IN>("v_smfmac_f32_32x32x32_" SUFFIX))
+#define DOUBLED_SHAPES8(SUFFIX, A, B)                               \
+  doubled(sparse<16, 128, A, B>("v_smfmac_f32_16x16x128_" SUFFIX)), \
+      doubled(sparse<32, 64, A, B>("v_smfmac_f32_32x32x64_" SUFFIX))
 #define SHAPES8(SUFFIX, A, B)                                                                             \
   dense<32, 16, A, B>("v_mfma_f32_32x32x16_" SUFFIX), dense<16, 32, A, B>("v_mfma_f32_16x16x32_" SUFFIX), \
       sparse<16, 64, A, B>("v_smfmac_f32_16x16x64_" SUFFIX), sparse<32, 32, A, B>("v_smfmac_f32_32x32x32_" SUFFIX)
@@ -342,6 +360,17 @@ const Semantics kTable[] = {
     sparse<32, 32, int8_t>("v_smfmac_i32_32x32x32_i8"),
     of_doubles<16, 1>("v_mfma_f64_16x16x4_f64"),
     of_doubles<4, 4>("v_mfma_f64_4x4x4_4b_f64"),
+
+    DOUBLED_SHAPES16("f16", Half),
+    DOUBLED_SHAPES16("bf16", BFloat),
+    DOUBLED_SHAPES8("fp8_fp8", OcpFp8, OcpFp8),
+    DOUBLED_SHAPES8("fp8_bf8", OcpFp8, OcpBf8),
+    DOUBLED_SHAPES8("bf8_fp8", OcpBf8, OcpFp8),
+    DOUBLED_SHAPES8("bf8_bf8", OcpBf8, OcpBf8),
+    doubled(dense<32, 32, int8_t>("v_mfma_i32_32x32x32_i8")),
+    doubled(dense<16, 64, int8_t>("v_mfma_i32_16x16x64_i8")),
+    doubled(sparse<16, 128, int8_t>("v_smfmac_i32_16x16x128_i8")),
+    doubled(sparse<32, 64, int8_t>("v_smfmac_i32_32x32x64_i8")),
 
     older<32, 2, float>("v_mfma_f32_32x32x2f32"),
     older<16, 4, float>("v_mfma_f32_16x16x4f32"),
@@ -372,8 +401,17 @@ const Semantics kTable[] = {
     of_doubles<4, 4>("v_mfma_f64_4x4x4f64", MatrixModifiers::None),
 };
 
+// Where 8-bit floats are those of the OCP.
+const Semantics kOcpTable[] = {
+    SHAPES8("fp8_fp8", OcpFp8, OcpFp8),
+    SHAPES8("fp8_bf8", OcpFp8, OcpBf8),
+    SHAPES8("bf8_fp8", OcpBf8, OcpFp8),
+    SHAPES8("bf8_bf8", OcpBf8, OcpBf8),
+};
+
 }  // namespace
 
 std::span<const Semantics> matrix_semantics() { return kTable; }
+std::span<const Semantics> ocp_matrix_semantics() { return kOcpTable; }
 
 }  // namespace rpd

@@ -37,10 +37,17 @@ void load_to_lds(const Op& op, Wave& wave) {
 }
 
 template <int Dwords>
+void load_dwords_to_lds(const Op& op, Wave& wave) {
+  LdsTransfer to_lds(op, wave, 4 * Dwords);
+  for_each_lane(op, wave, AccessKind::Load, sizeof(uint32_t), [&to_lds](int l, const uint8_t* at, uint32_t bytes) {
+    to_lds.store(l, read_or_zero<std::array<uint32_t, Dwords>>(at, bytes).data());
+  });
+  to_lds.finish();
+}
+
+template <int Dwords>
 void load_dwords(const Op& op, Wave& wave) {
-  if constexpr (Dwords == 1) {
-    if (op.to_lds) return load_to_lds<uint32_t>(op, wave);
-  }
+  if (op.to_lds) return load_dwords_to_lds<Dwords>(op, wave);
   uint32_t* reg = wave.registers(op.destination);
   const auto load = [reg](int l, const uint8_t* at, uint32_t bytes) {
     const auto values = read_or_zero<std::array<uint32_t, Dwords>>(at, bytes);
@@ -133,6 +140,7 @@ const Semantics kTable[] = {
     COMMON_STORES,
 
     COMMON_ATOMICS,
+    ATOMIC_ONE("pk_add_bf16", Float, (update<uint32_t, atomic::packed_bfloat_add>), 4),
 };
 
 }  // namespace

@@ -5,6 +5,7 @@
 
 #include "exec/alu.h"
 #include "exec/floating_point.h"
+#include "exec/ocp_float.h"
 #include "exec/small_float.h"
 
 namespace rpd {
@@ -54,19 +55,36 @@ struct HalfPair {
 HalfPair narrow_pair_toward_zero(float low, float high) {
   return {from_bits<Half>(narrow_toward_zero(low)), from_bits<Half>(narrow_toward_zero(high))};
 }
+HalfPair narrow_pair_to_nearest(float low, float high) { return {narrow(low), narrow(high)}; }
+
+template <HalfPair (*Narrow)(float, float)>
 void convert_pair_in_mode(const Op& op, Wave& wave) {
   const FloatMode mode(wave.mode);
   Lanes<float> low(op, op.source[0], wave), high(op, op.source[1], wave);
   enter_mode(mode, low);
   enter_mode(mode, high);
   alignas(64) HalfPair out[kLanes];
-  for (int l = 0; l < kLanes; ++l) out[l] = narrow_pair_toward_zero(low.data[l], high.data[l]);
+  for (int l = 0; l < kLanes; ++l) out[l] = Narrow(low.data[l], high.data[l]);
+  if (mode.saturates()) {
+    for (int l = 0; l < kLanes; ++l) {
+      out[l].low = saturated_half(out[l].low, is_infinite(low.data[l]));
+      out[l].high = saturated_half(out[l].high, is_infinite(high.data[l]));
+    }
+  }
   if (!mode.keeps_results<Half>()) flush_denormals(&out[0].low, 2 * kLanes);
   write_lanes(op, wave, out);
 }
-constexpr Semantics converts_pair(Semantics entry) {
-  entry.in_mode = convert_pair_in_mode;
-  return entry;
+template <HalfPair (*Narrow)(float, float)>
+constexpr Semantics converts_pair(const char* name) {
+  Semantics entry = vector<Narrow>(name);
+  entry.in_mode = convert_pair_in_mode<Narrow>;
+  return entry.as(Arithmetic::Conversion);
+}
+
+u32 narrow_to_bfloat(float v) {
+  const u32 bits = bits_of(v);
+  if (is_nan(v)) return bits_of(quiet(v)) >> 16;
+  return (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
 }
 
 u32 pack(u32 low, u32 high) { return (low & 0xffff) | high << 16; }
@@ -145,6 +163,14 @@ constexpr Semantics widens(const char* name, Execute execute, Type to) {
   return Semantics{name, execute, Unit::Valu, 1, to, {Type::B32}}.as(Arithmetic::Conversion);
 }
 
+// Which bits a constant has is not documented.
+constexpr Semantics of_bfloats(Semantics entry) {
+  entry.refusal = [](const Op& op) {
+    return op.source[0].kind == Operand::Kind::Constant ? "a constant of this type is not modelled" : nullptr;
+  };
+  return entry;
+}
+
 using enum Arithmetic;
 
 const Semantics kTable[] = {
@@ -170,7 +196,11 @@ const Semantics kTable[] = {
     vector<[](i16 v) { return static_cast<Half>(v); }>("v_cvt_f16_i16").as(Conversion),
     vector<[](Half v) { return saturate<u16>(static_cast<float>(v)); }>("v_cvt_u16_f16").as(Conversion),
     vector<[](Half v) { return saturate<i16>(static_cast<float>(v)); }>("v_cvt_i16_f16").as(Conversion),
-    converts_pair(vector<[](float a, float b) { return narrow_pair_toward_zero(a, b); }>("v_cvt_pkrtz_f16_f32").as(Conversion)),
+    converts_pair<narrow_pair_toward_zero>("v_cvt_pkrtz_f16_f32"),
+    converts_pair<narrow_pair_to_nearest>("v_cvt_pk_f16_f32"),
+    vector<[](float a, float b) { return narrow_to_bfloat(a) | narrow_to_bfloat(b) << 16; }>("v_cvt_pk_bf16_f32")
+        .as(Conversion),
+    of_bfloats(vector<[](u16 v) { return from_bits<float>(u32{v} << 16); }>("v_cvt_f32_bf16").as(Conversion)),
     vector<[](float a, float b) { return pack(normalise<i16>(a), normalise<i16>(b)); }>("v_cvt_pknorm_i16_f32").as(Conversion),
     vector<[](float a, float b) { return pack(normalise<u16>(a), normalise<u16>(b)); }>("v_cvt_pknorm_u16_f32").as(Conversion),
     vector<[](Half a, Half b) { return pack(normalise<i16>(a), normalise<i16>(b)); }>("v_cvt_pknorm_i16_f16").as(Conversion),
@@ -199,8 +229,21 @@ const Semantics kTable[] = {
     widens("v_cvt_pk_f32_bf8", widen_pair<Bf8>, Type::F64),
 };
 
+// Where 8-bit floats are those of the OCP.
+const Semantics kOcpTable[] = {
+    narrows_pair<OcpFp8>("v_cvt_pk_fp8_f32").as(Conversion),
+    narrows_pair<OcpBf8>("v_cvt_pk_bf8_f32").as(Conversion),
+    narrows_stochastically<OcpFp8>("v_cvt_sr_fp8_f32").as(Conversion),
+    narrows_stochastically<OcpBf8>("v_cvt_sr_bf8_f32").as(Conversion),
+    widens("v_cvt_f32_fp8", widen_byte<OcpFp8>, Type::F32),
+    widens("v_cvt_f32_bf8", widen_byte<OcpBf8>, Type::F32),
+    widens("v_cvt_pk_f32_fp8", widen_pair<OcpFp8>, Type::F64),
+    widens("v_cvt_pk_f32_bf8", widen_pair<OcpBf8>, Type::F64),
+};
+
 }  // namespace
 
 std::span<const Semantics> vector_conversion_semantics() { return kTable; }
+std::span<const Semantics> ocp_conversion_semantics() { return kOcpTable; }
 
 }  // namespace rpd

@@ -338,6 +338,8 @@ const Semantics kTable[] = {
     by_ieee<minimum<float, true>, minimum<float, false>>("v_min_f32"),
     by_ieee<maximum<float, true>, maximum<float, false>>("v_max_f32"),
     by_ieee<minimum3<float, true>, minimum3<float, false>>("v_min3_f32"),
+    vector<least_of_three<float>>("v_minimum3_f32"),
+    vector<greatest_of_three<float>>("v_maximum3_f32"),
     by_ieee<maximum3<float, true>, maximum3<float, false>>("v_max3_f32"),
     by_ieee<median3<float, true>, median3<float, false>>("v_med3_f32"),
     arithmetic<[](float a, float b, float c) { return std::fma(a, b, c); }>("v_fma_f32").as(MultiplyAdd),

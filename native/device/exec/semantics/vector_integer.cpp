@@ -28,6 +28,33 @@ i32 extract_signed(i32 value, u32 offset, u32 width) {
   return static_cast<i32>(shifted << (32 - width)) >> (32 - width);
 }
 
+// Bit 4a + 2b + c of the instruction's table is the result for bits a, b and c.
+template <class T>
+void look_up_bits(const Op& op, Wave& wave) {
+  const Lanes<T> a(op, op.source[0], wave), b(op, op.source[1], wave), c(op, op.source[2], wave);
+  alignas(64) T out[kLanes] = {};
+  for (u32 entry = 0; entry < 8; ++entry) {
+    if (!(op.immediate >> entry & 1)) continue;
+    const T not_a = entry & 4 ? 0 : T(~T{0}), not_b = entry & 2 ? 0 : T(~T{0}), not_c = entry & 1 ? 0 : T(~T{0});
+    for (int l = 0; l < kLanes; ++l) out[l] |= static_cast<T>((a.data[l] ^ not_a) & (b.data[l] ^ not_b) & (c.data[l] ^ not_c));
+  }
+  write_lanes(op, wave, out);
+}
+template <class T>
+constexpr Semantics looks_up_bits(const char* name) {
+  constexpr Type type = type_of<T>();
+  Semantics entry{name, look_up_bits<T>, Unit::Valu, 1, type, {type, type, type}};
+  entry.needs_truth_table = true;
+  return entry;
+}
+
+// Two shifted numbers, limited to 8 bits.
+template <class T>
+u16 shift_pair(i32 a, i32 b, u32 by) {
+  const auto limited = [by](i32 v) { return static_cast<uint8_t>(saturated<T>(v >> (by & 31))); };
+  return static_cast<u16>(limited(a) | limited(b) << 8);
+}
+
 template <class T>
 T median(T a, T b, T c) {
   return std::max(std::min(a, b), std::min(std::max(a, b), c));
@@ -270,6 +297,12 @@ const Semantics kTable[] = {
     vector<[](u32 a, u32 b, u32 c) { return static_cast<u32>((u64{a} << 32 | b) >> (8 * (c & 3))); }>("v_alignbyte_b32"),
     vector<[](u32 a, u32 b, u32 c) { return permute_bytes(a, b, c); }>("v_perm_b32"),
     vector<[](u32 a, u32 b, u32 c) { return average_bytes(a, b, c); }>("v_lerp_u8"),
+
+    looks_up_bits<u32>("v_bitop3_b32"),
+    keeps_upper_half(looks_up_bits<u16>("v_bitop3_b16")),
+    vector<[](u32 v) { return v << 1 ^ (v >> 31 ? 197u : 0); }>("v_prng_b32"),
+    keeps_upper_half(vector<shift_pair<int8_t>>("v_ashr_pk_i8_i32").as(Integer32)),
+    keeps_upper_half(vector<shift_pair<uint8_t>>("v_ashr_pk_u8_i32").as(Integer32)),
 
     dots<8, i32>("v_dot4_i32_i8"),
     dots<8, u32>("v_dot4_u32_u8"),

@@ -98,6 +98,17 @@ void swap(const Op& op, Wave& wave) {
   }
 }
 
+// The upper half of each group of lanes of the first register, and the lower half of the second. Both lanes have to be enabled.
+template <int Half>
+void swap_halves(const Op& op, Wave& wave) {
+  uint32_t* a = wave.registers(op.destination);
+  uint32_t* b = wave.registers(op.source[0]);
+  for (int l = 0; l < kLanes; ++l) {
+    if (l & Half || !(wave.exec() >> l & wave.exec() >> (l + Half) & 1)) continue;
+    std::swap(a[l + Half], b[l]);
+  }
+}
+
 void nothing(const Op&, Wave&) {}
 
 const Semantics kTable[] = {
@@ -113,6 +124,8 @@ const Semantics kTable[] = {
     permutes_rows<false>("v_permlane16_b32"),
     permutes_rows<true>("v_permlanex16_b32"),
     {"v_swap_b32", swap, Unit::Valu, 1, Type::B32, {Type::B32}},
+    {"v_permlane16_swap_b32", swap_halves<16>, Unit::Valu, 1, Type::B32, {Type::B32}},
+    {"v_permlane32_swap_b32", swap_halves<32>, Unit::Valu, 1, Type::B32, {Type::B32}},
     {"v_nop", nothing, Unit::Valu, 0, Type::None},
 };
 

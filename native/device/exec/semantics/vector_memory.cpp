@@ -231,6 +231,15 @@ void load_to_lds(const Op& op, Wave& wave) {
   to_lds.finish();
 }
 
+template <int Dwords>
+void load_dwords_to_lds(const Op& op, Wave& wave) {
+  Addresses addresses;
+  addresses_of(op, wave, op.source[0], op.source[1], addresses);
+  LdsTransfer to_lds(op, wave, 4 * Dwords);
+  for_each_lane(op, wave, AccessKind::Load, addresses, [&to_lds](int l, const uint8_t* at) { to_lds.store(l, at); });
+  to_lds.finish();
+}
+
 // ---- stores ----
 
 template <int Dwords>
@@ -338,6 +347,8 @@ const Semantics kTable[] = {
     LOAD_TO_LDS("sbyte", int8_t),
     LOAD_TO_LDS("ushort", uint16_t),
     LOAD_TO_LDS("sshort", int16_t),
+    without_destination(access("global_load_lds_dwordx3", load_dwords_to_lds<3>, Unit::VectorLoad, Space::Global, 12)),
+    without_destination(access("global_load_lds_dwordx4", load_dwords_to_lds<4>, Unit::VectorLoad, Space::Global, 16)),
 
     COMMON_STORES,
 

@@ -426,6 +426,23 @@ float dot_halves(u32 a, u32 b, float c) {
   return half(a, 16) * half(b, 16) + (half(a, 0) * half(b, 0) + c);
 }
 
+// The same of bfloats, whose products are exact, with the roundings of AMD's pseudo-code. C is added last, or is the sum that
+// the products are added to.
+float bfloat_of(u32 v, int shift) { return from_bits<float>(v >> shift << 16); }
+float dot_bfloats(u32 a, u32 b, float c) { return bfloat_of(a, 0) * bfloat_of(b, 0) + bfloat_of(a, 16) * bfloat_of(b, 16) + c; }
+float add_dot_of_bfloats(u32 a, u32 b, float c) {
+  return c + bfloat_of(a, 0) * bfloat_of(b, 0) + bfloat_of(a, 16) * bfloat_of(b, 16);
+}
+constexpr Semantics dot_of_bfloats(Semantics entry) {
+  entry.plain = nullptr;
+  // Which bits a constant has is not documented.
+  entry.refusal = [](const Op& op) {
+    const bool constant = op.source[0].kind == Operand::Kind::Constant || op.source[1].kind == Operand::Kind::Constant;
+    return constant ? "a constant of this type is not modelled" : nullptr;
+  };
+  return entry;
+}
+
 // Of two pairs of halves. Which NaN it gives depends on how the compiler orders operands: there is no plain form.
 constexpr Semantics dot_of_halves(Semantics entry) {
   entry.source_types[0] = entry.source_types[1] = Type::PackedF16;
@@ -451,6 +468,8 @@ const Semantics kTable[] = {
     packed<[](Half a, Half b) { return multiply(a, b); }>("v_pk_mul_f16").as(Multiply),
     packed_by_ieee<minimum<Half, true>, minimum<Half, false>>("v_pk_min_f16"),
     packed_by_ieee<maximum<Half, true>, maximum<Half, false>>("v_pk_max_f16"),
+    packed<least_of_three<Half>>("v_pk_minimum3_f16"),
+    packed<greatest_of_three<Half>>("v_pk_maximum3_f16"),
     packed_saturates<[](u16 a, u16 b, u16 c) { return static_cast<u16>(u32{a} * b + c); },
                      [](u16 a, u16 b, u16 c) { return saturated<u16>(int64_t{a} * b + c); }>("v_pk_mad_u16"),
     packed_saturates<[](i16 a, i16 b, i16 c) { return static_cast<i16>(i16{a} * b + c); },
@@ -480,6 +499,8 @@ const Semantics kTable[] = {
     mixed("v_mad_mixhi_f16", fused_mix<MixTo::HighHalf>),
     dot_of_halves(vector<[](u32 a, u32 b, float c) { return dot_halves(a, b, c); }>("v_dot2_f32_f16")),
     dot_of_halves(accumulate<[](u32 a, u32 b, float c) { return dot_halves(a, b, c); }>("v_dot2c_f32_f16")),
+    dot_of_bfloats(vector<dot_bfloats>("v_dot2_f32_bf16")),
+    dot_of_bfloats(accumulate<add_dot_of_bfloats>("v_dot2c_f32_bf16")),
 };
 
 }  // namespace

@@ -27,4 +27,6 @@ def busy_cycles(text: str, family: Family) -> float | None:
     if not rate or "_1k" in found[5]:
         return None
     blocks = int(found[4] or 1)
-    return max(4.0, 2.0 * m * n * k * blocks * _SIMDS / rate)
+    # CDNA4's rate is that of its doubled shapes: the others take as many cycles as these.
+    least = 4.0 if blocks > 1 else float(m)
+    return max(least, 2.0 * m * n * k * blocks * _SIMDS / rate)

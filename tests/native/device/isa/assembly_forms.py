@@ -26,6 +26,7 @@ EXAMPLES = {
     "v_accvgpr_read_b32": ["v4, a5"], "v_accvgpr_write_b32": ["a4, v5", "a4, 1.0"], "v_accvgpr_mov_b32": ["a4, a5"],
     "v_readlane_b32": ["s4, v5, s6", "s4, v5, 63"], "v_writelane_b32": ["v4, s5, s6", "v4, 1, 63", "v4, s5, m0"],
     "v_readfirstlane_b32": ["s4, v5"], "v_swap_b32": ["v4, v5"],
+    "v_permlane16_swap_b32": ["v4, v5"], "v_permlane32_swap_b32": ["v4, v5"],
     "s_set_gpr_idx_on": ["s4, gpr_idx(SRC0)", "4, gpr_idx(SRC0,SRC1,SRC2,DST)", "m0, gpr_idx()"],
     "s_set_gpr_idx_mode": ["gpr_idx(DST)", "gpr_idx()"],
     "v_fmamk_f32": ["v4, v5, 0x40490fdb, v6", "v4, s5, 0x40490fdb, v6"], "v_fmaak_f32": ["v4, v5, v6, 0x40490fdb"],
@@ -74,8 +75,15 @@ def lines_of(entry) -> list[str]:
         return scalar_load_lines(name)
     if name.startswith(("s_store", "s_atomic", "s_buffer_store", "s_buffer_atomic")):
         return scalar_store_lines(name)
+    if name.endswith("_f8f6f4"):
+        return format_lines(name)
     if name.startswith("v_mfma"):
         return matrix_lines(name)
+    if name.startswith("v_cvt_scalef32"):
+        return scaled_lines(name)
+    if name.startswith("v_bitop3"):
+        lines = vector_lines(entry)
+        return lines + [f"{line} bitop3:{table}" for line in lines for table in ("0x96", "0x1")]
     if name.startswith("v_smfmac"):
         return sparse_matrix_lines(name)
     if name.startswith("s_"):
@@ -238,10 +246,41 @@ def scalar_store_lines(name: str) -> list[str]:
 
 def sparse_matrix_lines(name: str) -> list[str]:
     lines = []
-    for d, kind, modifiers in itertools.product((4, 16), "va", ("", " abid:1", " cbsz:1 abid:1")):
-        operands = [registers(kind, 32, 32 * d), registers("v", 0, 64), registers("v", 8, 128), "v12"]
+    for a, d, kind, modifiers in itertools.product((64, 128), (4, 16), "va", ("", " abid:1", " cbsz:1 abid:1")):
+        operands = [registers(kind, 32, 32 * d), registers("v", 0, a), registers("v", 8, 2 * a), "v16"]
         lines.append(f"{name} {', '.join(operands)}{modifiers}")
     return lines
+
+
+FORMAT_BITS = (8, 8, 6, 6, 4)  # by CBSZ and BLGP
+
+
+def format_lines(name: str) -> list[str]:
+    lines = []
+    scales = (["v50, v51", "v50, v51 op_sel:[1,0,0] op_sel_hi:[0,1,0]", "v50, v51 op_sel_hi:[1,1,0]"] if "scale" in name
+              else [""])  # fmt: skip
+    d = registers("v", 32, 32 * (4 if "16x16" in name else 16))
+    for (a, of_a), (b, of_b), c, scale in itertools.product(enumerate(FORMAT_BITS), enumerate(FORMAT_BITS), (d, "0"), scales):
+        operands = [d, registers("v", 0, 32 * of_a), registers("v", 8, 32 * of_b), c, *filter(None, [scale])]
+        lines.append(f"{name} {', '.join(operands)} cbsz:{a} blgp:{b}")
+    return lines
+
+
+ELEMENT_BITS = {"f32": 32, "f16": 16, "bf16": 16, "fp8": 8, "bf8": 8, "fp6": 6, "bf6": 6, "fp4": 4}
+
+
+def scaled_lines(name: str) -> list[str]:
+    """Of v_cvt_scalef32_[COUNT_]TO_FROM: COUNT elements fill the registers of the wider type, or of one source."""
+    *_, to, of = name.split("_")
+    count = 32 if "pk32" in name or "2xpk16" in name else 2 if "_pk_" in name else 1
+    narrows = ELEMENT_BITS[to] < ELEMENT_BITS[of]
+    result = registers("v", 20, max(32, count * ELEMENT_BITS[to]))
+    pairs = narrows and of == "f32"  # in two sources
+    width = max(32, count * ELEMENT_BITS[of] // (2 if pairs else 1))
+    sources = [registers("v", 60, width), registers("v", 80, width)] if pairs else [registers("v", 60, width)]
+    lines = [f"{name} {', '.join([result, *sources, scale])}" for scale in ("v3", "s3", "1.0")]
+    selects = [[i >> b & 1 for b in range(length)] for length in (3, 4) for i in range(1 << length)]
+    return lines + [f"{lines[0]} op_sel:[{','.join(map(str, bits))}]" for bits in selects if any(bits)]
 
 
 def matrix_lines(name: str) -> list[str]:

@@ -44,6 +44,12 @@ def older_assembler(assembler: Assembler) -> Assembler:
 
 
 @pytest.fixture(scope="session")
+def newer_assembler(assembler: Assembler) -> Assembler:
+    """For gfx950."""
+    return Assembler(assembler.clang, "gfx950")
+
+
+@pytest.fixture(scope="session")
 def rdna_assembler(assembler: Assembler) -> Assembler:
     """For gfx1030."""
     return Assembler(assembler.clang, "gfx1030")

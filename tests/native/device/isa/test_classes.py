@@ -7,7 +7,7 @@ import pytest
 from test_matrix import older_matrix_of
 
 ARITHMETIC = ["none", "add", "multiply", "multiply-add", "transcendental", "conversion", "int32", "int64"]
-PRECISION = ["", "i8", "f8", "f16", "bf16", "f32", "xf32", "f64"]
+PRECISION = ["", "i8", "f8", "f8f6f4", "f16", "bf16", "f32", "xf32", "f64"]
 UPDATE = {
     "add": "add", "sub": "add", "smin": "smin", "umin": "umin", "smax": "smax", "umax": "umax", "and": "and", "or": "or",
     "xor": "xor", "inc": "inc", "dec": "dec", "swap": "exchange", "cmpswap": "exchange", "csub": "exchange",

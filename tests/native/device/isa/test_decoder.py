@@ -17,6 +17,13 @@ REFUSED_ON_PURPOSE = (
     *(f"v_pk_fmac_f16{form}" for form in ("_dpp", "_sdwa")),  # two halves, by an encoding of unpacked instructions
     *(f"v_pk_fmac_f16{form} v16, {operands}" for form in ("", "_e64")
       for operands in ("-v4", "|", "-|", *(f"v4, v8 {modifier}" for modifier in ("op_sel:[1", "op_sel:[0,1", "mul:", "div:")))),
+    # constants of bfloats, whose bits are not documented
+    *(f"v_cvt_f32_bf16{form} v16, {constant}" for form in ("", "_e32", "_e64") for constant in ("1", "-4.0", "0.1", "0x")),
+    *(f"v_dot2{form} v16, {constant}"
+      for form in ("_f32_bf16", "_f32_bf16_e64", "c_f32_bf16", "c_f32_bf16_e32", "c_f32_bf16_e64")
+      for constant in ("1", "-4.0", "0.1", "0x")),
+    *(f"v_ashr_pk_{kind}_i32{form} v16, v4, v8, v12 op_sel:[{half}" for kind in ("i8", "u8") for form in ("", "_e64")
+      for half in ("1", "0,1", "0,0,1")),
     "_f32 v16, v4, v8 op_sel:[1",  # halves of a single
     "_f32 v16, v4, v8 op_sel:[0,1",
     "_f32_e64 v16, v4, v8 op_sel:[1",
@@ -35,12 +42,12 @@ def decode(probe, code: bytes) -> list[tuple[str, str]]:
 
 @pytest.fixture(scope="module")
 def decoded_by_target(
-    assembler, older_assembler, rdna_assembler, probe, known
+    assembler, older_assembler, rdna_assembler, newer_assembler, probe, known
 ) -> dict[str, dict[str, list[tuple[str, str, str]]]]:
-    return {one.target: decoded_of(one, probe, known) for one in (assembler, older_assembler, rdna_assembler)}
+    return {one.target: decoded_of(one, probe, known) for one in (assembler, older_assembler, rdna_assembler, newer_assembler)}
 
 
-@pytest.fixture(params=["gfx942", "gfx90a", "gfx1030"])
+@pytest.fixture(params=["gfx942", "gfx90a", "gfx1030", "gfx950"])
 def target(request):
     return request.param
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import re
 import subprocess
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from wave import EXEC, LANES, Batch, set_scalar64
 
 import numpy as np
@@ -57,7 +58,18 @@ def matrix_of(name: str) -> Matrix:
     return Matrix(name, int(m), int(k), int(blocks or 1), a, b or a)
 
 
-BITS = {"f64": 64, "f32": 32, "xf32": 32, "f16": 16, "bf16": 16, "i8": 8, "fp8": 8, "bf8": 8}
+BITS = {"f64": 64, "f32": 32, "xf32": 32, "f16": 16, "bf16": 16, "i8": 8, "fp8": 8, "bf8": 8, "e4m3": 8, "e5m2": 8}
+OCP = {"fp8": "e4m3", "bf8": "e5m2"}  # what 8-bit floats are on gfx950
+
+
+def on_gfx950(matrix: Matrix) -> Matrix:
+    return replace(matrix, a=OCP.get(matrix.a, matrix.a), b=OCP.get(matrix.b, matrix.b))
+
+
+def is_doubled(matrix: Matrix) -> bool:
+    """Whether only gfx950 has it: a lane has twice as many bits of A as in the other shapes of one block."""
+    bits = matrix.m * matrix.k * matrix.blocks * BITS[matrix.a] // LANES
+    return bits // (2 if "smfmac" in matrix.name else 1) == 128
 
 
 def input_lane(matrix: Matrix, i: int, k: int, block: int) -> tuple[int, int]:
@@ -88,7 +100,28 @@ def small_float(bits: np.ndarray, mantissa: int, bias: int) -> np.ndarray:
     return np.where(bits == 0x80, np.nan, np.where(bits & 0x80, -magnitude, magnitude))
 
 
+def ocp_values(exponent_bits: int, mantissa: int) -> list[float]:
+    """The numbers of a format without infinities and NaNs, by their bits; what they stand for otherwise is up to the caller."""
+    bias = 2 ** (exponent_bits - 1) - 1
+    positive = [
+        math.ldexp(fraction + (2**mantissa if exponent else 0), max(exponent, 1) - bias - mantissa)
+        for exponent in range(2**exponent_bits)
+        for fraction in range(2**mantissa)
+    ]
+    return [*positive, *(-value for value in positive)]
+
+
+OCP_VALUES = {"e4m3": ocp_values(4, 3), "e5m2": ocp_values(5, 2), "e2m3": ocp_values(2, 3), "e3m2": ocp_values(3, 2),
+              "e2m1": ocp_values(2, 1)}  # fmt: skip
+OCP_SPECIALS = {"e4m3": {0x7F: math.nan}, "e5m2": {0x7C: math.inf, 0x7D: math.nan, 0x7E: math.nan, 0x7F: math.nan}}
+for _kind, _specials in OCP_SPECIALS.items():
+    for _bits, _value in _specials.items():
+        OCP_VALUES[_kind][_bits], OCP_VALUES[_kind][_bits | 0x80] = _value, -_value
+
+
 def decode(bits: np.ndarray, kind: str) -> np.ndarray:
+    if kind in OCP_VALUES:
+        return np.array(OCP_VALUES[kind])[bits]
     if kind == "i8":
         return bits.astype(np.uint8).view(np.int8).astype(np.float64)
     if kind in ("fp8", "bf8"):
@@ -108,6 +141,9 @@ def draw_inputs(random: np.random.Generator, kind: str, shape) -> np.ndarray:
     if kind in ("fp8", "bf8"):
         bits = random.integers(0, 256, shape)
         return np.where(bits == 0x80, 0, bits)
+    if kind in OCP_VALUES:
+        numbers = np.flatnonzero(np.isfinite(OCP_VALUES[kind]))
+        return random.choice(numbers, shape)
     numbers = random.standard_normal(shape)
     if kind == "bf16":
         return numbers.astype(np.float32).view(np.uint32) >> 16
@@ -200,20 +236,23 @@ def check_product(case: Case, a: np.ndarray, b: np.ndarray, c, got: np.ndarray) 
 
 
 def dense(known, target: str = "gfx942") -> list[Matrix]:
-    matrices = [name for name in known if name.startswith("v_mfma")]
+    names = [name for name in known if name.startswith("v_mfma") and not name.endswith("_f8f6f4")]
     if target == "gfx90a":
-        return [matrix for matrix in map(older_matrix_of, matrices) if matrix]
-    return [matrix_of(name) for name in matrices if not older_matrix_of(name)]
+        return [matrix for matrix in map(older_matrix_of, names) if matrix]
+    matrices = [matrix_of(name) for name in names if not older_matrix_of(name)]
+    if target == "gfx950":
+        return [on_gfx950(matrix) for matrix in matrices if matrix.a != "xf32"]
+    return [matrix for matrix in matrices if not is_doubled(matrix)]
 
 
-@pytest.fixture(params=["gfx942", "gfx90a"])
-def of_target(request, assembler, older_assembler) -> Assembler:
-    return {one.target: one for one in (assembler, older_assembler)}[request.param]
+@pytest.fixture(params=["gfx942", "gfx90a", "gfx950"])
+def of_target(request, assembler, older_assembler, newer_assembler) -> Assembler:
+    return {one.target: one for one in (assembler, older_assembler, newer_assembler)}[request.param]
 
 
 def test_matrix_products(probe, of_target, known, random):
     assembler, matrices = of_target, dense(known, of_target.target)
-    assert len(matrices) == {"gfx942": 32, "gfx90a": 27}[of_target.target]  # all of them
+    assert len(matrices) == {"gfx942": 32, "gfx90a": 27, "gfx950": 36}[of_target.target]  # all of them
     cases = [
         Case(matrix, third, kind)
         for matrix in matrices
@@ -298,7 +337,11 @@ def test_modifiers_that_an_instruction_does_not_take_are_refused(probe, assemble
 # ---- sparse ----
 
 INDEX = 16  # the register of indices
-INDEX_SETS = {16: 4, 8: 2}  # bits of an element -> sets of indices in a register
+
+
+def index_sets(matrix: Matrix) -> int:
+    """The sets of indices in a register: two bits for each element of A in a lane."""
+    return 16 // (matrix.m * matrix.k // 2 // LANES)
 
 
 @dataclass
@@ -336,20 +379,25 @@ class Sparse:
 
     def put_indices(self, state: np.void, indices: np.ndarray) -> None:
         """Puts four bits for each four k of a row into the set that CBSZ and ABID select."""
-        sets = INDEX_SETS[BITS[self.matrix.a]]
-        in_lane, base = 8 // sets, (0 if self.size else self.chosen) * 32 // sets
+        sets = index_sets(self.matrix)
+        in_lane, base = 8 // sets, (0 if self.size else self.chosen % sets) * 32 // sets
         for i, group in np.ndindex(indices.shape):
             lane, shift = self.matrix.m * (group // in_lane) + i, base + 4 * (group % in_lane)
             word = int(state["vgpr"][INDEX, lane]) & ~(0xF << shift)
             state["vgpr"][INDEX, lane] = word | int(indices[i, group]) << shift
 
 
-def test_sparse_products(probe, assembler, known, random):
+@pytest.mark.parametrize("target", ["gfx942", "gfx950"])
+def test_sparse_products(probe, assembler, newer_assembler, known, random, target):
     matrices = [matrix_of(name) for name in known if name.startswith("v_smfmac")]
-    assert len(matrices) == 14
+    if target == "gfx950":
+        assembler, matrices = newer_assembler, [on_gfx950(matrix) for matrix in matrices]
+    else:
+        matrices = [matrix for matrix in matrices if not is_doubled(matrix)]
+    assert len(matrices) == {"gfx942": 14, "gfx950": 28}[target]
     cases = []
     for matrix in matrices:
-        choices = [(0, chosen) for chosen in range(INDEX_SETS[BITS[matrix.a]])] + [(1, 1), (3, 0)]
+        choices = [(0, chosen) for chosen in range(index_sets(matrix))] + [(1, 1), (3, 0)]
         cases += [Sparse(matrix, "va"[i % 2], *choice) for i, choice in enumerate(choices)]
     code = assembler.assemble([case.text for case in cases])
     batch = Batch(code, len(cases), vgprs=VGPRS, agprs=VGPRS)
@@ -359,7 +407,7 @@ def test_sparse_products(probe, assembler, known, random):
         count = case.matrix.accumulator_registers
         result.accumulators(state)[D : D + count] = draw_accumulators(random, case.matrix.a, count)
     inputs = [case.fill(state, random) for case, state in zip(cases, batch.input, strict=True)]
-    for case, (a, b), before, after in zip(cases, inputs, batch.input, batch.run(probe), strict=True):
+    for case, (a, b), before, after in zip(cases, inputs, batch.input, batch.run(probe, target=assembler.target), strict=True):
         assert not after["faulted"], after["fault"].decode()
         result = Case(case.matrix, "same", case.kind, case.text)
         check_product(result, a, b, result.gather(before)[0], result.gather(after)[0])
@@ -405,7 +453,22 @@ CYCLES = {"32x32x8_f16": 32, "16x16x16_bf16": 16, "32x32x4_2b_f16": 64, "16x16x4
 
 def test_execution_cycles(probe, known):
     lines = subprocess.run([probe, "costs"], check=True, capture_output=True, text=True).stdout.splitlines()
-    busy = {name: int(cycles) for name, _, cycles in map(str.split, lines)}
+    busy = {name: int(cycles) for name, _, cycles in map(str.split, lines) if name.startswith(("v_mfma", "v_smfmac"))}
+    shared = {name: cycles for name, cycles in busy.items() if not older_matrix_of(name) and not name.endswith("_f8f6f4")}
+    busy = {name: cycles for name, cycles in shared.items() if not is_doubled(matrix_of(name))}
     for shape, cycles in CYCLES.items():
         found = [name for name in busy if re.fullmatch(rf"v_s?mfmac?_[fi]\d+_{shape}", name)]
         assert len(found) == 1 and busy[found[0]] == cycles, (found, [busy[name] for name in found])
+
+
+# Of gfx950's own: the number of passes of four cycles in LLVM's SISchedule.
+DOUBLED_CYCLES = {"16x16x32_f16": 16, "32x32x16_bf16": 32, "16x16x64_i8": 16, "32x32x32_i8": 32, "16x16x64_bf16": 16,
+                  "32x32x64_fp8_bf8": 32, "16x16x128_f8f6f4": 32, "32x32x64_f8f6f4": 64}  # fmt: skip
+
+
+def test_execution_cycles_of_the_doubled_shapes(probe):
+    lines = subprocess.run([probe, "costs", "gfx950"], check=True, capture_output=True, text=True).stdout.splitlines()
+    busy = {name: int(cycles) for name, _, cycles in map(str.split, lines)}
+    for shape, cycles in DOUBLED_CYCLES.items():
+        found = [name for name in busy if re.fullmatch(rf"v_s?mfmac?_[fi]\d+_{shape}", name)]
+        assert found and {busy[name] for name in found} == {cycles}, (found, [busy[name] for name in found])

@@ -104,14 +104,16 @@ def mnemonic_of(line: str) -> str:
     return re.sub("_e(32|64)$", "", line.split()[0])
 
 
-def test_both_ways_give_the_same(probe, assembler, older_assembler, rdna_assembler, known, plain, random):
+def test_both_ways_give_the_same(probe, assembler, older_assembler, rdna_assembler, newer_assembler, known, plain, random):
     assert len(plain) > 150
-    check_forms((assembler, older_assembler, rdna_assembler), probe, known, plain, random, most=12)
+    check_forms((assembler, older_assembler, rdna_assembler, newer_assembler), probe, known, plain, random, most=12)
 
 
 @pytest.mark.slow
-def test_both_ways_give_the_same_in_every_form(probe, assembler, older_assembler, rdna_assembler, known, plain, random):
-    check_forms((assembler, older_assembler, rdna_assembler), probe, known, plain, random, most=10_000)
+def test_both_ways_give_the_same_in_every_form(
+    probe, assembler, older_assembler, rdna_assembler, newer_assembler, known, plain, random
+):
+    check_forms((assembler, older_assembler, rdna_assembler, newer_assembler), probe, known, plain, random, most=10_000)
 
 
 @pytest.mark.parametrize("name", ["v_pk_fma_f32", "v_pk_mul_f32", "v_pk_add_f32", "v_pk_fma_f16"])

@@ -107,7 +107,7 @@ def run_forms(assembler, probe, forms: list[Form], random: np.random.Generator, 
     batch = Batch(code, len(forms) * states_each, vgprs=VGPRS)
     randomise(random, batch.input, any_mode)
     batch.input["entry"] = np.repeat(code.entry, states_each)
-    results = batch.run(probe)
+    results = batch.run(probe, target=assembler.target)
     for i in range(len(results)):
         yield forms[i // states_each], batch.input[i], results[i]
 

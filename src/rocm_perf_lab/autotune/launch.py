@@ -17,7 +17,12 @@ if TYPE_CHECKING:
     from rocm_perf_lab.autotune.space_file import SpaceFile
 
 MOST_THREADS = 1024  # per workgroup, on every GPU that HIP supports (hipDeviceProp_t::maxThreadsPerBlock)
-MOST_LDS_BYTES = 65536  # per workgroup, where the family is unknown
+_MOST_LDS_BYTES = 65536  # per workgroup, where the family is unknown
+
+
+def most_lds_bytes(family: Family | None) -> int:
+    """What a workgroup can have."""
+    return _MOST_LDS_BYTES if family is None else family.lds_bytes_per_workgroup
 
 
 @dataclass(frozen=True)
@@ -35,8 +40,7 @@ class LaunchShape:
     def can_run(self, values: Mapping[str, object], family: Family | None) -> bool:
         """Whether the hardware can run the configuration. With family None (unknown), only limits common to all are checked."""
         resources = self._resources(values)
-        most_lds = MOST_LDS_BYTES if family is None else family.lds_bytes_per_workgroup
-        if not 1 <= resources.workgroup_size <= MOST_THREADS or not 0 <= resources.lds_bytes <= most_lds:
+        if not 1 <= resources.workgroup_size <= MOST_THREADS or not 0 <= resources.lds_bytes <= most_lds_bytes(family):
             return False
         return family is None or family.occupancy(resources).resident_waves_per_cu > 0
 

@@ -64,7 +64,7 @@ def reserve_check(capture_dir: Path | None, as_json: bool, device: str) -> int:
 )  # fmt: skip
 @click.option(
     "--dynamic-lds",
-    type=click.IntRange(0, 65536),
+    type=click.IntRange(0, 163840),
     metavar="BYTES",
     help="LDS for each workgroup, beside what the kernel declares.  [default: as captured]",
 )

@@ -11,13 +11,14 @@ from typing import Any
 from rocm_perf_lab import code_object
 from rocm_perf_lab.arch.families import family_of
 from rocm_perf_lab.arch.occupancy import KernelResources
-from rocm_perf_lab.autotune.launch import MOST_LDS_BYTES, MOST_THREADS
+from rocm_perf_lab.autotune.launch import MOST_THREADS, most_lds_bytes
 from rocm_perf_lab.errors import SourceError
 
 
 @dataclass(frozen=True)
 class StaticFeatures:
     """vgprs: of a lane, AGPRs included. spills: registers of a lane kept in memory. programs: of the whole grid.
+    most_lds_bytes: what a workgroup can have on the target.
 
     matrix_instructions: in the code, however often they run. occupancy: resident waves of a compute unit, 0..1; None if the
     target's family is not known.
@@ -26,6 +27,7 @@ class StaticFeatures:
     vgprs: int
     spills: int
     lds_bytes: int
+    most_lds_bytes: int
     workgroup_size: int
     matrix_instructions: int
     programs: int
@@ -55,6 +57,7 @@ def static_features(compiled: Mapping[str, Any], target: str | None) -> StaticFe
         vgprs=kernel.vgprs,
         spills=kernel.vgpr_spills,
         lds_bytes=compiled["shared"],
+        most_lds_bytes=most_lds_bytes(family),
         workgroup_size=compiled["threads"],
         matrix_instructions=compiled["matrix_instructions"],
         programs=math.prod(compiled["programs"]),
@@ -64,8 +67,8 @@ def static_features(compiled: Mapping[str, Any], target: str | None) -> StaticFe
 
 def unlaunchable(features: StaticFeatures) -> str | None:
     """Why no compute unit can run the configuration; None if one can."""
-    if features.lds_bytes > MOST_LDS_BYTES:
-        return f"{features.lds_bytes} bytes of LDS, of at most {MOST_LDS_BYTES}"
+    if features.lds_bytes > features.most_lds_bytes:
+        return f"{features.lds_bytes} bytes of LDS, of at most {features.most_lds_bytes}"
     if features.workgroup_size > MOST_THREADS:
         return f"{features.workgroup_size} threads of a workgroup, of at most {MOST_THREADS}"
     if features.occupancy == 0:

@@ -58,7 +58,7 @@ class RecordedLaunch(BaseModel):
     code: FileName
     grid: Annotated[list[Annotated[int, Field(ge=0, lt=1 << 31)]], Field(min_length=3, max_length=3)]
     threads: int = Field(ge=1, le=1024)
-    shared: int = Field(ge=0, le=65536)
+    shared: int = Field(ge=0, le=163840)
     scratch_bytes: list[Annotated[int, Field(ge=0, le=1 << 30)]] = Field(max_length=4)
     arguments: list[RecordedArgument] = Field(max_length=1000)
     memories: list[RecordedMemory] = Field(max_length=1000)

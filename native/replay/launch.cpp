@@ -9,7 +9,7 @@ namespace {
 
 constexpr uint64_t kMostItems = 1024;              // of a workgroup, on all supported families
 constexpr uint64_t kMostInGrid = 0xffff'ffff;      // work-items in one dimension: a packet's field has 32 bits
-constexpr uint32_t kMostLds = 64 * 1024;
+constexpr uint32_t kMostLds = 160 * 1024;  // of any GPU, gfx950; what is too much for this one, it refuses itself
 constexpr uint16_t kDimensions = 3;                // bits of the packet's setup that hold the number of dimensions
 
 uint64_t product(const Extent& extent) { return uint64_t{extent[0]} * extent[1] * extent[2]; }

@@ -9,8 +9,6 @@
 namespace rpd::replay {
 namespace {
 
-constexpr uint32_t kGroupLimit = 64 * 1024;  // bytes of LDS that a workgroup can have, on all supported families
-
 [[noreturn]] void refuse(const std::string& why) { throw UnfitCode(why); }
 
 std::string name_of(hsa_executable_symbol_t symbol) {
@@ -115,10 +113,10 @@ Fit fit(const capture::Dispatch& dispatch, std::span<const unsigned char> captur
     refuse("it takes " + std::to_string(kernel->kernarg_bytes) + " bytes of arguments, and " +
            std::to_string(dispatch.kernel.kernarg_bytes) + " were captured");
 
-  const uint32_t dynamic = dynamic_lds_of(dispatch);
-  if (uint64_t{kernel->group_bytes} + dynamic > kGroupLimit)
+  const uint32_t dynamic = dynamic_lds_of(dispatch), most = most_group_bytes(dispatch);
+  if (uint64_t{kernel->group_bytes} + dynamic > most)
     refuse("it needs " + std::to_string(uint64_t{kernel->group_bytes} + dynamic) + " bytes of LDS, and there are " +
-           std::to_string(kGroupLimit));
+           std::to_string(most));
   fit.group_bytes = kernel->group_bytes + dynamic;
   fit.private_bytes =
       kernel->dynamic_stack ? std::max(kernel->private_bytes, dispatch.packet.private_bytes) : kernel->private_bytes;

@@ -9,7 +9,6 @@ namespace {
 
 constexpr uint64_t kMostItems = 1024;              // of a workgroup, on all supported families
 constexpr uint64_t kMostInGrid = 0xffff'ffff;      // work-items in one dimension: a packet's field has 32 bits
-constexpr uint32_t kMostLds = 160 * 1024;  // of any GPU, gfx950; what is too much for this one, it refuses itself
 constexpr uint16_t kDimensions = 3;                // bits of the packet's setup that hold the number of dimensions
 
 uint64_t product(const Extent& extent) { return uint64_t{extent[0]} * extent[1] * extent[2]; }
@@ -67,6 +66,10 @@ Extent extent_from(const std::string& text) {
   throw WrongLaunch(text + ": not one to three numbers from 1 on, with commas between");
 }
 
+uint32_t most_group_bytes(const capture::Dispatch& dispatch) {
+  return (dispatch.origin.isa.find("gfx950") == std::string::npos ? 64 : 160) * 1024;
+}
+
 uint32_t dynamic_lds_of(const capture::Dispatch& dispatch) {
   return dispatch.packet.group_bytes > dispatch.kernel.group_bytes ? dispatch.packet.group_bytes - dispatch.kernel.group_bytes
                                                                    : 0;
@@ -89,7 +92,8 @@ capture::Dispatch launched(const capture::Dispatch& dispatch, const Launch& laun
     made.packet.setup = static_cast<uint16_t>((dispatch.packet.setup & ~kDimensions) | dimensions_of(made.packet));
   }
   const uint32_t dynamic = launch.dynamic_lds.value_or(dynamic_lds_of(dispatch));
-  if (dynamic > kMostLds) throw WrongLaunch(std::to_string(dynamic) + " bytes of LDS: there are " + std::to_string(kMostLds));
+  if (const uint32_t most = most_group_bytes(dispatch); dynamic > most)
+    throw WrongLaunch(std::to_string(dynamic) + " bytes of LDS: there are " + std::to_string(most));
   made.packet.group_bytes = dispatch.kernel.group_bytes + dynamic;
   return made;
 }

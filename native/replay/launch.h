@@ -32,6 +32,9 @@ struct Launch {
 // "8", "8,4" or "8,4,2". Throws WrongLaunch.
 Extent extent_from(const std::string& text);
 
+// LDS that a workgroup can have on the GPU of the capture.
+uint32_t most_group_bytes(const capture::Dispatch& dispatch);
+
 uint32_t dynamic_lds_of(const capture::Dispatch& dispatch);
 
 // The dispatch with the packet that this launch would have had. Throws WrongLaunch.

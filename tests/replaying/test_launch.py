@@ -7,6 +7,8 @@ import struct
 
 import pytest
 
+from captured_programs import PROGRAMS
+from hip_compiler import compile_hip
 from rocm_perf_lab.errors import UnfitCodeError
 from rocm_perf_lab.replaying import Case, Launch, replay, replay_cases
 
@@ -77,6 +79,18 @@ def test_what_is_left_out_stays_as_captured(shapes, rocm_perf):
 def test_a_launch_that_no_queue_takes_is_refused(shapes, rocm_perf, options, why):
     done = rocm_perf("replay", "full-vm", "--capture-dir", shapes[0].path, *options)
     assert done.returncode == 2 and why in done.stderr and len(done.stderr.splitlines()) == 1, done
+
+
+def test_a_workgroup_can_have_the_lds_of_the_captured_gpu(shapes, rocm_perf, tmp_path):
+    words = ("replay", "full-vm", "--iterations", 1, "--capture-dir")
+    done = rocm_perf(*words, shapes[0].path, "--dynamic-lds", 65540)
+    assert done.returncode == 2 and "there are 65536" in done.stderr, done
+    compile_hip("--offload-arch=gfx950", "-O2", "-o", tmp_path / "shapes", PROGRAMS / "shapes.hip")
+    device = ("--device", "gfx950")
+    done = rocm_perf("isolate", *device, "-k", "shapes", "-o", tmp_path, tmp_path / "shapes", *words_of(LAUNCHES[0]))
+    assert done.returncode == 0, done.stderr
+    done = rocm_perf(*words, tmp_path / "isolate_capture", *device, "--dynamic-lds", 160 * 1024)
+    assert done.returncode == 0 and "163840 bytes of dynamic LDS" in done.stdout, done
 
 
 def test_hidden_arguments_that_were_not_captured_are_supplied(captured, compiled, shapes, tmp_path):

@@ -36,8 +36,16 @@ def test_an_installed_version_that_is_too_old_is_refused(environment):
 
 
 def test_another_software_device_is_refused(environment, tmp_path: Path):
-    assert "use `--device gfx942`" in triton.refusal(environment("3.4.0"), "gfx90a")
+    python = environment("3.4.0")
+    assert "use `--device gfx942`" in triton.refusal(python, "gfx90a")
     assert triton.refusal(tmp_path / "bin" / "app", "gfx90a") is None
+    assert triton.refusal(python, "gfx950") is None
+
+
+def test_triton_compiles_for_the_device():
+    assert [triton.variables({}, target).get("ROCM_PERF_TRITON_TARGET") for target in ("gfx942", "gfx950", "gfx1030")] == [
+        "gfx942", "gfx950", None,
+    ]  # fmt: skip
 
 
 def test_others_are_not(environment, tmp_path: Path):

@@ -50,6 +50,18 @@ def test_configurations_of_a_function_are_told_apart(python: Path, rocm_perf, tm
     assert tuned == {"accumulate__BLOCK_64__num_warps_1", "accumulate__BLOCK_1024__num_warps_4"}
 
 
+@pytest.mark.parametrize(
+    "target, instructions",
+    [("gfx942", {"v_mfma_f32_32x32x8_f16", "v_mfma_f32_32x32x8_bf16"}),
+     ("gfx950", {"v_mfma_f32_32x32x16_f16", "v_mfma_f32_32x32x16_bf16", "v_mfma_f32_32x32x64_f8f6f4", "ds_read_b64_tr_b8",
+                 "ds_read_b64_tr_b16"})],
+)  # fmt: skip
+def test_products_are_those_of_pytorch_by_the_target_s_own_instructions(torch_python, rocm_perf, target, instructions):
+    ran = rocm_perf("run", "--device", target, torch_python, HERE / "products.py")
+    assert ran.returncode == 0, ran.stderr
+    assert instructions <= set(ran.stdout.split()), ran.stdout
+
+
 def test_what_works_with_pytorch(torch_python: Path, rocm_perf):
     ran = rocm_perf("run", torch_python, HERE / "with_torch.py")
     assert ran.returncode == 0, ran.stderr

@@ -140,7 +140,7 @@ class Device:
         environment = {name: value for name, value in base.items() if name not in self.removed_variables}
         environment |= self.variables
         if not self.is_hardware:
-            environment |= triton.variables(base)
+            environment |= triton.variables(base, self.target)
         if libraries := [*self.tools, *tools]:
             others = map(Path, base.get(_TOOLS_VARIABLE, "").split())
             libraries += [one for one in others if one not in libraries and not native.is_tools_library(one)]

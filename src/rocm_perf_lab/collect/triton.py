@@ -10,22 +10,25 @@ from rocm_perf_lab import rocm
 
 # Holds the package rocm_perf_triton, which Triton finds by its entry point; nothing else in it can be imported.
 PLUGIN = Path(__file__).parents[1] / "triton_plugin"
-TARGET = "gfx942"  # as rocm_perf_triton/driver.py says
+TARGETS = ("gfx942", "gfx950")  # for which it compiles on the software device
 OLDEST, NEWEST_TRIED = "3.4", "3.9"  # as rocm_perf_triton/versions.py says
 FOLDER = "triton"  # as analysis/triton/described.py says
 
 _LIBRARY_VARIABLE = "ROCM_PERF_HIP_LIBRARY"
+_TARGET_VARIABLE = "ROCM_PERF_TRITON_TARGET"
 _KERNELS_VARIABLE = "ROCM_PERF_TRITON_KERNELS"
 _PATH_VARIABLE = "PYTHONPATH"
 _PYTHON = re.compile(r"python[0-9.]*t?")
 
 
-def variables(base: Mapping[str, str]) -> dict[str, str]:
-    """What `base` lacks so that Triton uses the software device."""
+def variables(base: Mapping[str, str], target: str = TARGETS[0]) -> dict[str, str]:
+    """What `base` lacks so that Triton uses the software device of this target."""
     hip = rocm.find_library(rocm.HIP)
     if hip is None:
         return {}
-    return {_PATH_VARIABLE: importable(base)[_PATH_VARIABLE], _LIBRARY_VARIABLE: str(hip)}
+    return {_PATH_VARIABLE: importable(base)[_PATH_VARIABLE], _LIBRARY_VARIABLE: str(hip)} | (
+        {_TARGET_VARIABLE: target} if target in TARGETS else {}
+    )
 
 
 def described_in(folder: Path) -> dict[str, str]:
@@ -39,15 +42,15 @@ def importable(base: Mapping[str, str]) -> dict[str, str]:
     return dict(base) | {_PATH_VARIABLE: ":".join([str(PLUGIN), *earlier])}
 
 
-def refusal(program: Path, target: str = TARGET) -> str | None:
+def refusal(program: Path, target: str = TARGETS[0]) -> str | None:
     """Why the Triton in the environment of the Python `program` cannot run on the software device of this target, with a
     remedy; None if it can.
     """
     version = installed_version(program)
     if version is None:
         return None
-    if target != TARGET:
-        return f"Triton cannot run on the software {target}, as it compiles for {TARGET} there: use `--device {TARGET}`"
+    if target not in TARGETS:
+        return f"Triton cannot run on the software {target}, only on {' and '.join(TARGETS)}: use `--device {TARGETS[0]}`"
     return refusal_of(version)
 
 

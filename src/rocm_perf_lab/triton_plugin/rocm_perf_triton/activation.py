@@ -7,12 +7,23 @@ import os
 import sys
 
 LIBRARY_VARIABLE = "ROCM_PERF_HIP_LIBRARY"
+TARGET_VARIABLE = "ROCM_PERF_TRITON_TARGET"
 
 
 def hip_library() -> str | None:
     """The HIP runtime that rocm-perf chose for the software device; None on anything else."""
     library = os.environ.get(LIBRARY_VARIABLE)
     return library if os.environ.get("HSA_MODEL_LIB") else None
+
+
+def target() -> str:
+    """The LLVM target of the software device."""
+    return os.environ.get(TARGET_VARIABLE, "gfx942")
+
+
+def capability() -> tuple[int, int]:
+    """Of the target, as PyTorch numbers it: gfx942 is (9, 4)."""
+    return int(target()[3]), int(target()[4])
 
 
 def is_active() -> bool:

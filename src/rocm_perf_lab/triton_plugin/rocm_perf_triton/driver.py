@@ -12,15 +12,13 @@ from rocm_perf_triton import activation, hip, standard_device
 from rocm_perf_triton.benchmark import do_bench
 from rocm_perf_triton.launcher import Launcher
 
-_TARGET = GPUTarget("hip", "gfx942", 64)
-
 
 class Utils:
     """`driver.active.utils`: properties of the device, and code objects."""
 
     def get_device_properties(self, _device: object) -> dict[str, Any]:
         known = {name: hip.device_attribute(number) for name, number in hip.DEVICE_ATTRIBUTES.items()}
-        return known | {"arch": _TARGET.arch}
+        return known | {"arch": activation.target()}
 
     def load_binary(self, name: str, image: bytes, _shared: int, _device: object) -> tuple[int, int, int, int, int]:
         """Module, function, registers, spilled words of 4 bytes, and the largest workgroup."""
@@ -47,7 +45,7 @@ class SoftwareDriver(DriverBase):  # type: ignore[misc]
         return activation.is_active()
 
     def get_current_target(self) -> GPUTarget:
-        return _TARGET
+        return GPUTarget("hip", activation.target(), 64)
 
     def get_current_device(self) -> int:
         return 0
@@ -59,7 +57,7 @@ class SoftwareDriver(DriverBase):  # type: ignore[misc]
         return 0
 
     def get_device_capability(self, _device: object = None) -> tuple[int, int]:
-        return 9, 4
+        return activation.capability()
 
     def get_device_interface(self) -> Any:
         """`torch.cuda`, or what stands for it without PyTorch."""

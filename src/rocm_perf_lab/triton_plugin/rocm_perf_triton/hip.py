@@ -33,6 +33,7 @@ _FUNCTIONS: dict[str, tuple[Any, ...]] = {
     "hipModuleUnload": (c_void_p,),
     "hipModuleGetFunction": (c_void_p, c_void_p, c_char_p),
     "hipFuncGetAttribute": (c_void_p, c_int, c_void_p),
+    "hipDeviceGetName": (c_char_p, c_int, c_int),
     "hipDeviceGetAttribute": (c_void_p, c_int, c_int),
     "hipDeviceSynchronize": (),
     "hipEventCreate": (c_void_p,),
@@ -94,6 +95,12 @@ def function_attribute(function: int, attribute: int) -> int:
     value = c_int()
     call("hipFuncGetAttribute", byref(value), attribute, function)
     return value.value
+
+
+def device_name() -> str:
+    name = ctypes.create_string_buffer(256)
+    call("hipDeviceGetName", name, len(name), 0)
+    return name.value.decode()
 
 
 def device_attribute(attribute: int) -> int:

@@ -9,13 +9,12 @@ import types
 from collections.abc import Callable
 from typing import Any
 
-from rocm_perf_triton import hip, standard_device, torch_generator
+from rocm_perf_triton import activation, hip, standard_device, torch_generator
 from rocm_perf_triton.device_memory import MEMORY
 from rocm_perf_triton.host_arrays import span
 from rocm_perf_triton.launcher import is_launching
 
 _MARK = "_rocm_perf_cuda"
-_NAME = "AMD Instinct MI300X (software device)"
 
 
 def install(torch: Any) -> None:
@@ -223,8 +222,8 @@ def _change_cuda_module(torch: Any) -> None:
         "device": lambda device: _Stream(),
         "set_stream": lambda stream: None,
         "empty_cache": lambda: None,
-        "get_device_name": lambda device=None: _NAME,
-        "get_device_capability": lambda device=None: (9, 4),
+        "get_device_name": lambda device=None: _name(),
+        "get_device_capability": lambda device=None: activation.capability(),
         "get_device_properties": lambda device=None: _properties(),
         "max_memory_allocated": lambda device=None: 0,
         "memory_allocated": lambda device=None: 0,
@@ -251,12 +250,17 @@ def _generator(torch: Any) -> Any:
     return Generator
 
 
+def _name() -> str:
+    return f"{hip.device_name()} (software device)"
+
+
 def _properties() -> types.SimpleNamespace:
+    major, minor = activation.capability()
     return types.SimpleNamespace(
-        name=_NAME,
-        major=9,
-        minor=4,
-        gcnArchName="gfx942:sramecc+:xnack-",
+        name=_name(),
+        major=major,
+        minor=minor,
+        gcnArchName=f"{activation.target()}:sramecc+:xnack-",
         multi_processor_count=hip.device_attribute(hip.DEVICE_ATTRIBUTES["multiprocessor_count"]),
         warp_size=hip.device_attribute(hip.DEVICE_ATTRIBUTES["warpSize"]),
         shared_memory_per_block=hip.device_attribute(hip.DEVICE_ATTRIBUTES["max_shared_mem"]),

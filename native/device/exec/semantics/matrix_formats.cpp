@@ -13,6 +13,7 @@
 
 #include "exec/ocp_float.h"
 #include "exec/operands.h"
+#include "exec/packed_elements.h"
 
 namespace rpd {
 namespace {
@@ -26,14 +27,6 @@ struct Format {
 };
 constexpr Format kFormats[] = {
     {8, OcpFp8::widen}, {8, OcpBf8::widen}, {6, OcpFp6::widen}, {6, OcpBf6::widen}, {4, OcpFp4::widen}};
-
-// The bits of element `index` among those of a lane: one of 6 bits may lie in two registers.
-uint32_t element_bits(const uint32_t* registers, int bits, int lane, int index) {
-  const int first = bits * index, reg = first / 32, shift = first % 32;
-  uint64_t words = registers[reg * kLanes + lane];
-  if (shift + bits > 32) words |= static_cast<uint64_t>(registers[(reg + 1) * kLanes + lane]) << 32;
-  return static_cast<uint32_t>(words >> shift) & ((1u << bits) - 1);
-}
 
 template <int M, int K>
 int place_in_row(int bits, int lane, int index) {
@@ -54,7 +47,7 @@ void spread(const Wave& wave, const Operand& operand, const Format& format, cons
   for (int lane = 0; lane < kLanes; ++lane) {
     for (int i = 0; i < kPerLane; ++i) {
       const int k = place_in_row<M, K>(format.bits, lane, i);
-      out[k][lane % M] = format.widen(element_bits(registers, format.bits, lane, i)) * scales[k / kPerLane][lane % M];
+      out[k][lane % M] = format.widen(packed_element(registers, lane, format.bits, i)) * scales[k / kPerLane][lane % M];
     }
   }
 }

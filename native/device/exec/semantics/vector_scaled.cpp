@@ -6,6 +6,7 @@
 
 #include "exec/alu.h"
 #include "exec/ocp_float.h"
+#include "exec/packed_elements.h"
 
 namespace rpd {
 namespace {
@@ -45,12 +46,6 @@ u32 bits_from(double value) {
 
 // ---- runs of equally wide elements in the registers of a lane ----
 
-u32 read_element(const u32* registers, int lane, int bits, int index) {
-  const int first = bits * index, reg = first / 32, shift = first % 32;
-  u64 words = registers[reg * kLanes + lane];
-  if (shift + bits > 32) words |= static_cast<u64>(registers[(reg + 1) * kLanes + lane]) << 32;
-  return static_cast<u32>(words >> shift & ((u64{1} << bits) - 1));
-}
 void add_element(u32* registers, int lane, int bits, int index, u32 element) {
   const int first = bits * index, reg = first / 32, shift = first % 32;
   const u64 words = static_cast<u64>(element) << shift;
@@ -103,7 +98,8 @@ void widen_many(const Op& op, Wave& wave) {
   alignas(64) u32 out[kBits<To> * kLanes] = {};
   for (int l = 0; l < kLanes; ++l) {
     for (int i = 0; i < count; ++i)
-      add_element(out, l, kBits<To>, i, bits_from<To>(F::widen(read_element(from, l, F::kBits, i)) * power_of(scale.data[l])));
+      add_element(out, l, kBits<To>, i,
+                  bits_from<To>(F::widen(packed_element(from, l, F::kBits, i)) * power_of(scale.data[l])));
   }
   write_registers<kBits<To>>(op, wave, out);
 }
@@ -146,7 +142,7 @@ void narrow_many(const Op& op, Wave& wave) {
   for (int l = 0; l < kLanes; ++l) {
     const double power = power_of(scale.data[l]);
     for (int i = 0; i < count; ++i) {
-      const double value = value_of<From>(read_element(from, l, kBits<From>, i));
+      const double value = value_of<From>(packed_element(from, l, kBits<From>, i));
       add_element(out, l, F::kBits, i, F::narrow(value / power, true));
     }
   }

@@ -174,7 +174,7 @@ def run_vector_family(
 
     def check(library: Library, form: Form, before: np.void, after: np.void) -> str | None:
         plain = all(source == V for source in form.sources)
-        return check_vector(library, form, before, after, LANES if plain else lanes)
+        return check_vector(library, form, before, after, max(lanes, LANES // 4) if plain else lanes)
 
     failures, tested = check_forms(assembler, probe, library, forms, random, states_each, check, any_mode)
     report(failures, tested, FAMILIES[family][2])

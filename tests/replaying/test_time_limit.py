@@ -22,7 +22,7 @@ __global__ void spin(int* out, int rounds) {
 int main() {
   int* out;
   (void)hipMalloc(&out, 4096);
-  spin<<<1, 256>>>(out, 10000000);
+  spin<<<1, 256>>>(out, 5000000);
   return hipDeviceSynchronize();
 }
 """

@@ -113,7 +113,7 @@ REFUSED = {
     "a pointer": ("<<<*in, 64>>>", "with `*`"),
     "another variable": ("<<<n, 64>>>", "with `n`"),
     "a variable that is no integer": ("<<<1.5 * rows, 64>>>", "with `1.5`"),
-    "another stream": ("<<<rows, 64, 0, (hipStream_t)1>>>", "another stream"),
+    "another stream": ("<<<rows, 64, 0, (hipStream_t)1>>>", "different stream"),
     "a directive": ("<<<rows\n#define rows 4\n, 64>>>", ""),
     "a name of the compiler's": ("<<<rows, __LINE__>>>", "with `__LINE__`"),
     "a launch within": ("<<<rows, 64>>>(in, out, rows, width); sums<<<1, 64>>>", "is not part of sums"),
@@ -129,7 +129,7 @@ def test_what_is_no_arithmetic_is_refused(taken, name):
 
 def test_only_the_launches_of_the_kernel_itself_can_change(taken):
     found = taken(changed((SUMS, "<<<rows, 64>>>"), (ONE_ITEM, FOUR_ITEMS)), "doubled")
-    assert found.spliced is None and "the launch of something else than doubled" in found.verdict.reason
+    assert found.spliced is None and "the launch of something other than doubled" in found.verdict.reason
     moved = taken(changed((SUMS, SUMS + "(in, out, rows, width); doubled<<<1, 64>>>"[:-3] + ">>>")), "sums")
     assert moved.spliced is None
 

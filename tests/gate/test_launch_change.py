@@ -138,30 +138,31 @@ OTHER_LAUNCH = "  doubled<<<grid, threads>>>(from, to, n);\n"
 # name -> (baseline's text in place of OTHER_LAUNCH, the words of the refusal)
 UNSEEN = {
     "another shape": (OTHER_LAUNCH + "  doubled<<<8, 64>>>(from, to, n);\n", "differ from each other"),
-    "another argument": (OTHER_LAUNCH + "  doubled<<<(width + 127) / 128, 128>>>(from, to, n);\n", "no arithmetic"),
+    "another argument": (OTHER_LAUNCH + "  doubled<<<(width + 127) / 128, 128>>>(from, to, n);\n", "not arithmetic"),
     "through a pointer": (
         OTHER_LAUNCH + "  auto* other = doubled;\n  other<<<8, 64>>>(from, to, n);\n", "without being launched",
     ),
-    "a changing grid": ("  dim3 other(8);\n  other.x = n;\n  doubled<<<other, 128>>>(from, to, n);\n", "no arithmetic"),
+    "a changing grid": ("  dim3 other(8);\n  other.x = n;\n  doubled<<<other, 128>>>(from, to, n);\n", "not arithmetic"),
     "a grid of an earlier number": (
-        "  int m = 64;\n  dim3 other((m + 127) / 128);\n  m = n;\n  doubled<<<other, 128>>>(from, to, m);\n", "changes later",
+        "  int m = 64;\n  dim3 other((m + 127) / 128);\n  m = n;\n  doubled<<<other, 128>>>(from, to, m);\n",
+        "may change later",
     ),
     "a grid of an earlier number in a loop": (
         "  for (int m = 64, k = 0; k < 2; ++k) {\n    dim3 other((m + 127) / 128);\n    doubled<<<other, 128>>>(from, to, m);\n"
-        "    m = n;\n  }\n", "changes later",
+        "    m = n;\n  }\n", "may change later",
     ),
     "a number that is kept by reference": (
         "  int m = n;\n  int& alias = m;\n  dim3 other((m + 127) / 128);\n  alias = 5;\n"
         "  doubled<<<other, 128>>>(from, to, m);\n",
-        "changes later",
+        "may change later",
     ),
     "a macro": (
         "#define LAUNCH(...) doubled<<<__VA_ARGS__>>>(from, to, n)\n  LAUNCH(grid, threads);\n" + OTHER_LAUNCH,
         "is made by a macro",
     ),
-    "a call": ("  doubled<<<printf(\"\") + 8, 128>>>(from, to, n);\n", "no arithmetic"),
+    "a call": ("  doubled<<<printf(\"\") + 8, 128>>>(from, to, n);\n", "not arithmetic"),
     "a narrower parameter": (
-        "  long m = n;\n  doubled<<<(m + 127) / 128, 128>>>(from, to, m);\n", "no arithmetic",
+        "  long m = n;\n  doubled<<<(m + 127) / 128, 128>>>(from, to, m);\n", "not arithmetic",
     ),
 }  # fmt: skip
 

@@ -261,7 +261,7 @@ class _Launch:
         if argument is not None:
             if at is None or decl.type.is_const_qualified() or _is_settled(decl, at):
                 return argument
-            raise NotUnderstood(f"has a shape that was computed from {argument.name}, which changes, or may change, later")
+            raise NotUnderstood(f"has a shape that was computed from {argument.name}, which may change later")
         if libclang.integer_value(self._unit.bindings, cursor) is not None:
             return self._constant(cursor, type_)
         made = [child for child in decl.get_children() if child.kind.is_expression()] if decl is not None else []

@@ -45,7 +45,7 @@ def test_errors_are_those_of_the_command_line(trace, tmp_path):
         rpl.load(tmp_path / "absent")
     with pytest.raises(MissingInputError, match="no run directory; compare the database itself"):
         rpl.compare(rpl.load(trace), trace)
-    with pytest.raises(UsageError, match="is no metric"):
+    with pytest.raises(UsageError, match="is not a metric"):
         rpl.compare(trace, trace, fail_on=["tme>1"])
     assert not rpl.compare(trace, trace, fail_on=["time>0"]).exceeded
 

@@ -66,7 +66,8 @@ Capture::Capture(const std::string& path) : folder_(opened(path)) {
   for (const Region& region : regions_)
     for (const Phase phase : {Phase::before, Phase::after}) data.insert(region_file(region, phase));
   for (const auto& [name, entry] : manifest_)
-    if (!is_capture_file(name, data)) refuse(std::string(kManifestFile) + " names " + name + ", which is no file of a capture");
+    if (!is_capture_file(name, data))
+      refuse(std::string(kManifestFile) + " names " + name + ", which is not a file of a capture");
   dispatch_ = dispatch_from_json(text(read(kDispatchFile, kDescriptionLimit)));
   kernarg_ = read(kKernargFile, kKernargLimit);
   code_ = read(kCodeFile, kDescriptionLimit * 4);
@@ -127,7 +128,7 @@ void Capture::read_index(Phase phase) {
   uint64_t end = 0;
   for (size_t i = 0; i < blocks.size(); ++i) {
     const Block& block = blocks[i];
-    if (block.region >= regions_.size() || block.source >= regions_.size()) bad(i, "names a region that there is not");
+    if (block.region >= regions_.size() || block.source >= regions_.size()) bad(i, "names a region that does not exist");
     if (block.region < region) bad(i, "is out of order");
     if (block.region > region) region = block.region, end = 0;
     if (block.bytes == 0 || block.bytes % kPage || block.bytes > kBlock) bad(i, "has an impossible size");

@@ -89,7 +89,7 @@ void check_workgroup(const capture::Packet& packet, const capture::KernelMetadat
            " work-items at most, and the launch has " + std::to_string(items));
   if (kernel.required_workgroup.size() == 3 &&
       !std::equal(packet.workgroup.begin(), packet.workgroup.end(), kernel.required_workgroup.begin()))
-    refuse("it requires another workgroup size than the launch's");
+    refuse("it requires a different workgroup size from the launch's");
 }
 
 }  // namespace
@@ -98,7 +98,7 @@ Fit fit(const capture::Dispatch& dispatch, std::span<const unsigned char> captur
         std::span<const unsigned char> replacement) {
   if (const std::string damage = damage_of(replacement); !damage.empty()) refuse("it is damaged: " + damage);
   const auto now = capture::code_metadata(replacement);
-  if (!now) refuse("it is no AMD GPU code object");
+  if (!now) refuse("it is not an AMD GPU code object");
   if (processor(now->target) != processor(dispatch.origin.isa))
     refuse("it is for " + processor(now->target) + ", and the capture for " + processor(dispatch.origin.isa));
   const capture::KernelMetadata* kernel = now->find(dispatch.kernel.symbol);

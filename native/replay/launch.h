@@ -1,4 +1,4 @@
-// Launches of another shape than the captured one, as the host would have submitted them.
+// Launches with a different shape from the captured one, as the host would have submitted them.
 #pragma once
 
 #include <array>
@@ -23,7 +23,7 @@ using Extent = std::array<uint32_t, 3>;
 // What is left out stays as captured.
 struct Launch {
   std::optional<Extent> groups, group_size;  // number of workgroups; work-items in each
-  std::optional<uint32_t> dynamic_lds;       // bytes beside those that the kernel declares
+  std::optional<uint32_t> dynamic_lds;       // bytes in addition to those that the kernel declares
 
   bool as_captured() const { return !groups && !group_size && !dynamic_lds; }
   friend bool operator==(const Launch&, const Launch&) = default;

@@ -206,7 +206,8 @@ int guarded(int count, char** words) {
   try {
     options = options_from(count, words);
     const int code = run(options, count, words);
-    if (std::fflush(stdout) != 0 || std::ferror(stdout)) return fail(kOutput, "the output cannot be written", "give it room");
+    if (std::fflush(stdout) != 0 || std::ferror(stdout))
+      return fail(kOutput, "the output cannot be written", "free some disk space");
     return code;
   } catch (const WrongUsage& error) {
     return fail(kUsage, error.what(), "`rocm-perf replay --help` lists what it takes");
@@ -214,7 +215,7 @@ int guarded(int count, char** words) {
     return fail(kBadCapture, options.capture + ": " + error.what(), "capture again with `rocm-perf isolate`");
   } catch (const NotExact& error) {
     return fail(kNotExact, options.capture + ": " + error.what(),
-                "`rocm-perf replay reserve-check` shows every range; try a machine with a like address space");
+                "`rocm-perf replay reserve-check` shows every range; try a machine with a similar address space");
   } catch (const WrongLaunch& error) {
     return fail(kUsage, options.capture + ": " + error.what(), "choose another --groups, --group-size or --dynamic-lds");
   } catch (const UnfitCode& error) {
@@ -225,7 +226,7 @@ int guarded(int count, char** words) {
   } catch (const WrongCases& error) {
     return fail(kUsage, std::string("--cases: ") + error.what(), "`rocm-perf` writes this file itself");
   } catch (const CannotWrite& error) {
-    return fail(kOutput, error.what(), "name an empty folder with room with --dump-output");
+    return fail(kOutput, error.what(), "name an empty folder with enough free space with --dump-output");
   } catch (const std::exception& error) {
     return fail(kFailed, options.capture + ": " + error.what(), "see docs/REPLAY.md for what a replay cannot do");
   }

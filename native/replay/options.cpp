@@ -26,7 +26,7 @@ Options options_from(int count, char** words) {
   else if (action == "cases") options.action = Options::Action::cases;
   else if (action == "verify") options.action = Options::Action::verify;
   else if (action == "unpack") options.action = Options::Action::unpack;
-  else throw WrongUsage(action + " is no action: reserve-check, full-vm, cases, verify or unpack");
+  else throw WrongUsage(action + " is not an action: reserve-check, full-vm, cases, verify or unpack");
 
   for (int i = 2; i < count; ++i) {
     const std::string name = words[i];
@@ -64,7 +64,7 @@ Options options_from(int count, char** words) {
         throw WrongUsage(name + " " + text + ": " + error.what());
       }
     } else {
-      throw WrongUsage(name + " is no option of " + action);
+      throw WrongUsage(name + " is not an option of " + action);
     }
   }
   if (options.capture.empty()) throw WrongUsage("no --capture-dir");

@@ -1,4 +1,4 @@
-"""Profile HIP programs on AMD GPUs, or on a software gfx942 where there is none.
+"""Profile HIP programs on AMD GPUs, or on a software device where there is none.
 
 import rocm_perf_lab as rpl
 run = rpl.profile(["./app"])

@@ -28,7 +28,7 @@ def folders_of_agents() -> list[Path]:
     found = [folder / "skills" for name in AGENT_FOLDERS if (folder := Path(name).expanduser()).is_dir()]
     if not found:
         raise MissingInputError(
-            f"there is no folder of an agent ({', '.join(AGENT_FOLDERS)})",
+            f"no agent's folder was found (looked for {', '.join(AGENT_FOLDERS)})",
             "name the folder in which yours looks for skills: --to .claude/skills",
         )
     return found

@@ -177,7 +177,7 @@ def profile(
 
     command: program and arguments. output: the run directory; None for ./<program>.rocm-perf, replacing an earlier run there.
     runs: how often to run it; None for three, or one where times are modelled. kernel: a regular expression for the kernels to
-    report on. device: auto, hardware or gfx942. timeout: seconds per run. deep_analysis: whether to make a thread trace. quiet:
+    report on. device: a choice of `--device`. timeout: seconds per run. deep_analysis: whether to make a thread trace. quiet:
     whether to print no progress, and none of the program's output.
     """
     import sys

@@ -15,7 +15,7 @@ import numpy as np
 _Arguments = ParamSpec("_Arguments")
 _Result = TypeVar("_Result")
 
-MANY = 30_000  # number of elements from which compiling is faster: plain Python needs about 1 us a step
+MANY = 30_000  # number of elements from which compiling is faster: plain Python needs about 1 us per step
 
 
 class LazyJit(Generic[_Arguments, _Result]):

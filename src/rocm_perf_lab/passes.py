@@ -1,4 +1,4 @@
-"""The outcome of the additional runs of a program that a profile needs beside its base run."""
+"""The outcome of the additional runs of a program that a profile needs besides its base run."""
 
 from __future__ import annotations
 

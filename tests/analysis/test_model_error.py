@@ -49,7 +49,7 @@ def test_the_error_is_that_of_recorded_programs_with_that_limit(repository):
 
 
 def test_an_error_belongs_to_one_set_of_parameters():
-    told = "it was modelled with other timing parameters than those whose error is known"
+    told = "it was modelled with timing parameters other than those whose error is known"
     assert model_error(1e6, "latency-bound", "f00d") == model_error(1e6, "latency-bound", None) == told
     assert error_for_differences("f00d") == error_for_differences(None) == told
     assert 0 < error_for_differences(table_hash()) < 2

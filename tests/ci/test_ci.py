@@ -96,8 +96,8 @@ def test_a_failed_build_shows_the_compiler(checkout, ci):
 @pytest.mark.parametrize(
     ("arguments", "code", "said"),
     [
-        (["--base", "nowhere", "--program", "./app"], 2, "nowhere is no commit"),
-        (["--base", "--help=x", "--program", "./app"], 2, "is no commit"),
+        (["--base", "nowhere", "--program", "./app"], 2, "nowhere is not a commit"),
+        (["--base", "--help=x", "--program", "./app"], 2, "is not a commit"),
         (["--base", "HEAD", "--program", "./app", "--program", "./app 3"], 2, "two programs are called app"),
         (["--base", "HEAD", "--program", "./app", "--build", "cc 'x"], 2, "`cc 'x` is not a command (No closing quotation)"),
         (["--base", "HEAD", "--program", "./app", "--build", " "], 2, "a command is empty"),

@@ -113,7 +113,7 @@ REFUSED = {
     "a pointer": ("<<<*in, 64>>>", "with `*`"),
     "another variable": ("<<<n, 64>>>", "with `n`"),
     "a variable that is no integer": ("<<<1.5 * rows, 64>>>", "with `1.5`"),
-    "another stream": ("<<<rows, 64, 0, (hipStream_t)1>>>", "another stream"),
+    "another stream": ("<<<rows, 64, 0, (hipStream_t)1>>>", "different stream"),
     "a directive": ("<<<rows\n#define rows 4\n, 64>>>", ""),
     "a name of the compiler's": ("<<<rows, __LINE__>>>", "with `__LINE__`"),
     "a launch within": ("<<<rows, 64>>>(in, out, rows, width); sums<<<1, 64>>>", "is not part of sums"),
@@ -129,7 +129,7 @@ def test_what_is_no_arithmetic_is_refused(taken, name):
 
 def test_only_the_launches_of_the_kernel_itself_can_change(taken):
     found = taken(changed((SUMS, "<<<rows, 64>>>"), (ONE_ITEM, FOUR_ITEMS)), "doubled")
-    assert found.spliced is None and "the launch of something else than doubled" in found.verdict.reason
+    assert found.spliced is None and "the launch of something other than doubled" in found.verdict.reason
     moved = taken(changed((SUMS, SUMS + "(in, out, rows, width); doubled<<<1, 64>>>"[:-3] + ">>>")), "sums")
     assert moved.spliced is None
 
@@ -138,30 +138,31 @@ OTHER_LAUNCH = "  doubled<<<grid, threads>>>(from, to, n);\n"
 # name -> (baseline's text in place of OTHER_LAUNCH, the words of the refusal)
 UNSEEN = {
     "another shape": (OTHER_LAUNCH + "  doubled<<<8, 64>>>(from, to, n);\n", "differ from each other"),
-    "another argument": (OTHER_LAUNCH + "  doubled<<<(width + 127) / 128, 128>>>(from, to, n);\n", "no arithmetic"),
+    "another argument": (OTHER_LAUNCH + "  doubled<<<(width + 127) / 128, 128>>>(from, to, n);\n", "not arithmetic"),
     "through a pointer": (
         OTHER_LAUNCH + "  auto* other = doubled;\n  other<<<8, 64>>>(from, to, n);\n", "without being launched",
     ),
-    "a changing grid": ("  dim3 other(8);\n  other.x = n;\n  doubled<<<other, 128>>>(from, to, n);\n", "no arithmetic"),
+    "a changing grid": ("  dim3 other(8);\n  other.x = n;\n  doubled<<<other, 128>>>(from, to, n);\n", "not arithmetic"),
     "a grid of an earlier number": (
-        "  int m = 64;\n  dim3 other((m + 127) / 128);\n  m = n;\n  doubled<<<other, 128>>>(from, to, m);\n", "changes later",
+        "  int m = 64;\n  dim3 other((m + 127) / 128);\n  m = n;\n  doubled<<<other, 128>>>(from, to, m);\n",
+        "may change later",
     ),
     "a grid of an earlier number in a loop": (
         "  for (int m = 64, k = 0; k < 2; ++k) {\n    dim3 other((m + 127) / 128);\n    doubled<<<other, 128>>>(from, to, m);\n"
-        "    m = n;\n  }\n", "changes later",
+        "    m = n;\n  }\n", "may change later",
     ),
     "a number that is kept by reference": (
         "  int m = n;\n  int& alias = m;\n  dim3 other((m + 127) / 128);\n  alias = 5;\n"
         "  doubled<<<other, 128>>>(from, to, m);\n",
-        "changes later",
+        "may change later",
     ),
     "a macro": (
         "#define LAUNCH(...) doubled<<<__VA_ARGS__>>>(from, to, n)\n  LAUNCH(grid, threads);\n" + OTHER_LAUNCH,
         "is made by a macro",
     ),
-    "a call": ("  doubled<<<printf(\"\") + 8, 128>>>(from, to, n);\n", "no arithmetic"),
+    "a call": ("  doubled<<<printf(\"\") + 8, 128>>>(from, to, n);\n", "not arithmetic"),
     "a narrower parameter": (
-        "  long m = n;\n  doubled<<<(m + 127) / 128, 128>>>(from, to, m);\n", "no arithmetic",
+        "  long m = n;\n  doubled<<<(m + 127) / 128, 128>>>(from, to, m);\n", "not arithmetic",
     ),
 }  # fmt: skip
 

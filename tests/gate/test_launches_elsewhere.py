@@ -115,7 +115,7 @@ CHEATS = {
         BY_WAVES,
         {"run.hip": beside(RUN).replace("<<<1, 64>>>", "<<<0, 64>>>")},
         "source",
-        "the launch of something else than sums",
+        "the launch of something other than sums",
     ),
     "fewer rows at the launch": (
         BY_WAVES, {**WAVES, "run.hip": WAVES["run.hip"].replace("(in, out, rows,", "(in, out, rows / 2,")}, "source",
@@ -145,7 +145,7 @@ CHEATS = {
     ),
     "a file that is not there": (BY_WAVES, {"none.hip": beside(RUN)}, "source", "cannot be read"),
     "a call in the launch": (BY_WAVES, launched("printf() + rows, 256"), "source", ".hip has a shape with `printf`"),
-    "another stream": (BY_WAVES, launched("(rows + 3) / 4, 256, 0, (hipStream_t)1"), "source", "another stream"),
+    "another stream": (BY_WAVES, launched("(rows + 3) / 4, 256, 0, (hipStream_t)1"), "source", "different stream"),
 }  # fmt: skip
 SLOWLY = ("too few workgroups", "the old launch", "LDS of a previous launch")
 

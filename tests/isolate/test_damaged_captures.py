@@ -187,7 +187,7 @@ def test_impossible_dispatches(original, tmp_path, what):
 def test_a_manifest_that_names_files_that_are_none_of_a_capture(original, tmp_path, name):
     copy = linked_copy(original, tmp_path / "copy")
     sign(copy, lambda manifest: manifest["files"].__setitem__(name, {"bytes": 1, "xxh3_128": "0" * 32}))
-    assert "is no file of a capture" in refusal(copy)
+    assert "is not a file of a capture" in refusal(copy)
 
 
 @pytest.mark.parametrize("change", [{"version": 2}, {"format": "something else"}, {"files": []}, {"files": None}])

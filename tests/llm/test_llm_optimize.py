@@ -127,7 +127,7 @@ def test_the_journal_replays_without_the_server(run):
         (["program.hip"], 2, "name one with --model"),
         (["--model", "m", "program.hip"], 2, "--auto-approve or --dry-run"),
         (["--model", "m", "--provider", "anthropic", "-y", "program.hip"], 48, "ANTHROPIC_API_KEY"),
-        (["--model", "m", "-y", "--base-url", "localhost", "program.hip"], 2, "no HTTP address"),
+        (["--model", "m", "-y", "--base-url", "localhost", "program.hip"], 2, "not an HTTP address"),
         (["--model", "m", "-y", "--base-url", "http://me:pw@localhost/", "program.hip"], 2, "key in the environment"),
         (["--model", "m", "-y", "--base-url", "http://localhost/v1", "--max-cost", "1", "program.hip"], 2, "--price"),
         (["--model", "m", "-y", "--resume", "program.hip"], 66, "no run to resume"),

@@ -142,11 +142,11 @@ REFUSED = {
     ),
     "a function of the same name": (
         {"run.hip": RUN + "static __global__ void sums(float* a) { *a = 1; }\nvoid more(float* a) { sums<<<1, 64>>>(a); }\n"},
-        "is of another function named sums, or may be",
+        "is, or may be, of another function named sums",
     ),
     "a shape by a call": (
         {"run.hip": RUN.replace("(rows + 63) / 64", "groups(rows)").replace("void run", "int groups(int);\nvoid run")},
-        "of run.hip has a shape that is no arithmetic",
+        "of run.hip has a shape that is not arithmetic",
     ),
     "a launch by a macro": (
         {"run.hip": MACRO + RUN.replace("sums<<<(rows + 63) / 64, 64>>>", "LAUNCH(sums, rows)")},

@@ -147,9 +147,9 @@ def test_what_cannot_be_measured_again_is_said(tmp_path, rocm_perf):
     Journal(nothing).append(TargetLine(folder=str(tmp_path), program=["./app"], source="app.hip", build=None, check=[]))
     journal = (run / "journal.jsonl").read_bytes()
     for words, told, code in (
-        (["absent"], "absent is no run of `rocm-perf optimize`", 66),
-        (["empty"], "empty is no run of `rocm-perf optimize`", 66),
-        ([run, "./app"], "./app stands beside --remeasure", 2),
+        (["absent"], "absent is not a run of `rocm-perf optimize`", 66),
+        (["empty"], "empty is not a run of `rocm-perf optimize`", 66),
+        ([run, "./app"], "./app and --remeasure exclude each other", 2),
         ([run], "no usable AMD GPU is here", 69),
         ([nothing, "--device", "gfx942"], "nothing accepted no change", 66),
         ([run, "--device", "hardware"], "", 69),

@@ -92,7 +92,7 @@ def test_times_between_their_neighbours_count(milliseconds):
     [
         ((1, 2), 1.0, "starts before the packet in front of it has ended"),
         ((1009, 5000), 1.0, "starts before the packet in front of it has ended"),
-        ((2000, 5061), 1.0, "ends after the packet behind it"),
+        ((2000, 5061), 1.0, "ends after the packet that follows it"),
         ((2000, 2000), 1.0, "ends before it starts"),
         ((5000, 2000), 1.0, "ends before it starts"),
     ],

@@ -75,7 +75,7 @@ def test_code_that_does_not_fit_is_refused(mix, module, flags, why):
 
 
 @pytest.mark.parametrize(
-    "content, why", [(b"", "empty"), (b"no code at all", "no AMD GPU code object"), (None, "cannot be read")]
+    "content, why", [(b"", "empty"), (b"no code at all", "not an AMD GPU code object"), (None, "cannot be read")]
 )
 def test_what_is_no_code_object_is_refused(mix, rocm_perf, tmp_path, content, why):
     file = tmp_path / "candidate.hsaco"

@@ -16,7 +16,7 @@ class AccessWatch {
  public:
   void clear() { accessed_.clear(); }
   size_t count() const { return accessed_.size(); }
-  // Holds more than waves access that merely poll.
+  // Holds more accesses than waves that merely poll would make.
   bool overflows() const { return accessed_.size() > kMost; }
 
   void note(uint64_t address, uint32_t bytes) {

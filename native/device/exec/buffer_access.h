@@ -128,7 +128,7 @@ void for_each_private_lane(const Op& op, Wave& wave, const BufferDescriptor& buf
   if (wave.exec()) wave.observer->vector_access(wave, op, {kind, Space::Scratch, size, wave.exec(), at});
 }
 
-// Whether so many bytes are in range for each enabled lane.
+// Whether `size` bytes are in range for each enabled lane.
 inline bool all_in_range(const Wave& wave, const BufferLanes& lanes, uint32_t size) {
   const uint64_t exec = wave.exec();
   uint64_t shorter = 0;

@@ -86,7 +86,7 @@ struct DispatchResult {
   std::vector<double> counters;
   // If some are estimates: how far from the truth each may be, likewise indexed, NaN for those that are exact; else empty.
   std::vector<double> counter_errors;
-  double duration_error = 0;  // likewise of the duration, as a fraction; 0 if it is no estimate
+  double duration_error = 0;  // likewise of the duration, as a fraction; 0 if it is not an estimate
   // Present if a thread trace was requested. Its Ops live until forget_code().
   std::shared_ptr<const Timeline> timeline = nullptr;
   std::shared_ptr<const CauseStack> causes = nullptr;  // likewise

@@ -153,7 +153,7 @@ const char* ExecutionOrder::why_it_matters(uint64_t entry) {
       if (jumps_to_register(*op) && !returns_to_caller(*op)) {
         const auto target = constants.pair(op->source[0]);
         if (!target) {
-          why = "a jump to a computed address, behind which anything may be";
+          why = "a jump to a computed address, where any code may be";
           break;
         }
         if (functions.insert(*target).second) todo.push_back(*target);

@@ -1,5 +1,5 @@
 // Global wave sync: the barrier between workgroups that HIP's grid barrier consists of on gfx90a. There is one resource, and
-// waves of one XCD only can meet there.
+// only waves of one XCD can meet there.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@ struct GlobalWaveSync {
   uint32_t arrived = 0;
   uint64_t meetings = 0;  // so far
 
-  // A wave arrives, of so many that meet. Returns whether it is the last one, so that nobody has to wait.
+  // One of `waves` waves that meet arrives. Returns whether it is the last one, so that nobody has to wait.
   bool arrive(uint32_t waves) {
     if (++arrived < waves) return false;
     arrived = 0;

@@ -1,4 +1,4 @@
-// The kernel descriptor (LLVM AMDGPUUsage, "Code Object V3 Kernel Descriptor"), gfx90a, gfx942 and gfx1030.
+// The kernel descriptor (LLVM AMDGPUUsage, "Code Object V3 Kernel Descriptor"), for all targets.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ struct KernelDescriptor {
   uint8_t reserved2[4];
 
   uint32_t wave_size() const { return has(kWavefrontSize32) ? 32 : 64; }
-  // Of a lane: architectural and accumulation registers. On gfx10, registers of twice the lanes are given out by half as many.
+  // The registers of a lane, architectural and accumulation. On gfx10, waves of 64 lanes get them in granules half as large.
   uint32_t total_vgprs() const {
     const bool by_fours = target_of_device().rules.has_wave32 && wave_size() == 64;
     return ((compute_pgm_rsrc1 & 0x3f) + 1) * (by_fours ? 4 : 8);

@@ -92,7 +92,7 @@ inline Words half_of(const Chunk<T>& chunk, int half = 0) {
   return words;
 }
 
-// Of each lane, the word from `if_set` or `if_clear` as the mask says, whose bits beyond the chunk are not looked at.
+// For each lane, the word from `if_set` or `if_clear` as the mask says, whose bits beyond the chunk are not looked at.
 inline Words select_words(uint64_t mask, const Words& if_set, const Words& if_clear) {
   const Words bits = [&]<int... L>(std::integer_sequence<int, L...>) {
     return Words{(1u << L)...};

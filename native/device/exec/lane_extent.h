@@ -1,4 +1,4 @@
-// How the addresses of lanes are related, and from where to where their accesses reach.
+// How the addresses of lanes are related, and the byte range that their accesses span.
 #pragma once
 
 #include <algorithm>

@@ -42,7 +42,7 @@ struct LoadDwords {
     std::memcpy(values, at, sizeof values);
     for (int i = 0; i < Dwords; ++i) reg[i * kLanes + l] = values[i];
   }
-  // Of the lanes of the mask, each from its own address; `first` is where the address `begin` is.
+  // Loads the lanes of the mask, each from its own address; `first` is where the address `begin` is.
   void each(const uint8_t* first, uint64_t begin, const uint64_t* address, uint64_t lanes) const {
 #if defined(__AVX512VL__)
     const __m512i from = _mm512_set1_epi64(static_cast<int64_t>(begin));
@@ -56,7 +56,7 @@ struct LoadDwords {
     }
 #endif
   }
-  // Of the lanes of the mask, all from the same address.
+  // Loads the lanes of the mask, all from the same address.
   void same(const uint8_t* at, uint64_t lanes) const {
     uint32_t values[Dwords];
     std::memcpy(values, at, sizeof values);
@@ -67,7 +67,7 @@ struct LoadDwords {
         for (int l = 0; l < kLanes; ++l) to[l] = lanes >> l & 1 ? values[i] : to[l];
     }
   }
-  // Of lanes that follow each other in memory.
+  // Loads all lanes, whose values follow each other in memory.
   void all(const uint8_t* at) const {
     if constexpr (Dwords == 1) {
       std::memcpy(reg, at, kLanes * sizeof(uint32_t));
@@ -102,7 +102,7 @@ struct StoreDwords {
   }
 };
 
-// Calls `access(lane, host pointer)` for all lanes, from `first` on one behind the other, each of `bytes` bytes.
+// Calls `access(lane, host pointer)` for all lanes, from `first` on one after the other, each of `bytes` bytes.
 template <class Access>
 void access_all(const Access& access, uint8_t* first, uint32_t bytes) {
   if constexpr (requires { access.all(first); }) {

@@ -12,7 +12,7 @@ namespace rpd {
 namespace {
 
 constexpr uint64_t kPacketBytes = 64;
-constexpr uint64_t kMostLoaded = 64;  // by one scalar load, whose last bytes may lie behind the arguments
+constexpr uint64_t kMostLoaded = 64;  // by one scalar load, whose last bytes may lie past the arguments
 
 AccessWindow common(AccessWindow a, AccessWindow b) {
   const uint64_t begin = std::max(a.begin, b.begin), end = std::min(a.begin + a.size, b.begin + b.size);

@@ -49,7 +49,7 @@ struct VectorAccess {
   uint64_t first = 0;  // for the other patterns: the address of the first lane
 
   bool consecutive() const { return pattern == LanePattern::Consecutive; }
-  // Of a lane that takes part.
+  // The address of a lane that takes part.
   uint64_t at(int lane) const {
     if (pattern == LanePattern::Any) return address[lane];
     return pattern == LanePattern::Same ? first : first + static_cast<uint64_t>(lane) * bytes;

@@ -2,7 +2,7 @@
 // descriptor, which the dispatcher puts into the first four SGPRs (LLVM AMDGPUUsage, "Private Segment Buffer").
 //
 // The buffer is swizzled: dword i of lane l is at 256 * i + 4 * l of the share of a wave of 64 lanes. The scalar offset is not,
-// so it counts the bytes of all lanes, of which each lane's private memory has a 64th (or, of 32 lanes, a 32nd). Here each wave
+// so it counts the bytes of all lanes, 1/64 of which (1/32 with 32 lanes) belongs to each lane. Here each wave
 // has private memory of its own, [lane] [byte]; the buffer has a base that no memory can have, and every wave's offset in it is
 // 0.
 #pragma once

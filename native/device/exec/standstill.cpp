@@ -139,7 +139,7 @@ std::string Standstill::describe(const Kernel& kernel) const {
   }
   if (waves.size() > kMaxGroups) text += ", others elsewhere";
   if (watch_.accessed().empty()) return text;
-  std::snprintf(line, sizeof line, "; the memory they look at begins at 0x%" PRIx64 ", %zu place%s",
+  std::snprintf(line, sizeof line, "; the memory that they poll begins at 0x%" PRIx64 ", %zu place%s",
                 watch_.accessed().begin()->first, accessed_, accessed_ == 1 ? "" : "s");
   return text + line;
 }

@@ -31,7 +31,7 @@ class Standstill {
   // The waves continue; the next look comes soon.
   void resume();
 
-  // "2 waves at pc 0x1000 (entry + 0x10): s_cbranch_scc0 65530; they look at 0x7f0000 (4 bytes)"
+  // "2 waves at pc 0x1000 (entry + 0x10): s_cbranch_scc0 65530; the memory that they poll begins at 0x7f0000, 1 place"
   std::string describe(const Kernel& kernel) const;
 
  private:

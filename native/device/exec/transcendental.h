@@ -11,7 +11,7 @@
 
 namespace rpd {
 
-// A result that is right unless it is doubtful.
+// A result; doubtful if its error could change the rounding, or if the operand is out of the usual range.
 struct Estimate {
   float value;
   bool doubtful;
@@ -58,7 +58,7 @@ inline Estimate quick_logarithm(float x) {
   const double s = (mantissa - 1) / (mantissa + 1), square = s * s;
   const double sum =
       horner(square, 1.0 / 23, 1.0 / 21, 1.0 / 19, 1.0 / 17, 1.0 / 15, 1.0 / 13, 1.0 / 11, 1.0 / 9, 1.0 / 7, 1.0 / 5, 1.0 / 3);
-  // The first term apart, so that its rounding is the only one that matters.
+  // The first term is kept separate, so that its rounding is the only one that matters.
   const double of_mantissa = std::fma(s * square, sum, s) * 2.88539008177792681472;
   const double result = exponent + of_mantissa;
   return {static_cast<float>(result), !(usual & !is_near_tie(result))};

@@ -49,7 +49,7 @@ void list_work_items(const uint32_t (&sizes)[3], std::vector<uint32_t>& ids) {
       for (uint32_t x = 0; x < sizes[0]; ++x) ids.push_back(x | y << 10 | z << 20);
 }
 
-// In v0 alone, or each id in a register of its own, of which the kernel may ask for one, two or three.
+// Packed into v0, or in up to three registers, as many as the kernel asks for.
 void set_work_items(const Kernel& kernel, std::span<const uint32_t> items, Wave& wave) {
   if (target_of_device().rules.packs_work_item_ids) {
     std::copy(items.begin(), items.end(), wave.vector);
@@ -149,7 +149,8 @@ void Workgroup::release_barrier() {
 
 namespace {
 
-// Of a SIMD. The table's figure is that of a SIMD's lanes, which waves of twice as many have half of each.
+// The waves for which a SIMD has registers. The table's figure is the number of registers of each of a SIMD's lanes; waves of
+// twice as many lanes get half of that.
 uint32_t waves_by_registers(const Kernel& kernel) {
   const bool rdna = target_of_device().rules.has_wave32;
   const uint32_t granule = rdna ? 512 / kernel.wave_size : 8;

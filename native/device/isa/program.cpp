@@ -104,7 +104,7 @@ Op* Program::find_or_decode(uint64_t address, std::vector<uint64_t>& todo, bool 
     instruction.text = "(nothing)";
   } else if (instruction.size == 0) {
     decoded.op.address = address;
-    decoded.problem = "these bytes are no instruction of this target";
+    decoded.problem = "these bytes are not an instruction of this target";
     instruction.text = "(unknown)";
   } else {
     decoded = decode(instruction, code, address);

@@ -9,7 +9,7 @@
 
 namespace rpd {
 
-constexpr int kLanes = 64;  // per wave
+constexpr int kLanes = 64;  // the most lanes of a wave
 
 // Where generations differ (CDNA 4 and RDNA 2 ISA; LLVM, GCNSubtarget and AMDGPUUsage).
 struct IsaRules {
@@ -17,7 +17,7 @@ struct IsaRules {
   bool packs_work_item_ids;  // all three in v0
   bool keeps_halves;         // 16-bit results and loads leave the register's other half as it is
   bool counts_stores_apart;  // in VSCNT, for which s_waitcnt_vscnt waits
-  bool compares_exec_alone;  // v_cmpx writes no other register than EXEC
+  bool compares_exec_alone;  // v_cmpx writes no register other than EXEC
   uint16_t sgprs;            // those without another name
   uint8_t permuted_lanes;    // among which ds_permute_b32 and ds_bpermute_b32 move values
   uint8_t most_scalar_wait;  // the largest LGKMCNT, which means no wait

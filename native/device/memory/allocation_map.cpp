@@ -158,7 +158,7 @@ std::string AllocationMap::describe(uint64_t address) const {
                   address - below->first, below->second, below->first);
     return text + (is_granted(address) ? std::string() : ", of another device, to whose memory this one has no access");
   } else if (below != all.end() && address - below->first - below->second <= to_above) {
-    std::snprintf(text, sizeof text, "%" PRIu64 " bytes behind an allocation of %" PRIu64 " bytes at 0x%" PRIx64,
+    std::snprintf(text, sizeof text, "%" PRIu64 " bytes past the end of an allocation of %" PRIu64 " bytes at 0x%" PRIx64,
                   address - below->first - below->second, below->second, below->first);
   } else if (above != all.end()) {
     std::snprintf(text, sizeof text, "%" PRIu64 " bytes before an allocation of %" PRIu64 " bytes at 0x%" PRIx64, to_above,

@@ -28,7 +28,7 @@ struct Placement {
   bool holds(uint64_t address) const { return address - begin < size; }
 };
 
-// Of one device.
+// The allocations of one device.
 class AllocationMap {
  public:
   explicit AllocationMap(Owner device = 0) : device_(device) {}
@@ -62,7 +62,7 @@ class AllocationMap {
   // The range around an address that the process has reserved without access rights; empty if there is none.
   AccessWindow reservation(uint64_t address) const;
 
-  // "4 bytes behind an allocation of 4096 bytes at 0x1000", or whatever else is known about the address.
+  // "4 bytes past the end of an allocation of 4096 bytes at 0x1000", or whatever else is known about the address.
   std::string describe(uint64_t address) const;
 
  private:

@@ -1,4 +1,4 @@
-// The lines that several writers have written, for those who must drop what the others have written.
+// Lines by writer, so that each cache can drop what others have written.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ class WrittenLines {
       if (!all_.insert(line)) several_.insert(line);
   }
   const std::vector<uint64_t>& lines() const { return all_.lines(); }
-  // Whether anybody else than the writer of `own`, one of those added or null, has written the line.
+  // Whether any writer other than that of `own` has written the line. `own`: one of those added, or null.
   bool by_others(uint64_t line, const LineLog* own) const {
     if (!all_.contains(line)) return false;
     return !own || several_.contains(line) || !own->contains(line);

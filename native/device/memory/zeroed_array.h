@@ -1,5 +1,5 @@
 // An array of zeros whose pages the system provides when they are first touched: caches are large, and most programs touch
-// little of them, so that filling them would take longer than the programs.
+// little of them, so that filling them would take longer than running the programs.
 #pragma once
 
 #include <sys/mman.h>

@@ -1,4 +1,4 @@
-// The tables through which HIP's entry points call what they are entry points to.
+// HIP's dispatch tables, through which exported entry points call their implementations.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ struct HipTables {
   uint64_t version = 0;      // of five digits
 };
 
-// Of the HIP that the process has loaded; empty if it has none.
+// The tables of the HIP that the process has loaded; empty if it has none.
 HipTables find_hip_tables();
 
 }  // namespace rpd::preload

@@ -63,7 +63,7 @@ void* as_linked(const void* caller, const char* function) {
   Dl_info library;
   void* const handle = dladdr(caller, &library) ? dlopen(library.dli_fname, RTLD_NOLOAD | RTLD_LAZY) : nullptr;
   void* const its = handle ? dlsym(handle, function) : nullptr;
-  return its ? its : dlsym(RTLD_NEXT, function);  // the program itself is no library that can be asked
+  return its ? its : dlsym(RTLD_NEXT, function);  // the executable has no library handle to search
 }
 
 uint64_t hsa_version(const CoreApiTable& core) {

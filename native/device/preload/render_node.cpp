@@ -1,4 +1,4 @@
-// The render nodes of software devices, for programs that ask libdrm which GPUs there are: profilers do, beside reading the
+// The render nodes of software devices, for programs that ask libdrm which GPUs there are: profilers do, besides reading the
 // topology. What is not about a render node of the model's topology goes to libdrm.
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -17,7 +17,7 @@
 
 namespace {
 
-// Of libdrm's amdgpu.h, which is not needed otherwise.
+// From libdrm's amdgpu.h, which is not needed otherwise.
 struct amdgpu_device;
 struct amdgpu_gpu_info {
   uint32_t asic_id;

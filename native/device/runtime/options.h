@@ -18,7 +18,7 @@ namespace rpd {
 //   lds-check          a kernel fails if it accesses LDS beyond its workgroup's
 //   memory-check       a kernel fails if it accesses memory that is not its program's
 //   race-check[=SEED]  look for races, executing in an order drawn from this seed (default 1); 0: in the usual order
-//   timing.NAME=VALUE  another value for an adjustable parameter of timing_gfx942.toml
+//   timing.NAME=VALUE  another value for an adjustable parameter of the target's timing table
 //   unordered-atomics  the race check also reports atomic loads and stores that nothing orders with other atomic accesses
 constexpr uint64_t kUnobservedDispatchNs = 1000;
 

@@ -61,12 +61,12 @@ uint32_t most_resident_groups(const CuTrace& trace) {
   return static_cast<uint32_t>(std::max<size_t>(1, parameter::waves_per_simd * parameter::simds_per_cu / waves));
 }
 
-// What the replayed instructions demand of everything that sets a floor to the time.
+// The demand of the replayed instructions on each resource that bounds the time from below.
 struct Demands {
   enum Kind : size_t { kAtomics, kHost, kMemory, kL2, kVector, kMatrix, kAddress, kLds, kKinds };
   std::array<double, kKinds> of{};
 
-  // Of the part that is left, as a share.
+  // The share of the demand that is left.
   double share(const Demands& all, Kind kind) const { return all.of[kind] > 0 ? of[kind] / all.of[kind] : 1.0; }
 };
 
@@ -301,7 +301,7 @@ std::vector<Cause> chosen(const CauseStack& stack, size_t most) {
 }
 
 // The time without each set of causes. To take away more can make a replay slower, as when waves that used to be late get
-// ahead of others: then the time without fewer counts.
+// ahead of others: the smaller set's time is used then.
 std::vector<uint64_t> times_of_subsets(const Experiments& experiments, const std::vector<Cause>& causes) {
   std::vector<uint64_t> times(size_t{1} << causes.size());
   for (size_t set = 0; set < times.size(); ++set) {

@@ -281,8 +281,8 @@ class Replay {
            entry.op->semantics->unit != Unit::Matrix;
   }
 
-  // The part of an instruction's cycles that its active lanes need, if masked-off ones take no time. Waves issue in slots, so
-  // several such instructions make up one; what does not is kept for the next.
+  // The part of an instruction's cycles that its active lanes need, if masked-off ones take no time. Waves issue in slots:
+  // the cycles accumulate to whole slots, and the remainder carries over.
   uint64_t of_active_lanes(ReplayedWave& wave, const TraceEntry& entry, uint64_t cycles) const {
     if (!goes_by_lanes(entry)) [[likely]]
       return cycles;
@@ -321,7 +321,7 @@ class Replay {
     return 0;
   }
 
-  // When the lines are there that the access, made at `time`, found in its cache. They may still be on their way to another
+  // When the lines that the access, made at `time`, hit in its cache actually arrive. They may still be on their way to another
   // wave. If that wave has not asked for them yet, then here it is this access that has to fetch them.
   uint64_t hit_ready(const AccessCost& cost, const Op& op, uint64_t time) const {
     if (!cost.awaited) return 0;
@@ -329,7 +329,7 @@ class Replay {
     return done ? done : time + latency_of(cost.awaited_from, op);
   }
 
-  // Keeps when the access is done for those that find its lines there. Returns that time.
+  // Records when the access completes, for later accesses that hit its lines. Returns that time.
   uint64_t note_fetch(const AccessCost& cost, uint64_t done) {
     if (cost.fetch) fetches_done_[trace_.index_of_fetch(cost.fetch)] = done;
     return done;

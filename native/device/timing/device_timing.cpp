@@ -17,8 +17,8 @@
 namespace rpd {
 namespace {
 
-// Of every estimate: what all observed XCDs may have in common and the others not. Also of the waves' cycles, for what is part
-// of them.
+// Smallest relative error of an estimate: the observed XCDs may share something that the others lack. For counters that are
+// part of the waves' cycles, it is relative to these.
 constexpr double kLeastError = 0.01;
 
 class DispatchTiming;
@@ -145,8 +145,8 @@ class DispatchTiming final : public DispatchObserver {
     }
   }
 
-  // A dispatch was observed as a whole, but what the L2s held before is not known for sure. So many accesses may have found
-  // what they did not, or the reverse; of the time, it is taken to be the same share.
+  // A dispatch was observed as a whole, but what the L2s held before is not known for sure. That many accesses may have hit
+  // instead of missed, or the reverse; the time gets the same relative error.
   void state_doubts(DispatchResult& result) const {
     uint64_t doubtful = 0, requests = 0;
     for (const auto& xcd : xcds_) {
@@ -162,7 +162,7 @@ class DispatchTiming final : public DispatchObserver {
     }
   }
 
-  // Of the chosen XCD, then of the others that have workgroups.
+  // The sample of the chosen XCD, then those of the others that have workgroups.
   std::vector<Sample> recorded(const Kernel& kernel, const Xcds& observed) const {
     const XcdTiming* chosen = xcds_[timed_xcd(kernel, options_.timed_cu)].get();
     const auto busy = static_cast<uint32_t>(std::min<uint64_t>(kernel.group_count(), target::xcds()));

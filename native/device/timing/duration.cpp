@@ -164,10 +164,11 @@ struct Replayed {
   bool side_by_side;
 };
 
-// The cycles that `mine` takes, estimated from those of `other`. Work of which `mine` has a multiple takes that many times as
-// long. What its waves do beyond that, on clocks that run as if each were alone on the device, is added. If all workgroups are
-// resident at once, it is what the longest wave takes longer. Otherwise waves run one after another, as many at a time as in
-// the replay, and the longest one may be the last: then nothing runs beside it. `longer`: an upper bound of the multiple.
+// The cycles that `mine` takes, estimated from those of `other`. The part of `mine` that is a multiple of `other` takes that
+// many times as long. What its waves do beyond that, on clocks that run as if each were alone on the device, is added. If all
+// workgroups are resident at once, it is what the longest wave takes longer. Otherwise waves run one after another, as many at
+// a time as in the replay, and the longest one may be the last: then nothing runs beside it. `longer`: an upper bound of the
+// multiple.
 double cycles_by(const Replayed& replayed, const CuWork& mine, const CuWork& other, double longer, bool side_by_side) {
   const double times = times_done(mine, other, longer);
   const double of_longest = beyond(mine.longest_wave, times * static_cast<double>(other.longest_wave));
@@ -208,7 +209,7 @@ double difference(uint64_t mine, uint64_t other) {
   return more ? static_cast<double>(more - less) / static_cast<double>(more) : 0;
 }
 
-// The largest such difference of what their waves do on average, but for their times, which also depend on the caches.
+// The largest such difference of what their waves do on average, excluding their times, which also depend on the caches.
 double difference_per_wave(const CuWork& mine, const CuWork& other) {
   const auto apart = [&](uint64_t one, uint64_t another) { return difference(one * other.waves, another * mine.waves); };
   double most = apart(mine.instructions, other.instructions);
@@ -230,7 +231,7 @@ double difference(const CuWork& mine, const CuWork& other) {
   return most;
 }
 
-// Of the replayed CU's time, if this one has less to do: cycles_of_cu() is never less.
+// The share of the replayed CU's time that this one takes if it has less to do: cycles_of_cu() is never less.
 double share_of(const CuWork& cu, const Replayed& replayed) {
   const CuWork& other = *replayed.work;
   const double share =
@@ -262,7 +263,7 @@ CuCycles cycles_of_cus(const std::vector<XcdWork>& xcds, const UsefulWork& usefu
 }
 
 // A sampled CU in its surroundings. `outcome` receives those of all replays. The rest of its workgroups are replayed on their
-// own if they do something else than the first: these say nothing about them.
+// own if they do something other than the first: these say nothing about them.
 Replayed replayed_cu(const Sample& sample, const CuSurroundings& surroundings, InstructionCache& instructions,
                      CuOutcome& outcome) {
   const SampledPart &first = sample.first, &rest = sample.rest;
@@ -349,7 +350,7 @@ DurationParts::Floors floors_of(const std::vector<XcdWork>& xcds, const UsefulWo
 }
 
 // No dispatch is faster than its traffic at full bandwidth, its atomics on one block, or its busiest unit. The waves' own
-// clocks are no such limit: they know only in part what the Infinity Cache answers.
+// clocks are not such a limit: they know only in part what the Infinity Cache answers.
 uint64_t least_cycles(const DurationParts::Floors& floors) {
   return std::max({floors.atomics, floors.links, floors.memory, floors.l2, std::ranges::max(floors.units)});
 }

@@ -68,8 +68,8 @@ uint64_t instructions_of(const XcdWork& xcd) {
   return sum;
 }
 
-// What an XCD counted in all, if those in `observed` counted what they did. If none of these had so much to do that it was
-// known to be large, it is assumed to go with instructions.
+// What an XCD counted in all, if those in `observed` counted what they did. If none of these had enough to do to be known
+// to be large, the count is assumed to be proportional to instructions.
 uint64_t in_proportion(const Proportion& proportion, const XcdWork& xcd, const std::vector<XcdWork>& observed) {
   uint64_t counted = 0, per = 0, of_all = 0, instructions = 0;
   bool any_large = false;
@@ -86,7 +86,7 @@ uint64_t in_proportion(const Proportion& proportion, const XcdWork& xcd, const s
   return xcd.memory_before->*proportion.count + times(counted, proportion.to(*xcd.footprint, counts_since(xcd)), per);
 }
 
-// Of what is remote, each device has the share that it had while the XCD was observed.
+// Each device has the share of the remote traffic that it had while the XCD was observed.
 void share_among_peers(MemoryCounts& counts, const MemoryCounts& observed) {
   for (Owner device = 0; device < kMostDevices; ++device) {
     counts.peer_reads64[device] = times(observed.peer_reads64[device], counts.remote_reads64, observed.remote_reads64);
@@ -139,7 +139,7 @@ CuWork extrapolate(CuWork cu, const CuTotals& totals) {
   return cu;
 }
 
-// Of Student's distribution: 95 % lie within.
+// The quantile of Student's distribution within which 95 % lie.
 double student_quantile(size_t degrees_of_freedom) {
   constexpr double kQuantiles[] = {12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365};
   return kQuantiles[std::min(degrees_of_freedom, std::size(kQuantiles)) - 1];

@@ -13,9 +13,9 @@ struct XcdEstimate {
   MemoryCounts memory;
 };
 
-// `xcd`: of its counts since the dispatch is known to be large, only those are used that take no observation. `observed` must
-// not be empty. What an XCD does goes with what takes no observation: cache traffic with the lines that are touched, LDS cycles
-// with the lanes that access the LDS, cycles with instructions.
+// `xcd`: once the dispatch is known to be large, only those of its counts are used that need no cache or timing model. The rest
+// is scaled from `observed`, which must not be empty: cache traffic by the lines that are touched, LDS cycles by the lanes that
+// access the LDS, cycles by instructions.
 XcdEstimate extrapolate(const XcdWork& xcd, const std::vector<XcdWork>& observed);
 
 // Half of the interval in which a total over `all` XCDs lies with a probability of 95 %. It was estimated from some of them,

@@ -24,7 +24,7 @@ class Footprint {
 
   const std::vector<uint64_t>& lines_read() const { return read_.log.lines(); }
   const std::vector<uint64_t>& lines_written() const { return written_.log.lines(); }
-  // How often lines were touched, each once by an access.
+  // Number of touches; an access touches each of its lines once.
   uint64_t reads() const { return reads_; }
   uint64_t writes() const { return writes_; }
   uint64_t distinct_read() const { return lines_read().size(); }

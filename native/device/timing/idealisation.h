@@ -53,7 +53,7 @@ using Instructions = std::vector<bool>;
 
 struct Idealisation {
   uint32_t causes = 0;                 // taken away, one bit each
-  const Instructions* only = nullptr;  // of these instructions; null: of all, and of what is no instruction's
+  const Instructions* only = nullptr;  // of these instructions; null: of all, and of what belongs to no instruction
   bool accesses_free = false;          // accesses of `only` take no time at all
 
   static constexpr uint32_t bit(Cause cause) { return uint32_t{1} << static_cast<uint32_t>(cause); }

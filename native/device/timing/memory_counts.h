@@ -52,7 +52,7 @@ struct MemoryCounts {
   uint64_t lds_atomic_return_cycles = 0;
   uint64_t lds_lanes = 0;                    // of all accesses
 
-  // Of all vector memory instructions.
+  // The lanes of all vector memory instructions.
   uint64_t l1_lanes() const {
     return l1_lanes_reading + l1_lanes_writing + l1_lanes_atomic_with_return + l1_lanes_atomic_without_return;
   }

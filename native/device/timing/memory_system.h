@@ -60,14 +60,14 @@ class MemorySystem {
   void stop();
   void count_access(const Wave& wave, const Op& op, const VectorAccess& access);
   void count_scalar_access(uint64_t address, uint32_t bytes);
-  // A dispatch ends for which that was so: the L2 holds about the lines that were noted last.
+  // Ends a dispatch for which stop() was called; the L2 then holds roughly the last noted lines.
   void end_noting();
-  // How often it could not be known whether the L2 had a line, because of an earlier dispatch of that kind.
+  // The L2 look-ups whose outcome is uncertain because of such a dispatch.
   uint64_t doubtful() const { return doubtful_; }
   // Between dispatches: empties all caches.
   void forget();
   // Between dispatches: another XCD, or a copy, has written these lines.
-  // `writer`: the one that is not elsewhere, or null.
+  // `writer`: the one whose own writes do not count, or null.
   void written_elsewhere(const WrittenLines& written, const MemorySystem* writer);
   void written_elsewhere(uint64_t address, uint64_t bytes);
 
@@ -137,7 +137,7 @@ class MemorySystem {
   BlockUpdates updates_;
   LdsPatterns lds_patterns_;
   bool streams_ = false;  // the present access is non-temporal
-  // Of the present access, if it is recorded: where, its number, and the latest fetch of the lines that it found in a cache.
+  // For the present access, if it is recorded: where, its number, and the latest fetch of the lines that it found in a cache.
   const CuTrace* trace_ = nullptr;
   uint32_t fetch_ = 0;
   Fetch awaited_;

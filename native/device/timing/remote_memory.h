@@ -13,7 +13,7 @@ struct RemoteMemory {
   uint64_t latency_cycles;
 };
 
-// Of a read of the host's memory, or another device's.
+// The latency of a read of the host's memory, or another device's.
 uint64_t remote_latency_cycles(Owner owner);
 // On average over a dispatch's reads.
 uint64_t mean_remote_latency_cycles(const MemoryCounts& device);

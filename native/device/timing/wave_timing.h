@@ -12,9 +12,9 @@ namespace rpd {
 
 struct SampledPart;
 
-// Of the workgroup that a wave belongs to.
+// The timing of the workgroup that a wave belongs to.
 struct SlotTiming {
-  SampledPart* part = nullptr;    // null for workgroups of other CUs than the timed one
+  SampledPart* part = nullptr;    // null for workgroups of CUs other than the timed one
   uint32_t running = 0;           // waves that have not ended
   uint64_t longest_wave = 0;      // cycles, among those that have
   uint64_t longest_recorded = 0;  // likewise, of what was recorded of them

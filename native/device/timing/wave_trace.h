@@ -35,7 +35,7 @@ struct AccessCost {
   bool waits_for_page : 1 = false;  // its address has to be translated by the level after the L1's TLB
   uint16_t lds_cycles = 0;
   uint32_t fetch : 25 = 0;  // the number of this access as a fetch; 0 if it fetched nothing
-  uint32_t lanes : 7 = 0;   // active ones, of any instruction; here because here is room
+  uint32_t lanes : 7 = 0;   // active ones, of any instruction; stored here because the bit-field has space
   uint32_t awaited = 0;  // the latest recorded fetch of the lines that it found in the cache; 0 if there was none
 };
 
@@ -52,7 +52,7 @@ class WaveTrace {
   void add(const Op& op, uint32_t lanes);
   // The cost of the instruction added last, to be filled in when it is known.
   AccessCost& cost_of_last() { return *last_; }
-  // The number by which the instruction added last is known as a fetch; 0 if there was no room for it.
+  // The fetch number of the instruction added last; 0 if there was no room for it.
   uint32_t fetch_of_last() const;
   const CuTrace& owner() const { return owner_; }
   const std::vector<TraceEntry>& entries() const { return entries_; }
@@ -109,7 +109,7 @@ class CuTrace {
  private:
   friend class WaveTrace;
   // Keeps the traces of the last dispatch, so that they are used again in the same order, probably by waves that record as
-  // much; but not more than have room for so many entries.
+  // much; up to `room` entries in total.
   void keep_unused(size_t room) {
     unused_.clear();
     for (auto group = groups_.rbegin(); group != groups_.rend(); ++group) {

@@ -86,7 +86,7 @@ class XcdTiming final : public XcdObserver {
             &memory_.before_noting(),
             notes_ ? &memory_.footprint() : nullptr};
   }
-  // Of the XCD's recorded CU; has no workgroups if the XCD has none.
+  // The sample of the XCD's recorded CU; it has no workgroups if the XCD has none.
   Sample sample() {
     follow_program();  // another XCD may have caused more of it to be decoded
     return {first_, rest_, costs_, work_[timed_cu_], resident_groups_};

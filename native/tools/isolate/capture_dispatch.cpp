@@ -283,7 +283,7 @@ void capture_to(capture::Writer& writer, const Chosen& chosen, Stand& stand, con
     dispatch.origin.gpu_time_ns = stand.nanoseconds(chosen.agent);
     snapshot.after();
   } else {
-    dispatch.warnings.push_back("the kernel failed when it was captured: there is no memory after it");
+    dispatch.warnings.push_back("the kernel failed when it was captured: memory after the kernel was not captured");
   }
   writer.finish(dispatch, kernarg, *kernel.object->file);
   report("note", written(stored, taken));

@@ -71,7 +71,7 @@ std::vector<bool> wanted_of(std::span<const KernelNames> kernels) {
     return wanted;
   }
   const std::string answer = asked(settings().ask, kernels);
-  if (answer.size() != kernels.size()) report("failed", "rocm-perf is gone, which says what kernels are wanted");
+  if (answer.size() != kernels.size()) report("failed", "rocm-perf, which decides which kernels to capture, has exited");
   for (size_t i = 0; i < kernels.size() && answer.size() == kernels.size(); ++i) wanted[i] = answer[i] == '1';
   return wanted;
 }

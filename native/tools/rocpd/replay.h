@@ -19,7 +19,7 @@ struct Dispatch {
   uint64_t start_ns = 0, end_ns = 0;
   std::vector<double> counters;  // one value per counter, or empty
   std::vector<double> errors;    // likewise of those that are estimates, NaN for the others; empty if there are none
-  double duration_error = 0;     // a fraction; 0 if the duration is no estimate
+  double duration_error = 0;     // a fraction; 0 if the duration is not an estimate
   std::vector<Edge> after;
 };
 

@@ -118,7 +118,8 @@ struct Counters : Record {  // followed by double values[count]
   uint64_t dispatch_id, count;
 };
 
-// Of a dispatch of which the device observed only a sample. Followed by double errors[count]: of its counters, NaN where exact.
+// The errors of a dispatch of which the device observed only a sample. Followed by double errors[count], one per counter; NaN
+// where it is exact.
 struct Errors : Record {
   uint64_t dispatch_id, count;
   double duration;  // a fraction

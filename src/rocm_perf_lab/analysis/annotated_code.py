@@ -44,7 +44,7 @@ class AnnotatedCode:
 
 
 def annotated_code(kernel: Kernel, traced: TraceFindings | None, code: CodeObjects, most: int) -> AnnotatedCode | str:
-    """The kernel's code, or why it cannot be shown. most: so many instructions are kept, those with most cycles."""
+    """The kernel's code, or why it cannot be shown. most: the maximum number of instructions, those with most cycles."""
     if traced is not None and traced.trace.code is not None:
         return _traced(traced, most)
     return _untraced(kernel, code, most)

@@ -135,7 +135,7 @@ def _topological_order(start: Integers, end: Integers, edges: Edges, source: Int
 def _sort_by_edges(
     by_time: Integers, source: Integers, first: Integers, place: Integers, successor: Integers, order: Integers
 ) -> int:
-    """Kahn's algorithm; returns the number of nodes that are neither in a cycle nor behind one.
+    """Kahn's algorithm; returns the number of nodes that are neither in a cycle nor after one.
 
     place: where each node's successors begin.
     """

@@ -66,7 +66,7 @@ class Factor:
 
 @dataclass(frozen=True)
 class Meaning:
-    """Of a class, for people. applies: the condition in words."""
+    """The meaning of a class, for people. applies: the condition in words."""
 
     name: str
     meaning: str
@@ -75,7 +75,7 @@ class Meaning:
 
 @cache
 def meanings() -> dict[str, Meaning]:
-    """Of the classes, by name."""
+    """The meanings of the classes, by name."""
     return {name: Meaning(name, **entry) for name, entry in _table()["class"].items()}
 
 

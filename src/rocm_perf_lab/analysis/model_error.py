@@ -18,7 +18,7 @@ from rocm_perf_lab.toml import tomllib
 
 LAUNCH, LATENCY, BANDWIDTH, EXECUTION = "launch", "latency", "bandwidth", "execution"
 
-_OTHER_PARAMETERS = "it was modelled with other timing parameters than those whose error is known"
+_OTHER_PARAMETERS = "it was modelled with timing parameters other than those whose error is known"
 UNCALIBRATED = "the timing model of this GPU is not calibrated: none of its parameters was fitted to recorded times"
 _LEAST_TIMES = 10  # from which an error is worth stating
 _LAUNCH_SHARE = 0.4  # of a dispatch's time, from which its fixed overhead determines it

@@ -15,7 +15,7 @@ from pathlib import Path
 from rocm_perf_lab.atomic_write import atomic_write
 from rocm_perf_lab.errors import OutputError
 
-LEAST = 10  # from which the own table counts
+LEAST = 10  # from which the user's table counts
 _SHARE = 0.8  # four of five
 _FILE = Path("rocm-perf-lab", "recorded-differences.jsonl")
 
@@ -40,7 +40,7 @@ class RecordedDifference:
 
 
 def table() -> Path:
-    """The file: one JSON object a line."""
+    """The file: one JSON object per line."""
     return Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share") / _FILE
 
 

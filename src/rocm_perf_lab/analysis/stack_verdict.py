@@ -89,7 +89,7 @@ def _possible(stack: TimeStack) -> list[Part]:
 
 def remedies(stack: TimeStack, error: float | None) -> tuple[Remedy, ...]:
     """One for each cause whose removal alone gains something worth while, the largest gain first: but that of the verdict's
-    cause first if it gains nearly as much, and that of a fixed cost that is no verdict last.
+    cause first if it gains nearly as much, and that of a fixed cost that is not a verdict last.
     """
     found = []
     for part in stack.parts:
@@ -150,5 +150,5 @@ def _explains(factor: Factor, stack: TimeStack) -> bool:
 
 
 def _advice_of_factors(kept: Sequence[Factor]) -> tuple[str, ...]:
-    """Of those for which the stack has no cause of its own."""
+    """The advice of those for which the stack has no cause of its own."""
     return tuple(dict.fromkeys(line for factor in kept if not factor.costs for line in factor.advice))

@@ -46,7 +46,7 @@ class CounterTrack:
 
 class Timeline:
     def __init__(self, trace: Trace, dag: Dag, path: CriticalPath, most: int | None = None):
-        """most: only so many of the longest dispatches, copies and calls are shown; None for all."""
+        """most: the maximum number of dispatches, copies and calls that are shown, the longest ones; None for all."""
         self.trace, self.dag, self.path = trace, dag, path
         self._shown: Integers = np.arange(len(dag))
         if most is not None and len(dag) > most:
@@ -128,7 +128,7 @@ class Timeline:
 
     @cached_property
     def counters(self) -> list[CounterTrack]:
-        """Of the counters that explain times, where they were collected."""
+        """The tracks of the counters that explain times, where they were collected."""
         dag, count = self.dag, self.dag.dispatches
         start, end = dag.start[:count] - dag.origin, dag.end[:count] - dag.origin
         return [

@@ -1,4 +1,4 @@
-"""Ratios that show why a CDNA2 or CDNA3 kernel waits.
+"""Ratios that show why a kernel on CDNA2 to CDNA4 waits.
 
 SQ_WAVE_CYCLES, SQ_WAIT_* and SQ_ACTIVE_INST_ANY count in units of four cycles (AMD, "MI300 and MI200 performance counters"). In
 the recorded gfx90a run, SQ_WAIT_ANY + SQ_WAIT_INST_ANY + SQ_ACTIVE_INST_ANY = SQ_WAVE_CYCLES: a wave waits for something

@@ -75,7 +75,7 @@ def lds_bytes(SQ_LDS_IDX_ACTIVE: float, SQ_LDS_BANK_CONFLICT: float) -> float:
     return (SQ_LDS_IDX_ACTIVE - SQ_LDS_BANK_CONFLICT) * 4 * 32
 
 
-# (precision, pipe) -> metric, for operations that both families count
+# (precision, pipe) -> metric, for operations that all three families count
 FLOPS: dict[tuple[str, str], Metric] = {
     ("f16", "valu"): valu_flops_f16,
     ("f32", "valu"): valu_flops_f32,

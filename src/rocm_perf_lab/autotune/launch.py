@@ -45,7 +45,7 @@ class LaunchShape:
         return family is None or family.occupancy(resources).resident_waves_per_cu > 0
 
     def occupancy(self, values: Mapping[str, object], family: Family) -> float:
-        """The occupancy of a configuration that can run, 0..1, from the space file; unspecified registers are no limit."""
+        """The occupancy of a configuration that can run, 0..1, from the space file; unspecified registers do not limit it."""
         return family.occupancy(self._resources(values)).fraction
 
     def _resources(self, values: Mapping[str, object]) -> KernelResources:

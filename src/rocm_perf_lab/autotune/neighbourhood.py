@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from rocm_perf_lab.arrays import Integers, Mask, Reals
 
 _MOST = 30_000
-_FEATURES = 1.0  # extent of a feature, beside which a parameter's is 1
+_FEATURES = 1.0  # extent of a feature; that of a parameter is 1
 
 
 class Pool:

@@ -45,7 +45,7 @@ class Repository:
         found = _git(self.top, "rev-parse", "--verify", "--quiet", "--end-of-options", name + "^{commit}")
         if found.returncode:
             hint = "check its name; in a shallow checkout, fetch it first (GitHub: fetch-depth: 0, GitLab: GIT_DEPTH: 0)"
-            raise UsageError(f"{name} is no commit of {self.top}", hint)
+            raise UsageError(f"{name} is not a commit of {self.top}", hint)
         commit = found.stdout.strip()
         return Revision(name, commit, _git(self.top, "show", "--no-patch", "--format=%s", commit).stdout.strip())
 

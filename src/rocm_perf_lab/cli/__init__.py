@@ -95,7 +95,7 @@ def _meant(name: str) -> str:
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
 @click.version_option(__version__, "--version", "-V", message="rocm-perf %(version)s")
 def cli() -> None:
-    """Find what holds a HIP program back, on an AMD GPU or on a software gfx942."""
+    """Find what holds a HIP program back, on an AMD GPU or on a software device."""
 
 
 def main() -> None:

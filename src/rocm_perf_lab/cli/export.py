@@ -77,7 +77,7 @@ def _named(path: Path) -> Iterator[None]:
         yield
     except OSError as error:
         raise OutputError(
-            f"{path} cannot be written ({error.strerror})", "name a place with room that you may write to"
+            f"{path} cannot be written ({error.strerror})", "choose a writable folder with enough free space"
         ) from error
 
 

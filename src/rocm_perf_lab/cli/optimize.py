@@ -179,7 +179,7 @@ def _remeasure(run: Path, program: tuple[str, ...], as_json: bool, options: Back
     from rocm_perf_lab.optimize.remeasure_words import described
 
     if program:
-        raise UsageError(f"{program[0]} stands beside --remeasure", "omit the program: the run knows it")
+        raise UsageError(f"{program[0]} and --remeasure exclude each other", "omit the program: the run knows it")
     found = remeasure(run, options, note)
     click.echo(json_text(found) if as_json else "\n".join(described(found)))
 

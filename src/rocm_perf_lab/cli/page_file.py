@@ -17,5 +17,5 @@ def write_page(path: Path, text: str) -> None:
             temporary.write_text(text, encoding="utf-8")
     except OSError as error:
         what = f"{path} cannot be written ({error.strerror})"
-        raise OutputError(what, "name a place with room that you may write to") from error
+        raise OutputError(what, "choose a writable folder with enough free space") from error
     note(f"wrote {path}")

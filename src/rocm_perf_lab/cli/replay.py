@@ -66,7 +66,7 @@ def reserve_check(capture_dir: Path | None, as_json: bool, device: str) -> int:
     "--dynamic-lds",
     type=click.IntRange(0, 163840),
     metavar="BYTES",
-    help="LDS for each workgroup, beside what the kernel declares.  [default: as captured]",
+    help="Dynamic LDS per workgroup, in addition to what the kernel declares.  [default: as captured]",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.option(

@@ -102,7 +102,7 @@ def _entries(data: bytes, start: int) -> tuple[list[tuple[str, bytes]], int]:
     images = []
     for name, place, size in entries:
         if place + size > len(data):
-            raise ValueError(f"bundle entry {name} reaches behind the end")
+            raise ValueError(f"bundle entry {name} extends past the end")
         if name.startswith("hip") and size:
             images.append((name.rsplit("--", 1)[-1].lstrip("-"), data[place : place + size]))
     return images, end
@@ -137,7 +137,7 @@ def compressed_size(data: bytes | mmap.mmap, start: int, end: int) -> int:
         return end - start
     (size,) = struct.unpack_from("<I" if version == 2 else "<Q", data, start + 8)
     if not 0 < size <= end - start:
-        raise ValueError("compressed bundle reaches behind the end")
+        raise ValueError("compressed bundle extends past the end")
     return int(size)
 
 

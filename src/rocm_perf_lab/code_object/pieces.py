@@ -22,7 +22,7 @@ _FUNCTION, _OBJECT = "STT_FUNC", "STT_OBJECT"
 _BITCODE = b"BC\xc0\xde"  # as -flto makes it
 _WIDTHS = {1: 4, 2: 4, 3: 8, 4: 4, 5: 8, 6: 4, 7: 4, 8: 4, 9: 4, 10: 4, 11: 4}  # R_AMDGPU_* -> number of bytes that it patches
 _GOT = (7, 8, 9)
-# The high half of a distance is counted from the end of the low half's place: +4 and +12 behind s_getpc_b64.
+# The high half of a distance is counted from the end of the low half's place: +4 and +12 after s_getpc_b64.
 _BEFORE = {10: 4, 11: 12, 4: 4}
 _UNIQUE = "__hip_cuid_"
 _LOADED = 2  # SHF_ALLOC

@@ -45,5 +45,5 @@ def check_temporary_folder() -> None:
         what = f"{name}={folder}" if name else folder
         raise SurroundingsError(
             f"{what} cannot be written ({error.strerror}), and HIP programs need a folder for temporary files",
-            "name one with room: TMPDIR=/path",
+            "choose a writable one with enough free space: TMPDIR=/path",
         ) from error

@@ -21,6 +21,6 @@ def exact_change(metric: str, unit: Unit, base: float | None, new: float | None)
 
 
 def counter_changes(kernel: KernelSection) -> Iterator[ChangeSection]:
-    """Of all counters that both sides have."""
+    """The changes of all counters that both sides have."""
     yield from (exact_change(name, "", *pair) for name, pair in kernel.counters.items())
     yield from (exact_change(name, "", 0, 0) for name in kernel.same_counters)

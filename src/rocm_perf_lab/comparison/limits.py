@@ -39,7 +39,7 @@ class Limit:
         if metric not in names() and not _COUNTER.fullmatch(metric):
             near = difflib.get_close_matches(metric, names(), 1)
             meant = f"did you mean {near[0]}? There are" if near else "there are"
-            raise UsageError(f"{metric} in {text!r} is no metric", f"{meant} {', '.join(names())}, and hardware counters")
+            raise UsageError(f"{metric} in {text!r} is not a metric", f"{meant} {', '.join(names())}, and hardware counters")
         percent = unit == "%"
         return cls(text.strip(), metric, sign, float(number) / 100 if percent else float(number) * _FACTORS[unit], percent)
 

@@ -29,7 +29,7 @@ def write_perfetto(timeline: Timeline, file: IO[bytes]) -> None:
 
 
 def _varint(number: int) -> bytes:
-    """https://protobuf.dev/programming-guides/encoding: seven bits a byte, lowest first."""
+    """https://protobuf.dev/programming-guides/encoding: seven bits per byte, lowest first."""
     found = bytearray()
     while number > 0x7F:
         found.append(number & 0x7F | 0x80)

@@ -1,4 +1,4 @@
-"""Which of the cases that were tried serve for more: for times, and for the race check."""
+"""Selects the tried cases that are used for timing and for the race check."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ def timed_inputs(usable: Sequence[TriedCase]) -> list[OtherInputs]:
 
 
 def raced_cases(usable: Sequence[TriedCase], seed: int) -> list[TriedCase]:
-    """Cases for the race check: those that change all numbers of a kind in memory, and those that change a number by value: of
-    each number one, drawn from the seed, then the others as far as there is room. A kernel could wait for other waves only
-    where it is checked.
+    """Cases for the race check: those that change all numbers of a kind in memory, and those that change a number by value: one
+    case per number, drawn with the seed, then others up to a limit. A kernel could wait for other waves only where it is
+    checked.
 
     usable: as in timed_inputs().
     """

@@ -205,7 +205,7 @@ def _observes(baseline: Image, candidate: Image, symbol: str) -> str | None:
 
 
 def _laid_out(baseline: Image, candidate: Image, kernel: SourceKernel, symbol: str) -> str | None:
-    """Why the loader, a reader of the metadata or a wave could interpret the code object in another way than the gate does."""
+    """Why the loader, a reader of the metadata or a wave could interpret the code object differently from the gate."""
     if complaint := laid_out_otherwise(baseline.device, candidate.device):
         return complaint
     before, after = pieces_of(baseline.device), pieces_of(candidate.device)

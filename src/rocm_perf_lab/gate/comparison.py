@@ -63,7 +63,7 @@ def _wrong_on(
 
 
 def patience(reference: Reference, cases: int) -> float:
-    """Seconds of wall time that a candidate gets for so many cases."""
+    """Seconds of wall time that a candidate gets for this many cases."""
     return max(_LEAST_PATIENCE_SECONDS, _PATIENCE * reference.seconds * cases)
 
 

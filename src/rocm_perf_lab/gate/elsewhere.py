@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 def device_differs(
     baseline: HipSource, candidate: HipSource, builder: Builder, kernel: SourceKernel, symbol: str
 ) -> str | None:
-    """What changes in another unit's code object: anything outside the kernel, or the kernel, if it changes in another way than
+    """What changes in another unit's code object: anything outside the kernel, or the kernel, if its change differs from that
     in the judged unit. None if nothing does.
 
     Errors: those of building and reading.

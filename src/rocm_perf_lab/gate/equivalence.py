@@ -47,8 +47,8 @@ _SERVICES = {  # of the host's runtime, by the hidden arguments through which a 
 
 @dataclass(frozen=True)
 class _Known:
-    """Of one capture, made once and used for all candidates. complaint: why nothing can be judged; again: the same dispatch in
-    other runs of the baseline's program.
+    """What is known of one capture, found once and used for all candidates. complaint: why nothing can be judged; again: the
+    same dispatch in other runs of the baseline's program.
     """
 
     reference: Reference

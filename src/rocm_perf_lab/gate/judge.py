@@ -172,8 +172,8 @@ class Judge:
         return _with_text(Verdict(tuple(steps), plain).with_unproven(unlike), judged.kept)
 
     def first_ratio(self, candidate: bytes, promises: Promises = NONE) -> float | None:
-        """candidate / baseline of the kernel's modelled time on the captured inputs, which that of no verdict on it is below;
-        None if a step before rejects it, or times are not modelled. judge() continues from here.
+        """A lower bound of the ratio that a verdict can report: candidate / baseline of the kernel's modelled time on the
+        captured inputs. None if a step before rejects it, or times are not modelled. judge() continues from here.
 
         Errors: those of judge().
         """
@@ -236,7 +236,7 @@ class Judge:
         return LaunchRules(*(LaunchRule.of(shape, self._metadata) for shape in (launch.before, launch.after)))
 
     def _launched_otherwise(self, rules: LaunchRules) -> str | None:
-        """Why the launches cannot be changed: the source gives a captured dispatch another shape than it had, or the candidate
+        """Why the launches cannot be changed: the source gives a captured dispatch a different shape, or the candidate
         gives it none.
         """
         for capture in self._shown_for:

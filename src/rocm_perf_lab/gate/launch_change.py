@@ -60,7 +60,7 @@ def launch_change(baseline: HipSource, kernel: SourceKernel, changed: Sequence[L
         place = (text.file or own, text.start, text.end)
         if place not in by_place:
             where = f" of {text.file.name}" if text.file else ""
-            raise LaunchRefused(f"it changes the launch of something else than {kernel.name} in line {text.line}{where}")
+            raise LaunchRefused(f"it changes the launch of something other than {kernel.name} in line {text.line}{where}")
         texts_at[place] = text.tokens
     shapes = {place: _shape_of(site, texts_at.get(place), own) for place, site in by_place.items()}
     before, after = {one.shape for one in sites}, set(shapes.values())

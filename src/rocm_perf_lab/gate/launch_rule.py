@@ -49,7 +49,7 @@ class LaunchRule:
         for argument in dict.fromkeys(one for expression in self.shape.expressions for one in arguments_in(expression)):
             offset, size = self.offsets[argument.position]
             if size * 8 != argument.stored.bits:
-                raise NoValue(f"{argument.name} has another size in the kernel's arguments")
+                raise NoValue(f"{argument.name} has a different size in the kernel's arguments")
             values[argument] = argument.passed_as(content[offset : offset + size])
         return values
 

@@ -43,7 +43,7 @@ def read_shape(tokens: Sequence[str], names: Mapping[str, Expression], stream: S
     if not 2 <= len(operands) <= 4:
         raise NotRead(f"has {len(operands)} operands between <<< and >>>")
     if list(operands[3] if len(operands) == 4 else ()) != list(stream):
-        raise NotRead(f"is on another stream than the baseline's `{' '.join(stream) or 'default stream'}`")
+        raise NotRead(f"is on a different stream from the baseline's `{' '.join(stream) or 'default stream'}`")
     lds = _Text(operands[2], names).number() if len(operands) > 2 else Constant(0, INT)
     groups, size = (_Text(operand, names).extent() for operand in operands[:2])
     return Shape(groups, size, converted(lds, UNSIGNED_LONG))

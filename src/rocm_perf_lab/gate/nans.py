@@ -1,6 +1,6 @@
 """Which NaNs are the same result.
 
-IEEE 754-2019 leaves open what sign a NaN has that an operation gives (6.3), and which operand's payload it has (6.2.3); so do
+IEEE 754-2019 leaves open the sign of a NaN that an operation produces (6.3), and which operand's payload it has (6.2.3); so do
 LLVM and GPUs, and two correct compilations of an expression differ in both. What it does not leave open: copies keep every bit,
 and no operation invents a payload. Programs that keep integers in floating-point numbers rely on that.
 """
@@ -36,7 +36,7 @@ class Nans:
         self._inputs = inputs
 
     def same(self, x: Numbers, y: Numbers) -> NDArray[np.bool_]:
-        """Where both are NaNs of one kind, quiet or signalling, each with the payload of an input or of none, whatever their
+        """Where both are NaNs of one kind, quiet or signalling, each with the payload of some input, or none, whatever their
         signs. x, y: arrays of the same floating-point type and shape.
         """
         found: NDArray[np.bool_] = np.isnan(x) & np.isnan(y)

@@ -81,7 +81,7 @@ class OtherRuns:
 
     def _chosen(self) -> Iterator[tuple[str, _Run]]:
         """The other runs. A kernel must not be able to hide a race by recognising the order, or by racing only on
-        other inputs. With these, LDS holds other words at first, since reads of it are no complaint there.
+        other inputs. With these, LDS holds other words at first, since reads of it are not complained about there.
         """
         captured = self._reference.tried[0]
         other_values = f"{devices.INITIAL_VALUES}={seeds.other_values(self._options.seed)}"

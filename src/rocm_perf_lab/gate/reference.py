@@ -150,7 +150,7 @@ class Reference:
         return speaks_to_the_host(code, self.capture.symbol, parse(code).target)
 
     def in_orders(self, runs: int) -> list[tuple[str, tuple[str, ...]]]:
-        """Names of other orders, which take turns, and options of the software device for so many runs.
+        """Names of other orders, which take turns, and options of the software device for this many runs.
 
         Neighbouring runs have different options: within one life of the device, a pair of instructions is reported only once.
         """

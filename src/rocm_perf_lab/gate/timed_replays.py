@@ -97,7 +97,7 @@ class Times:
 
 
 def times(captures: Sequence[Capture], codes: Compared, settings: Sequence[Setting], replays: Replays) -> list[Times]:
-    """Time baseline and candidate in turns; one result per setting.
+    """Time baseline and candidate alternately; one result per setting.
 
     On the software device every run takes the same time, so one round of one run is enough, and none where the time is known.
     Raises ReplayFailedError.

@@ -58,7 +58,7 @@ def falls_off(unit: TranslationUnit, cursor: Cursor) -> bool:
 
 
 def _lambda_has_result(unit: TranslationUnit, cursor: Cursor, body: Cursor) -> bool:
-    """libclang does not tell a lambda's type: it is what stands behind the arrow, else what its returns have."""
+    """libclang does not tell a lambda's type: it is what follows the arrow, else what its returns have."""
     head = _text(unit, cursor, body.extent.start.offset)
     if found := _ARROW.search(head):
         return found[1].strip() != b"void"

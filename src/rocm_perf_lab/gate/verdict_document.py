@@ -23,7 +23,7 @@ class StepEvidence(SparseModel):
 
 
 class LaunchSection(JsonModel):
-    """The shape of the kernel's launches, as between `<<<` and `>>>`, over the names of the first launch."""
+    """The shape of the kernel's launches, as between `<<<` and `>>>`, expressed in the variable names of the first launch."""
 
     before: Text = Field(description="the baseline's")
     after: Text = Field(description="the candidate's")
@@ -116,7 +116,7 @@ class CandidateLaunch(JsonModel):
 
     grid: list[int] = Field(description="size in work-items, x, y and z")
     workgroup: list[int] = Field(description="size in work-items, x, y and z")
-    dynamic_lds: int = Field(description="bytes of LDS of a workgroup beside those that the kernel declares")
+    dynamic_lds: int = Field(description="bytes of LDS of a workgroup in addition to those that the kernel declares")
 
 
 class CapturedLaunch(JsonModel):
@@ -162,7 +162,7 @@ class EquivalenceEvidence(StepEvidence):
 
 
 class OtherInputsSection(JsonModel):
-    """The measurement on other inputs than the captured ones."""
+    """The measurement on inputs other than the captured ones."""
 
     case: Text = Field(description="name of these inputs")
     ratio: float = Field(description="candidate / baseline of the kernel's time")

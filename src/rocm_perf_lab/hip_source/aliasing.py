@@ -96,7 +96,7 @@ def _is_global(variable: Cursor, kinds: CursorKinds) -> bool:
 
 
 def _is_const(type_: ClangType) -> bool:
-    """Of an array, either the array's type is const or that of its elements, by how it is declared."""
+    """Whether the type is const. Of an array, either its own type is or that of its elements, by how it is declared."""
     while type_.kind.name in ("CONSTANTARRAY", "INCOMPLETEARRAY") and not type_.is_const_qualified():
         type_ = type_.element_type
     return bool(type_.is_const_qualified())

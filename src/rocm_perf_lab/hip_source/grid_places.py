@@ -18,7 +18,7 @@ _OF_ONE = r"\b(blockIdx|gridDim)\s*\.\s*{0}\b|\bhip(BlockIdx|GridDim)_{0}\b|work
 
 
 def depends_on(unit: TranslationUnit, kernel: SourceKernel, dimension: str) -> bool:
-    """Whether the kernel's work depends on its workgroup's place in this dimension ("x", "y" or "z"), or may."""
+    """Whether the kernel's work depends, or may depend, on its workgroup's place in this dimension ("x", "y" or "z")."""
     used = re.compile(_OF_ONE.format(dimension))
     return any(_WHOLE.search(text) or used.search(text) for text in _texts(unit, kernel))
 

@@ -23,7 +23,7 @@ _POINTERS = ("POINTER", "CONSTANTARRAY", "INCOMPLETEARRAY", "DEPENDENTSIZEDARRAY
 
 
 class Dependent(Exception):
-    """Why the iterations are not independent, or may not be."""
+    """Why the iterations are not, or may not be, independent."""
 
 
 @dataclass(frozen=True)
@@ -91,7 +91,7 @@ def _accesses(unit: TranslationUnit, loop: Cursor) -> Iterator[_Access]:
     targets = {place_of(target) for one in walk(loop) if (target := _target(unit, one)) is not None}
     for target in (target for one in walk(loop) if (target := _target(unit, one)) is not None):
         if target.kind.name not in ("DECL_REF_EXPR", "ARRAY_SUBSCRIPT_EXPR"):
-            raise Dependent(f"line {target.location.line} stores to something else than an element or a variable")
+            raise Dependent(f"line {target.location.line} stores to something other than an element or a variable")
     for one, above in walk_below(loop):
         if one.kind.name != "DECL_REF_EXPR" or one.type.get_canonical().kind.name not in _POINTERS:
             continue
@@ -101,7 +101,7 @@ def _accesses(unit: TranslationUnit, loop: Cursor) -> Iterator[_Access]:
         element = holders[-1]
         parts = list(element.get_children())
         if element.kind.name != "ARRAY_SUBSCRIPT_EXPR" or unwrapped(parts[0]) != one:
-            raise Dependent(f"{one.spelling} is used in other ways than `{one.spelling}[...]` (line {one.location.line})")
+            raise Dependent(f"{one.spelling} is used other than as `{one.spelling}[...]` (line {one.location.line})")
         yield _Access(element, one.referenced, parts[1], place_of(element) in targets)
 
 
@@ -128,7 +128,7 @@ def _strides(unit: TranslationUnit, store: _Access, variable: Cursor, own: set[s
         moving = [one for one in operands if _moves(one, own)]
         operator = libclang.operator(unit.bindings, part) if len(operands) == 2 else "+"
         if not operands or (not moving and part == unwrapped(store.index)):
-            raise Dependent(f"every iteration stores to {unit.text_of(store.element)}, or may")
+            raise Dependent(f"every iteration stores, or may store, to {unit.text_of(store.element)}")
         if len(moving) != 1 or operator not in ("+", "-", "*"):
             raise Dependent(f"{unit.text_of(store.element)} may be the same element in two iterations")
         found += [unit.text_of(one) for one in operands if operator == "*" and one != moving[0]]
@@ -159,5 +159,5 @@ def _parameter(base: Cursor) -> str:
             raise Dependent(f"what {base.spelling} points to is not known")
         (base,) = pointers
     if base.kind.name != "PARM_DECL":
-        raise Dependent(f"it stores to {base.spelling}, which is no pointer parameter")
+        raise Dependent(f"it stores to {base.spelling}, which is not a pointer parameter")
     return str(base.spelling)

@@ -1,6 +1,6 @@
 """Integer arithmetic of C++ over the arguments of a launch: its value, and its text.
 
-A value that its type cannot hold is no value here, also where C++ defines one: a launch that relies on it is not understood.
+An overflowing value counts as undefined here, also where C++ defines it: a launch that relies on it is not understood.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class IntegerType:
 
     @property
     def suffix(self) -> str:
-        """Of a literal of this type."""
+        """The suffix of a literal of this type."""
         return ("" if self.signed else "u") + ("l" if self.bits == 64 else "")
 
     def __str__(self) -> str:

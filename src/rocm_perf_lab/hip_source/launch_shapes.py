@@ -62,7 +62,7 @@ class ShapedLaunch:
     """A launch whose shape is known: `kernel<<<...>>>(...)` or hipLaunchKernelGGL(kernel, ...).
 
     file: its real path. start, end: byte range of the shape's text. by_macro: whether it is written with hipLaunchKernelGGL.
-    stream: tokens of the fourth operand; empty if it has none, or stands behind the range. arguments: by the names of variables
+    stream: tokens of the fourth operand; empty if it has none, or if it follows the range. arguments: by the names of variables
     that are passed to the kernel by value. changing: of these, the ones that something else in the launch may change while it
     is made. constants: see constants_of().
     """
@@ -142,7 +142,7 @@ class _Launch:
         self._unit, self._kernel, self._site = unit, kernel, site
         self._configuration = list(site.call.get_children())[1]
         if site.callee != kernel.identity:
-            raise NotUnderstood(f"is of another function named {kernel.last_name}, or may be")
+            raise NotUnderstood(f"is, or may be, of another function named {kernel.last_name}")
         file = site.call.location.file
         if file is None:
             raise NotUnderstood("stands in no file")
@@ -261,7 +261,7 @@ class _Launch:
         if argument is not None:
             if at is None or decl.type.is_const_qualified() or _is_settled(decl, at):
                 return argument
-            raise NotUnderstood(f"has a shape that was computed from {argument.name}, which changes later, or may")
+            raise NotUnderstood(f"has a shape that was computed from {argument.name}, which may change later")
         if libclang.integer_value(self._unit.bindings, cursor) is not None:
             return self._constant(cursor, type_)
         made = [child for child in decl.get_children() if child.kind.is_expression()] if decl is not None else []
@@ -272,7 +272,7 @@ class _Launch:
 
     def _obscure(self, cursor: Cursor) -> NotUnderstood:
         text = self._unit.text_of(cursor) or self._unit.text_of(self._configuration)
-        return NotUnderstood(f"has a shape that is no arithmetic over its own arguments and constants: `{text[:60]}`")
+        return NotUnderstood(f"has a shape that is not arithmetic over its own arguments and constants: `{text[:60]}`")
 
 
 def _in_macro(unit: TranslationUnit, call: Cursor, file: str) -> WrittenShape | None:

@@ -84,7 +84,7 @@ class _Search:
         return any(self._names(cursor) for cursor in walk(callee))
 
     def _identity(self, callee: Cursor) -> str | None:
-        """Of the function, or of the template that it is made from."""
+        """The identity of the function, or of the template that it is made from."""
         made_from = self._unit.bindings.conf.lib.clang_getSpecializedCursorTemplate
         named = next(one for one in walk(callee) if self._names(one))
         function = named.referenced if named.kind == self._kinds.DECL_REF_EXPR else None
@@ -95,7 +95,7 @@ class _Search:
 
     def _names(self, cursor: Cursor) -> bool:
         """Whether the cursor refers to the kernel, by name alone: including other functions of that name is safe. A number of
-        that name is none.
+        that name does not count.
         """
         refers = cursor.kind in (self._kinds.DECL_REF_EXPR, self._kinds.OVERLOADED_DECL_REF) and cursor.spelling == self._name
         return refers and not self._is_number(cursor.referenced)

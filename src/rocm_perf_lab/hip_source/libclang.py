@@ -58,7 +58,7 @@ def _printed(compiler: str, *arguments: str) -> str:
     if completed.returncode and not text:
         raise UnavailableError(
             f"{compiler} {' '.join(arguments)} failed",
-            "check the compiler with `rocm-perf doctor`; --readable shows the cage what it needs beside its own folder",
+            "check the compiler with `rocm-perf doctor`; --readable shows the cage what it needs besides its own folder",
         )
     return text
 

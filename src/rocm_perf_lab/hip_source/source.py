@@ -196,7 +196,7 @@ class HipSource:
     """A HIP source with the command that compiles it.
 
     path: the file. text: its bytes. main: the file that the command compiles, which is `path` or includes it. units: the
-    program's other units. also: other files of the program that have another content than on disk, by real path. device, host:
+    program's other units. also: other files of the program whose content differs from that on disk, by real path. device, host:
     the two passes, parsed on first use.
 
     Errors: SourceError if it does not compile, UnavailableError without libclang.

@@ -75,7 +75,7 @@ class _Search:
         subscript = climbing[-1]
         line = reference.location.line
         if subscript.kind != self._kinds.ARRAY_SUBSCRIPT_EXPR or next(subscript.get_children()) != below:
-            stores.obstacle = stores.obstacle or f"it is used in other ways than `{stores.parameter}[...]` (line {line})"
+            stores.obstacle = stores.obstacle or f"it is used other than as `{stores.parameter}[...]` (line {line})"
             return
         assignment, holder = climbing[-2], climbing[-3] if len(climbing) > 2 else None
         if not self._is_assignment(assignment, subscript):

@@ -66,7 +66,7 @@ def _chevrons(tokens: Sequence[Token], opened: int) -> tuple[int, int, WrittenSh
 
 
 def _macro(tokens: Sequence[Token], name: int) -> tuple[int, int, WrittenShape] | None:
-    """From behind the kernel to the stream. None for anything but a call with all of these operands."""
+    """The operands after the kernel, up to the stream. None for anything but a call with all of these operands."""
     inside = _parenthesised(tokens, name + 1)
     operands = [] if inside is None else operands_of([tokens[number].text for number in inside])
     if inside is None or len(operands) <= _STREAM:

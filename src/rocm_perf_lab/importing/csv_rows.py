@@ -62,7 +62,7 @@ class Row:
 
 
 def header(path: Path) -> list[str]:
-    """The names of the columns; empty if it is no text. Raises TraceError if the file cannot be read."""
+    """The names of the columns; empty if the file is not text. Raises TraceError if the file cannot be read."""
     with _open(path) as file:
         return [name.strip() for name in next(csv.reader(file), [])]
 

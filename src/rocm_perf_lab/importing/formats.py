@@ -103,7 +103,7 @@ def _of_file(path: Path) -> Iterator[Conversion]:
 
 
 def _in_folder(folder: Path) -> Iterator[Conversion]:
-    """Of the most complete format there: rocprofv3 may have written the same run in several."""
+    """The conversions of the most complete format there: rocprofv3 may have written the same run in several."""
     for find in (_rpd_files, _json_files, _compute_files, _csv_files):
         if found := list(find(folder)):
             yield from found

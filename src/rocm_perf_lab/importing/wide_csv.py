@@ -1,8 +1,8 @@
 """CSV files with one line per dispatch and one column per counter: pmc_perf.csv in the workload folders of rocprof-compute, and
 the results files of rocprof, AMD's profiler before rocprofv3.
 
-pmc_perf.csv joins passes side by side: columns of launches recur, with `_1`, `_2` and so on behind their names. Counters of
-each instance have an index behind theirs, as in TCC_HIT[5]; where the sum has no column of its own, it is computed. The grid is
+pmc_perf.csv joins passes side by side: columns of launches recur, with `_1`, `_2` and so on after their names. Counters of
+each instance have an index after theirs, as in TCC_HIT[5]; where the sum has no column of its own, it is computed. The grid is
 given as its number of work-items. sysinfo.csv beside it describes the machine.
 """
 

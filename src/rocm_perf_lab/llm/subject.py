@@ -15,7 +15,7 @@ from rocm_perf_lab.optimize.source_settings import SourceSettings
 class Subject:
     """source: the file. found_by: how it was found. name: the program's. settings: what a replay needs to read the file again.
 
-    known: text whose words are told in any case, and are therefore not redacted.
+    known: text that the model sees anyway; its words are therefore not redacted.
     """
 
     source: Path

@@ -59,8 +59,8 @@ class Gate(Protocol):
         """Judge a candidate. candidate: the whole source. promises: see gate.promises."""
 
     def first_ratio(self, candidate: bytes, promises: Promises = NONE) -> float | None:
-        """candidate / baseline of the kernel's time, which that of no verdict on it is below; None if it takes a judgement to
-        know.
+        """A lower bound of the ratio that a verdict can report: candidate / baseline of the kernel's time. None if it takes a
+        judgement to know.
         """
 
 
@@ -78,7 +78,7 @@ class RememberingBackend(Backend, Protocol):
     """For a loop that remembers rejections across runs."""
 
     def fingerprint(self, source: Any, target: Target) -> str:
-        """Of everything that the gate's rejections of changes of this kernel rest on; see optimize.rejections."""
+        """A hash of everything that the gate's rejections of changes of this kernel depend on; see optimize.rejections."""
 
 
 @dataclass(frozen=True)

@@ -176,7 +176,7 @@ def program_of(words: Sequence[str], source: Path | None) -> tuple[Path, list[st
         words = words[1:] or (f"./{Path(words[0]).stem}",)
     program, *arguments = _split(words)
     if program.startswith("-"):
-        raise UsageError(f"{program} stands where the program is expected", "put options before the source and the program")
+        raise UsageError(f"expected a program, found {program}", "put options before the source and the program")
     return Path(program), arguments
 
 

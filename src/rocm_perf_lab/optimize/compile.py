@@ -307,7 +307,7 @@ class ProgramBuilder:
         build(words, step.folder, what, self._limits, self._log, view)
 
     def _options(self, step: Step) -> list[str]:
-        """Beside those in the user's build."""
+        """The options in addition to those in the user's build."""
         if not step.is_hip:
             return []
         arch = [] if target_of(step.words) else [f"--offload-arch={self._target}"]
@@ -315,7 +315,9 @@ class ProgramBuilder:
         return [*arch, *lines, *_unit(step.words, step.sources[0], step.folder)]
 
     def _includes(self, step: Step, source: HipSource) -> Precompiled | None:
-        """Of the changed source alone: the others are compiled once. None if other files changed, which they may include."""
+        """The precompiled header of the changed source alone: the others are compiled once. None if other files changed, which
+        they may include.
+        """
         if source.also or not step.is_hip or [path.resolve() for path in step.sources] != [source.path.resolve()]:
             return None
         given = next(

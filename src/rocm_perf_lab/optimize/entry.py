@@ -49,7 +49,7 @@ def optimize(request: OptimizeRequest, approve: Approve, note: Callable[[str], N
     folder = folder_of(request.folder, build_target.name)
     with under_way(folder, COMMAND, request.resume, note) as (run, journal):
         note(f"source: {build_target.source} (by {build_target.found_by}); journal: {run}")
-        if journal.last(TargetLine) is None:  # none of a run that is resumed
+        if journal.last(TargetLine) is None:  # a resumed run already has this line
             journal.append(_target_line(request, build_target))
         options = replace(
             with_seed(request.backend_options, journal), suggest=not request.backend_options.also, time_first=True

@@ -141,7 +141,7 @@ class HipBackend:
         return check_source(source, kernel, change, NONE, lambda: self._builder.names(source), expanded.complaint).verdict
 
     def survey(self, source: HipSource) -> ProfileSummary:
-        """Build and profile. Errors: those of building and of profile.session.profile()."""
+        """Build and profile. Errors: those of building and of profiling.session.profile()."""
         from rocm_perf_lab.profiling.request import ProfileRequest
         from rocm_perf_lab.profiling.session import profile
 

@@ -32,7 +32,7 @@ class OptimizeLoopOptions:
 
     factors: used by transformations that take a factor. transforms: names of transformations, in the order of trial. workers:
     number of proposals that are judged at a time. accept_modelled: also accept gains that are within the timing model's
-    error. min_improvement: the least gain that the gate accepts. budget_seconds: nothing new is begun after so much
+    error. min_improvement: the least gain that the gate accepts. budget_seconds: nothing new is begun after this much
     time, None for no limit. judge_again: whether to judge what earlier runs rejected.
     """
 
@@ -181,5 +181,5 @@ class Session:
 
 
 def _why_not_kept(undecided: bool) -> str:
-    """Of a change that the gate accepted."""
+    """Why a change that the gate accepted is not kept."""
     return "for a GPU to decide" if undecided else "the user declined it"

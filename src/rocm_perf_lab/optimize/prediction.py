@@ -45,7 +45,7 @@ class Stack:
     alone_ns: Mapping[str, int] = field(default_factory=dict)
 
     def gain(self, causes: Sequence[str]) -> float:
-        """The share of the time that is saved without all of these. Those that are no part of the stack add what each saves
+        """The share of the time that is saved without all of these. Those that are not part of the stack add what each saves
         alone.
         """
         taken = sum(1 << i for i, name in enumerate(self.causes) if name in causes)

@@ -111,7 +111,7 @@ class Memory:
 
 
 def fingerprint_of(*parts: str | bytes) -> str:
-    """Of everything that a rejection rests on."""
+    """A hash of everything that a rejection depends on."""
     hashed = hashlib.sha256()
     for part in parts:
         content = part.encode("utf-8", "surrogatepass") if isinstance(part, str) else part

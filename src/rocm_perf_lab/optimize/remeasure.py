@@ -1,7 +1,7 @@
-"""Measures again what a run accepted: the programs before and after each change, built anew and run in turns.
+"""Measures again what a run accepted: the programs before and after each change, built anew and run alternately.
 
-A run on the software device predicts. On a GPU this records what came of its predictions, in the run's journal and in the own
-table of the model's error.
+A run on the software device predicts. On a GPU this records what came of its predictions, in the run's journal and in the
+user's table of the model's error.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def remeasure(run: Path, options: BackendOptions, note: Callable[[str], None]) -
 def _existing(run: Path) -> Path:
     if not Entries(run).entries:
         raise MissingInputError(
-            f"{run} is no run of `rocm-perf optimize`", "name one that `rocm-perf optimize --history` lists"
+            f"{run} is not a run of `rocm-perf optimize`", "name one that `rocm-perf optimize --history` lists"
         )
     return run
 
@@ -141,7 +141,7 @@ def _within(folder: Path) -> Iterator[None]:
 def _measured(
     target: TargetLine, changes: Sequence[Change], options: BackendOptions, folder: Path, note: Callable[[str], None]
 ) -> tuple[dict[bytes, Runs], dict[bytes, str]]:
-    """For each state the runs of its program, in turns, or why there are none; and what is wrong with its output."""
+    """For each state the runs of its program, interleaved, or why there are none; and what is wrong with its output."""
     build_target = find_build_target(target.program, Path(target.source), target.build)
     backend = HipBackend(build_target, folder, replace(options, seed=0), lambda _: None, note)
     states = [backend.read(state) for state in dict.fromkeys([changes[0].before, *(one.after for one in changes)])]
@@ -158,7 +158,7 @@ def _in_turns(
     runs: dict[bytes, list[ProgramRun]] = {source.state: [] for source in states}
     complaints: dict[bytes, str] = {}
     rounds = _ROUNDS if application.baseline.timing == "measured" else 1
-    note(f"running each {rounds} times, in turns" if rounds > 1 else "running each once: modelled times repeat")
+    note(f"running each {rounds} times, interleaved" if rounds > 1 else "running each once: modelled times repeat")
     for _ in range(rounds):
         for source in (one for one in states if one.state not in complaints):
             texts = SourceText({source.path: source.text, **source.also})
@@ -206,7 +206,7 @@ def _of_program(before: Runs, after: Runs) -> float | None:
 def _recorded(
     run: Path, journal: Journal, changes: Sequence[Change], sections: Sequence[RemeasuredSection], first: Runs
 ) -> RemeasureDocument:
-    """Write the journal's lines, and on a GPU the own table. first: the runs of the program as it was."""
+    """Write the journal's lines, and on a GPU the user's table. first: the runs of the program as it was."""
     like, rounds = first[0], len(first)
     timing: Timing = "measured" if like.timing == "measured" else "modelled"
     for change, section in zip(changes, sections, strict=True):
@@ -239,7 +239,7 @@ def _recorded(
 def differences(
     changes: Sequence[Change], sections: Sequence[RemeasuredSection], device: str
 ) -> list[recorded_differences.RecordedDifference]:
-    """The rows for the own table: of changes whose gain the model predicted and that were measured."""
+    """The rows for the user's table: of changes whose gain the model predicted and that were measured."""
     rows = []
     for change, section in zip(changes, sections, strict=True):
         timing = change.verdict.program_timing

@@ -30,7 +30,7 @@ class RemeasureDocument(JsonModel):
     device: str = Field(description="product name of the device")
     timing: Literal["measured", "modelled"] = Field(description="measured or modelled, now")
     predicted_timing: Literal["measured", "modelled"] = Field(description="the same for the run")
-    rounds: int = Field(description="how often each program ran, in turns")
+    rounds: int = Field(description="how often each program ran, interleaved with the others")
     changes: list[RemeasuredSection] = Field(description="one object per accepted change, in order")
     table: Text | None = Field(description="file with the model's errors, to which the changes were added; null if none was")
     error_for_differences: float | None = Field(description="the model's error for differences now; null if not known")

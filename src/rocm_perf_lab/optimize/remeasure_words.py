@@ -14,7 +14,7 @@ def described(found: RemeasureDocument) -> Iterator[str]:
         yield f"  program  {_both(change.predicted_program, change.recorded_program, found)}"
         if change.complaint is not None:
             yield f"  {change.complaint}"
-    times = "once" if found.rounds == 1 else f"{found.rounds} times, in turns"
+    times = "once" if found.rounds == 1 else f"{found.rounds} times, interleaved"
     yield f"On {found.device}, {found.timing}, each program {times}; recorded in {found.run}"
     if found.table is not None and found.error_for_differences is not None:
         error = found.error_for_differences

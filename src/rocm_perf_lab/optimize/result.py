@@ -89,7 +89,7 @@ class Judged(Candidate):
 def _measured(figure: Figure | None) -> Figure:
     """A figure that the gate has measured for every accepted candidate."""
     if figure is None:
-        raise ValueError("the verdict is no acceptance by measured times")
+        raise ValueError("the verdict is not an acceptance by measured times")
     return figure
 
 

@@ -2,9 +2,9 @@
 
 Two bounds tell. Experiments with the profiled dispatch say what a proposal saves if everything that it can change took no
 time: if that is less than the gate accepts, it is not even built. And one run of a candidate on the captured inputs takes a
-small part of the time of a judgement: the verdict's time is that on the least favourable inputs, these among them. What saves
-less there than the gate accepts, or less than an accepted one, is not judged. So the result is that of judging all proposals,
-as far as the experiments can be relied on.
+small part of the time of a judgement: a verdict reports the least favourable inputs, which include the captured ones. What
+saves less there than the gate accepts, or less than an accepted one, is not judged. So the result is that of judging all
+proposals, as far as the experiments can be relied on.
 """
 
 from __future__ import annotations

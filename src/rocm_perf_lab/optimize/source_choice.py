@@ -25,7 +25,7 @@ Choose = Callable[[Path, Sequence[str], Sequence[Path]], Path | None]
 def by_time(options: BackendOptions, note: Callable[[str], None]) -> Choose:
     """Chooses by running the program as it was built. options: their pattern limits the kernels that count.
 
-    Errors: UsageError if the pattern fits none of the program's kernels; those of profile.session.profile().
+    Errors: UsageError if the pattern fits none of the program's kernels; those of profiling.session.profile().
     """
 
     def choose(program: Path, arguments: Sequence[str], sources: Sequence[Path]) -> Path | None:

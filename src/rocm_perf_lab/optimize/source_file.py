@@ -106,7 +106,7 @@ def restore(journal: Entries) -> list[Path]:
         path, before = Path(last.source or ""), Path(last.before or "")
         if before.is_file() and path.is_file() and digest(path.read_bytes()) == last.digest:
             write_whole(path, before.read_bytes())
-            before.unlink()  # once: who makes the same change later wants it
+            before.unlink()  # restore only once: the same change made later is intended
             restored.append(path)
     return restored
 

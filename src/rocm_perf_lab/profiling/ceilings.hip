@@ -1,4 +1,4 @@
-// Microbenchmarks of a GPU's units, one a run:
+// Microbenchmarks of a GPU's units, one per run:
 //   ceilings NAME REPEATS full|brief
 // Every benchmark is a pair of launches of one kernel, a short and a long one. What the long one does more, over the time it
 // takes more, is a rate that neither launch nor drain enters. The first pair warms up. On stdout: work of the short launch,
@@ -176,7 +176,7 @@ bool arithmetic(const char* name, int repeats, const Device& device) {
     if (std::strcmp(name, benchmark.name) != 0) continue;
     const int few = benchmark.short_steps / device.divisor, many = benchmark.long_steps / device.divisor;
     const bool matrix = name[0] == 'm';
-    const int groups = matrix && device.divisor > 1 ? device.groups / 2 : device.groups;  // two waves a SIMD fill it as well
+    const int groups = matrix && device.divisor > 1 ? device.groups / 2 : device.groups;  // two waves per SIMD fill it as well
     for (int i = 0; i <= repeats; ++i) {
       benchmark.kernel<<<groups, kThreads>>>(few);
       benchmark.kernel<<<groups, kThreads>>>(many);

@@ -31,7 +31,7 @@ SHORT_BYTES = 32 << 20
 
 @dataclass(frozen=True)
 class AnalysisRequest:
-    """How to analyse each rank; see profile.pipeline.analyse."""
+    """How to analyse each rank; see profiling.pipeline.analyse."""
 
     part: Part
     kernel: str | None

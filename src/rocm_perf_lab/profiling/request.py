@@ -15,9 +15,9 @@ class ProfileRequest:
     """words: the program and its arguments, or both in one string.
     runs: how often to run it, at least once; None: three times, or once if times are modelled.
     kernel: a pattern (see kernel_pattern) for the kernels to count, trace and report on; None for all.
-    device: AUTO, HARDWARE or SOFTWARE_TARGET of collect.device, with device_options for the software device.
+    device: a choice of `--device`, with device_options for the software device.
     collector: one of collect.collector.CHOICES.
-    destination: the run directory, None for ./<program>.rocm-perf (see profile.run_name).
+    destination: the run directory, None for ./<program>.rocm-perf (see profiling.run_name).
     timeout: seconds for each run. clock_mhz, memory_bandwidth_gbps: replace what the trace and products.toml say.
     ceilings: a file with measured ceilings.
     roofline: whether to collect counters. deep_analysis: whether to make a thread trace, on the given compute unit and SIMDs

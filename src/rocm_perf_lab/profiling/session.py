@@ -36,7 +36,7 @@ _PATIENCE, _LEAST_PATIENCE_SECONDS = 50, 300.0
 
 @dataclass(frozen=True)
 class Traces:
-    """The traces beside that of the base run. repeats: for stability. passes: all further runs."""
+    """The traces other than that of the base run. repeats: for stability. passes: all further runs."""
 
     repeats: Sequence[Path]
     passes: Sequence[Pass]

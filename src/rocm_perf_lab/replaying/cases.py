@@ -30,7 +30,7 @@ class Case:
     """One run.
 
     overlays: (address, content) each, written over the captured memory. poison: byte written over what the captured kernel
-    changed. device_options: passed to the software device, beside those of all cases; it begins anew where they change.
+    changed. device_options: passed to the software device, in addition to those of all cases; it begins anew where they change.
     flush_cache: begin with cold caches. compare: compare memory with what the captured kernel left. dump: keep memory.
     findings: keep what the software device's race check finds. launch: None for the captured shape.
     """

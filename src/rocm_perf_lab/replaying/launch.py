@@ -16,7 +16,7 @@ MOST_LDS_BYTES = 160 * 1024  # on the GPU that has most, gfx950; the one that la
 
 @dataclass(frozen=True)
 class Launch:
-    """groups: number of workgroups in x, y and z. group_size: work-items in each. dynamic_lds: bytes of LDS for each, beside
+    """groups: number of workgroups in x, y and z. group_size: work-items in each. dynamic_lds: bytes of LDS for each, besides
     those that the kernel declares.
     """
 

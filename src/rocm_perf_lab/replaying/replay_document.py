@@ -18,7 +18,7 @@ class ReplayedKernel(JsonModel):
     replaced: bool = Field(description="whether it replaces the captured one (--hsaco)")
     grid: tuple[int, int, int] = Field(description="size in work-items, x, y and z")
     workgroup: tuple[int, int, int] = Field(description="size in work-items, x, y and z")
-    dynamic_lds: int = Field(description="bytes of LDS of a workgroup beside those that the kernel declares")
+    dynamic_lds: int = Field(description="bytes of LDS of a workgroup in addition to those that the kernel declares")
     launch_as_captured: bool = Field(
         description="whether the launch has the captured shape (no --groups, --group-size or --dynamic-lds)"
     )

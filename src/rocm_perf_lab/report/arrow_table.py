@@ -76,7 +76,7 @@ def _array(column: Column | None, kind: pa.DataType, rows: int) -> pa.Array:
 
 
 def _plain(column: Column, kind: pa.DataType, rows: int) -> pa.Array:
-    """Of the column's own memory, without pyarrow's conversions: loading these takes longer than a small table."""
+    """An array on the column's own memory, without pyarrow's conversions: loading these takes longer than a small table."""
     import pyarrow as pa
 
     values = _bits(column.values) if pa.types.is_boolean(kind) else _converted(column.values, kind.to_pandas_dtype())

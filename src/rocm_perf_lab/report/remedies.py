@@ -10,7 +10,7 @@ from rocm_perf_lab.text import words
 
 NO_LINE = "no source line stands out, or lines are not known: they need -g"
 NO_PATH = "the critical path is not known"
-NO_ERROR = "it was modelled with other timing parameters than those whose error is known"
+NO_ERROR = "it was modelled with timing parameters other than those whose error is known"
 
 
 def remedy_section(one: Remedy) -> RemedySection:

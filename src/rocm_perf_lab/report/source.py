@@ -14,7 +14,7 @@ from rocm_perf_lab.report import source_schema as schema
 from rocm_perf_lab.report.source_files import source_files
 
 MOST_INSTRUCTIONS = 2000
-"""Of a kernel."""
+"""The most instructions that are shown of one kernel."""
 _MOST_IN_ALL = 10_000
 _TOO_MANY = f"the kernels with more time have {_MOST_IN_ALL:,} instructions already"
 _NEED_A_TRACE = ("costs", "lines", "waits")

@@ -116,7 +116,7 @@ class _Listing:
                 self._print(f"{self._cells(None)}                  {told}")
 
     def _waits_for(self, one: CodeInstruction) -> Iterator[str]:
-        """What a wait waited for, a line each, so that none is cut in the middle."""
+        """What a wait waited for, one line each, so that none is cut in the middle."""
         wait = self._waits.get(one.address)
         if wait is None:
             return

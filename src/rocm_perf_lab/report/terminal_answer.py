@@ -25,8 +25,8 @@ _MOSTLY = 0.5
 
 
 def kernel_of_interest(documents: Reports) -> KernelAnalysis:
-    """Of the kernels that the report is on, the program's own with the most time on the path, which is also the one that is
-    traced; the profile's kernel if the path is not known.
+    """The program's own kernel with the most time on the path among those that the report is on; it is also the one that is
+    traced. The profile's kernel if the path is not known.
     """
     by_name = {kernel.kernel: kernel for kernel in documents.analysis.kernels}
     on_path = [one.kernel for one in documents.dag.symbols if one.kind == "kernel" and one.critical_path_ns]

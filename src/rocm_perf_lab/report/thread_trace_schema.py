@@ -93,7 +93,7 @@ class TimeStackSection(Section):
     )
     alone_ns: dict[str, int] = Field(
         default={},
-        description="cause -> the time without it alone, for all causes that were tried, also those that are no part",
+        description="cause -> the time without it alone, for all causes that were tried, also those not among the parts",
     )
     instructions: list[InstructionGain] = Field(description="the ten memory instructions with the largest gains")
     lines: list[LineGain] = Field(

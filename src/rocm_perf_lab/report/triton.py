@@ -44,7 +44,7 @@ def triton_section(kernel: DescribedKernel, occupancy: DispatchOccupancy) -> Tri
 
 
 def sentences(kernel: KernelAnalysis) -> list[list[str]]:
-    """Of each specialisation: what was compiled, what is worth knowing of it, and TTGIR of the line that matters."""
+    """For each specialisation: what was compiled, what is worth knowing of it, and TTGIR of the line that matters."""
     return [[*_in_triton_terms(one), *_of_line(one, _line_that_matters(kernel))] for one in kernel.triton]
 
 

@@ -48,13 +48,13 @@ def read_counters(connection: Connection, dispatches: Dispatches) -> dict[str, F
 def _sums(node: Integers, value: Floats, nodes: int) -> Floats | None:
     """(nodes,): the sum for each node, NaN for nodes that do not occur. None if no sum is finite."""
     sums = np.bincount(node, value, nodes)
-    # A sum that lacks an instance would look like a smaller count, so what is no number makes the sum none.
+    # A sum that lacks an instance would look like a smaller count, so a value that is not a number makes the sum NaN.
     sums[(np.bincount(node, minlength=nodes) == 0) | ~np.isfinite(sums)] = np.nan
     return None if np.isnan(sums).all() else sums
 
 
 def _rows(connection: Connection) -> tuple[Integers, Integers, Floats]:
-    """Of each row the event or NO_ID, the counter's id, and its value, NaN if that is no number."""
+    """For each row, the event or NO_ID, the counter's id, and its value, NaN if that is not a number."""
     events: list[Integers] = [np.empty(0, np.int64)]
     counters: list[Integers] = [np.empty(0, np.int64)]
     values: list[Floats] = [np.empty(0)]

@@ -30,7 +30,7 @@ class Estimates:
 
 
 def read_estimates(connection: Connection, dispatches: Dispatches) -> Estimates | None:
-    """The errors that the database states; None if everything in it is exact. Raises TraceError if they are no numbers."""
+    """The errors that the database states; None if everything in it is exact. Raises TraceError if they are not numbers."""
     columns = {row[1] for row in connection.execute(f'PRAGMA table_info("{table(connection, "pmc_event")}")')}
     if "extdata" not in columns:
         return None

@@ -57,7 +57,7 @@ class ScriptKernel:
         return cls(Path(script), kernel, tuple(arguments), Path(found).absolute())
 
     def version(self) -> str | None:
-        """Of its Triton; None if that is not in the interpreter's own environment."""
+        """The version of its Triton; None if that is not in the interpreter's own environment."""
         return triton.installed_version(self.python)
 
     def of_environment(self) -> list[Path]:

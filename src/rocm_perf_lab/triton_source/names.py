@@ -6,7 +6,7 @@ import ast
 
 
 def dotted(node: ast.expr) -> tuple[str, ...]:
-    """("tl", "math", "exp2") of `tl.math.exp2`; empty for what is no chain of names."""
+    """("tl", "math", "exp2") of `tl.math.exp2`; empty for what is not a chain of names."""
     parts: list[str] = []
     while isinstance(node, ast.Attribute):
         parts.append(node.attr)
@@ -15,7 +15,7 @@ def dotted(node: ast.expr) -> tuple[str, ...]:
 
 
 def is_jit(decorator: ast.expr) -> bool:
-    """Of `@triton.jit`, `@jit`, `@triton.jit(...)`."""
+    """Whether the decorator is `@triton.jit`, `@jit` or `@triton.jit(...)`."""
     called = decorator.func if isinstance(decorator, ast.Call) else decorator
     return dotted(called)[-1:] == ("jit",)
 

@@ -21,7 +21,7 @@ class Placed(Protocol):
 
 
 class Places:
-    """Of one text."""
+    """The places in one text."""
 
     def __init__(self, text: bytes):
         self._text = text
@@ -35,7 +35,7 @@ class Places:
         return Span(self.offset(node.lineno, node.col_offset), self.end(node), node.lineno)
 
     def end(self, node: Placed) -> int:
-        """The offset behind the node."""
+        """The offset of the end of the node."""
         return self.offset(node.end_lineno or node.lineno, node.end_col_offset or node.col_offset)
 
     def start_of_line(self, line: int) -> int:

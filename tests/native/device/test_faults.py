@@ -19,11 +19,11 @@ NO_LIMIT = {"ROCM_PERF_DEVICE_OPTIONS": "kernel-limit=1000000000000"}
 
 # name -> HIP's message afterwards, kernel and words of the error message (None: HIP refuses before the device sees it)
 FAULTS = {
-    "out_of_bounds": ("hipErrorIllegalAddress", "store_behind", r"memory access fault: global_store.*lane 0 .*behind an allocation of 4194304 bytes at 0x"),
+    "out_of_bounds": ("hipErrorIllegalAddress", "store_behind", r"memory access fault: global_store.*lane 0 .*past the end of an allocation of 4194304 bytes at 0x"),
     "null": ("hipErrorIllegalAddress", "load_null", r"memory access fault: .*load.*address 0x0: a null pointer"),
-    "middle_of_a_wave": ("hipErrorIllegalAddress", "crosses_the_end", r"lane 16 of wave 0.*: 0 bytes behind an allocation of 4194304 bytes"),
+    "middle_of_a_wave": ("hipErrorIllegalAddress", "crosses_the_end", r"lane 16 of wave 0.*: 0 bytes past the end of an allocation of 4194304 bytes"),
     "misaligned_atomic": ("hipErrorIllegalAddress", "misaligned_atomic", r"misaligned atomic: global_atomic_add.*address 0x\w*2\b"),
-    "illegal": ("hipErrorLaunchFailure", "illegal_instruction", r"illegal instruction: .*no instruction of this target"),
+    "illegal": ("hipErrorLaunchFailure", "illegal_instruction", r"illegal instruction: .*not an instruction of this target"),
     "endless": ("hipErrorLaunchFailure", "endless", r"a deadlock: .*waits for memory to change"),
     "lds": ("hipErrorIllegalAddress", "lds_overrun", r"LDS access out of range: ds_write.*lane 0 .*address 0x400000"),
     "stack": ("hipErrorIllegalAddress", "stack_overflow", r"private memory \(stack\) access out of range"),

@@ -23,13 +23,13 @@ BODIES = {
     "for (int i = 0; i < 3; ++i) { int at = i * 64 + lane; (out)[at] = index[at] + m; }": 1,
     "out[lane] += in[lane]; out[lane] = m;": "its value or its address is used",
     "out[lane] = n; if (out[lane] > 3) out[lane] = m;": "its value or its address is used",
-    "float* other = out; other[lane] = m;": "in other ways than",
-    "*(out + lane) = n * m;": "in other ways than",
+    "float* other = out; other[lane] = m;": "used other than",
+    "*(out + lane) = n * m;": "used other than",
     "float x = out[lane] = in[lane]; out[lane + 64] = x * m;": "part of an expression",
     "float& place = out[lane]; place = m * 5;": "its value or its address is used",
     "for (int i = 0; i < n; ++i) out[lane] = in[i + lane] * m;": "repeatedly",
     "STORE(out, lane, n * m);": "macro",
-    "__hip_atomic_fetch_add(out + lane, 2.0f, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);": "in other ways than",
+    "__hip_atomic_fetch_add(out + lane, 2.0f, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);": "used other than",
 }
 
 

@@ -19,8 +19,8 @@ COMMAND = ("hipcc", "-O2", "--offload-arch=gfx942")
 PROPOSED = ("normalized", "product", "least", "nearest", "closest", "sparse")
 REFUSED = {
     "up_to": "needs sum, which the loop changes",
-    "counting": "changes a variable beside",
-    "in_turns": "changes a variable beside",
+    "counting": "changes variables other than",
+    "in_turns": "changes variables other than",
     "until": "neither stores an element nor reduces",
     "from_one": "sum does not begin as 0",
     "at_once": "what a NaN does depends on its place",
@@ -29,7 +29,7 @@ REFUSED = {
     "neighbours": "reads x, which it stores to",
     "by_place": "more than its row",
     "beyond": "something for rows beyond the last",
-    "of_half": "no arithmetic over its own arguments",
+    "of_half": "not arithmetic over its own arguments",
 }
 
 

@@ -106,7 +106,7 @@ const char* refuse_formats(const Op& op) {
   const auto fits = [](const Operand& operand, const Format& format) { return operand.dwords * 32 == kPerLane * format.bits; };
   if (fits(op.source[0], kFormats[op.matrix.broadcast_size]) && fits(op.source[1], kFormats[op.matrix.lane_pattern]))
     return nullptr;
-  return "operands of another size than the formats is not modelled";
+  return "operands whose size does not match their format are not modelled";
 }
 
 template <int M, int K, bool Scaled>

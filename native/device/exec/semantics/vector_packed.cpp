@@ -443,7 +443,7 @@ constexpr Semantics dot_of_bfloats(Semantics entry) {
   return entry;
 }
 
-// Of two pairs of halves. Which NaN it gives depends on how the compiler orders operands: there is no plain form.
+// A dot product of two pairs of halves. Which NaN it gives depends on how the compiler orders operands: there is no plain form.
 constexpr Semantics dot_of_halves(Semantics entry) {
   entry.source_types[0] = entry.source_types[1] = Type::PackedF16;
   entry.plain = nullptr;

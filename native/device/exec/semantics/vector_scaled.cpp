@@ -39,7 +39,7 @@ u32 bits_from(double value) {
   if constexpr (std::is_same_v<T, Half>) return bits_of(std::isnan(value) ? default_nan<Half>() : to_half(value));
   if (std::isnan(value)) return bits_of(default_nan<float>()) >> (32 - kBits<T>);
   if constexpr (std::is_same_v<T, float>) return bits_of(static_cast<float>(value));
-  // Of a product of a small float and a power of two, which a single holds exactly.
+  // The value is a product of a small float and a power of two, which a single holds exactly.
   const u32 bits = bits_of(static_cast<float>(value));
   return (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
 }
@@ -149,7 +149,7 @@ void narrow_many(const Op& op, Wave& wave) {
   write_registers<F::kBits>(op, wave, out);
 }
 
-// Elements of the two sources by turns.
+// Interleaves the elements of the two sources.
 template <class F>
 void narrow_two(const Op& op, Wave& wave) {
   constexpr int count = 16;

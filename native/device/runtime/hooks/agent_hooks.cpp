@@ -1,9 +1,10 @@
 // What the device reports about itself beyond what ROCr takes from the topology: that it supports cooperative launches, and
 // its name.
 //
-// For a cooperative queue ROCr asks the kernel driver for global wave sync, which the thunk's model does not have. Programs
-// do not need it: HIP's grid barrier consists of atomics in memory, and a grid that fits runs as a whole because the engine
-// places workgroups as the hardware does. So cooperative queues are treated like any other queue.
+// For a cooperative queue ROCr asks the kernel driver for global wave sync, which the thunk's model does not have. The
+// queue need not ask for it: HIP's grid barrier uses atomics in memory, or on gfx90a ds_gws_*, which the engine executes
+// itself, and a grid that fits runs as a whole because the engine places workgroups as the hardware does. So cooperative
+// queues are treated like any other queue.
 //
 // The name of a real device comes from the graphics half of the driver.
 #include <cstring>

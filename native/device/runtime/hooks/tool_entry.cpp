@@ -26,8 +26,8 @@ void expect_hooks() {
   static std::atomic<bool> said{false};
   if (original().core.version.major_id != 0 || said.exchange(true)) return;
   report_error(
-      "ROCr has not loaded the device as a tools library: times know nothing of the host. HSA_TOOLS_LIB has to "
-      "name it; beside a profiler that registered with ROCr, set HSA_TOOLS_ROCPROFILER_V1_TOOLS=1, too");
+      "ROCr has not loaded the device as a tools library: modelled times ignore the host. HSA_TOOLS_LIB has to "
+      "name it; if a profiler has registered with ROCr, set HSA_TOOLS_ROCPROFILER_V1_TOOLS=1, too");
 }
 
 namespace {

@@ -143,7 +143,7 @@ double PerformanceMonitor::sum(const Counter& counter, uint32_t event) const {
   if (counter.block->name != kSq || counter.number == 0 || event == 0) return 0;
   const bool is_fine = event == target_of_device().level_sum_event;
   if (!is_fine && event != kCoarseLevelSum) return 0;
-  // Of the levels only that of waves is known: what they spend on the device, in quad-cycles.
+  // The only level known is that of waves: the time that they spend on the device, in quad-cycles.
   if (event_of({counter.block, counter.number - 1}) != kWaveLevel || target_of_device().level_sum_event == 0) return 0;
   return wave_cycles(sums_) * (is_fine ? 4 : 1);
 }

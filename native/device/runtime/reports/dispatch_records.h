@@ -14,7 +14,7 @@ namespace rpd {
 struct DispatchRecord {
   uint64_t start = 0, end = 0;  // timestamps
   std::vector<double> counters;
-  // Of estimates, see DispatchResult.
+  // The errors of estimates, see DispatchResult.
   std::vector<double> counter_errors;
   double duration_error = 0;
 };

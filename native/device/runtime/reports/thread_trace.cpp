@@ -74,7 +74,7 @@ Options read_options() {
     try {
       options.kernel = std::regex(kernel, std::regex::ECMAScript | std::regex::nosubs);
     } catch (const std::regex_error&) {
-      report_error("ROCM_PERF_THREAD_TRACE_KERNEL=%s is no regular expression; no kernel is traced", kernel);
+      report_error("ROCM_PERF_THREAD_TRACE_KERNEL=%s is not a regular expression; no kernel is traced", kernel);
       options.folder.clear();
     }
   }

@@ -14,7 +14,7 @@ struct Caller {
   uint64_t rbx, rbp, r12, r13, r14, r15, rsp, rip;
 };
 
-// Of the function that this frame belongs to.
+// The caller of the function that this frame belongs to.
 Caller caller_at(_Unwind_Context* frame);
 // Makes the function that it has called return `result`.
 [[noreturn]] void return_to(const Caller& caller, int result);

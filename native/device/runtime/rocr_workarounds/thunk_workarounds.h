@@ -28,7 +28,7 @@ void leave_model();
 // done.
 void serve_trap_handler_call(void* called_from);
 
-// The thunk reserves addresses for the device directly behind a program that is linked to a fixed address, where the
+// The thunk reserves addresses for the device directly after a program that is linked to a fixed address, where the
 // program's heap would grow: malloc copes, but some programs then crash. This leaves room for the heap.
 void leave_heap_room();
 

@@ -1,4 +1,4 @@
-// Writes what each cause costs a dispatch beside its thread trace.
+// Writes what each cause costs a dispatch, next to its thread trace.
 #pragma once
 
 #include <filesystem>

@@ -1,4 +1,5 @@
-// Finds the accesses that each s_waitcnt of a wave waited for, by gfx9's counting rules.
+// Finds the accesses that each s_waitcnt of a wave waited for, by the target's wait counters (vmcnt, lgkmcnt; vscnt where
+// stores are counted separately).
 #pragma once
 
 #include <cstddef>

@@ -73,9 +73,9 @@ class LineGain:
 class TimeStack:
     """parts, largest first, and rest_ns sum to duration_ns. rest_ns: what is left without all of the parts' causes.
 
-    without_ns: the time without each cause alone, also of those that are no part. lines: most to gain first; empty if source
-    lines are not known. chosen, subset_ns: the parts' causes, and the time without every set of them; bit i of the index stands
-    for the i-th cause.
+    without_ns: the time without each cause alone, also of those not among the parts. lines: most to gain first; empty if source
+    lines are not known. chosen, subset_ns: the parts' causes, and the time without every set of them; bit i of the index
+    stands for the i-th cause.
     """
 
     duration_ns: int
@@ -88,7 +88,7 @@ class TimeStack:
     subset_ns: tuple[int, ...] = ()
 
     def without(self, causes: Container[str]) -> int:
-        """The time without all of these; causes that are no part change nothing."""
+        """The time without all of these; causes that are not among the parts change nothing."""
         taken = sum(1 << i for i, name in enumerate(self.chosen) if name in causes)
         return self.subset_ns[taken] if self.subset_ns else self.duration_ns
 

@@ -44,7 +44,7 @@ class FirstTimes:
         self._lock = threading.Lock()
 
     def ratio(self, candidate: ScriptKernel) -> float | None:
-        """candidate / baseline of the kernel's time; None if something is the matter with it, which a judgement then tells.
+        """candidate / baseline of the kernel's time; None if it fails in any way; a full judgement then says how.
 
         Raises CaptureError if the baseline's launches cannot be repeated, NoCageError.
         """

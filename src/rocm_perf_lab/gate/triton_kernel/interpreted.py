@@ -1,4 +1,4 @@
-"""A second oracle: what Triton's interpreter computes from the source of a kernel, beside what its code left in memory.
+"""A second oracle: what Triton's interpreter computes from the source of a kernel, compared with what its code left in memory.
 
 The interpreter runs in the process of the script, which is not believed: it can only speak against its own candidate.
 """

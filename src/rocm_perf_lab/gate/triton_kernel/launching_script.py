@@ -52,7 +52,7 @@ class Launched:
 
 
 class LaunchingScript:
-    """Not a judge: what it raises are Died and TookTooLong, and SourceError for what it answers."""
+    """Raises ScriptExited and ScriptTimeout, and SourceError for invalid answers; the caller turns these into verdicts."""
 
     def __init__(self, script: ServedScript, folder: Path, files: Path, is_candidate: bool, timeout: float):
         self._script, self._folder, self._files = script, folder, files
@@ -64,7 +64,7 @@ class LaunchingScript:
         try:
             return int(message["status"]) if message["event"] == "end" else _expected(Launched(message))
         except (KeyError, TypeError, AttributeError, ValueError) as error:
-            raise SourceError("it describes its launch in another way than expected", "") from error
+            raise SourceError("its description of the launch does not have the expected form", "") from error
 
     def record(self, numbers: Mapping[str, int]) -> RecordedLaunch:
         """The launch with these numbers in the place of its own. Raises SourceError if it does not compile, too."""

@@ -20,7 +20,7 @@ _STRICT = ConfigDict(extra="forbid", strict=True)
 
 
 class Word(BaseModel):
-    """Either bits, or a place in a memory: offset bytes behind its beginning."""
+    """Either bits, or a place in a memory: offset bytes after its beginning."""
 
     model_config = _STRICT
     bits: int | None = Field(default=None, ge=0, lt=1 << 64)

@@ -22,8 +22,8 @@ from rocm_perf_lab.triton_launches import environment_of
 @dataclass(frozen=True)
 class Repeated:
     """What came of the launches. ms: modelled times of those that ended well, in order. failure: why the next one did not; None
-    if all did. races: lines of the race check. parameters: identifies the timing model's. folder: what launches left, see
-    rocm_perf_triton.recorded.
+    if all did. races: lines of the race check. parameters: hash of the timing model's parameters. folder: what launches left,
+    see rocm_perf_triton.recorded.
     """
 
     folder: Path

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
     from rocm_perf_lab.gate.numbers import Numbers
 
-# Where results are near zero because large terms cancel, units in their last place mean nothing. What an accumulation in the
-# type's accumulator may be off is this share of the largest number that the launch wrote to the array, for each unit that is
-# allowed. What it did not write does not count: it may be anything.
+# Where results are near zero because large terms cancel, units in their last place mean nothing. An accumulation in the
+# type's accumulator may be off by this fraction of the largest number that the launch wrote to the array, per allowed ULP.
+# What it did not write does not count: it may be anything.
 _OF_LARGEST = {8: 2.0**-51}
 _OF_LARGEST_IN_FLOAT32 = 2.0**-22
 

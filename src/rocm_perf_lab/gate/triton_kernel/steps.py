@@ -40,7 +40,7 @@ class Steps:
         return {LAUNCH: self._launched, EQUIVALENCE: self._equivalent, MEASUREMENT: self._measured}[step]()
 
     def _launched(self) -> StepVerdict:
-        return passed(LAUNCH, f"launched as the baseline is, {len(self._found.launches)} times on different numbers")
+        return passed(LAUNCH, f"launched as the baseline is; launches with different numbers: {len(self._found.launches)}")
 
     def _equivalent(self) -> StepVerdict:
         results = [result for one in self._found.launches for result in one.cases.values()]

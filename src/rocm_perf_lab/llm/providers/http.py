@@ -58,7 +58,7 @@ def endpoint(base_url: str | None, default: str) -> str:
     except ValueError:
         usable = False
     if not usable:
-        raise UsageError(f"--base-url {base_url} is no HTTP address", "write it like http://localhost:8000/v1")
+        raise UsageError(f"--base-url {base_url} is not an HTTP address", "write it like http://localhost:8000/v1")
     if parts.username or parts.password or parts.query:
         raise UsageError("--base-url contains a user name, password or query", "give a key in the environment only")
     return place

@@ -34,7 +34,7 @@ class TritonAnswers:
     )
     exact = (
         "The results must stay the same bit for bit: another order of a floating-point sum, another block size along it, or "
-        "another function than the baseline's (exp2 for exp) changes them."
+        "a function other than the baseline's (exp2 for exp) changes them."
     )
 
     def change(self, source: TritonSource, name: str, answer: str) -> AnsweredChange | Unusable:

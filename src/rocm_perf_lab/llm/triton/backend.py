@@ -31,7 +31,7 @@ class TritonModelBackend(TritonBackend):
         return context_in(survey.reports, source, target.kernel, rules, self._note, tried).text(self._full_source)
 
     def complaint(self, source: TritonSource) -> str | None:
-        """Triton compiles what it is given numbers for, which the gate does: this is Python's own word."""
+        """Checks Python syntax only: Triton compiles for concrete arguments, in the gate."""
         try:
             compile(source.text, source.path.name, "exec", dont_inherit=True)
             source.tree  # noqa: B018

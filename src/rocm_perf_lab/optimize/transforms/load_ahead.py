@@ -1,6 +1,6 @@
 """Load for several iterations at once, before the first of them begins, where stores or atomics keep the compiler from that.
 
-A load behind a store or an atomic is not moved before it unless nothing can be written where it reads: each iteration's loads
+A load after a store or an atomic is not moved before it unless nothing can be written where it reads: each iteration's loads
 then wait for the iteration before. Here, one 64-bit test precedes several iterations, then come the loads of all of them, then
 their bodies in order. If a body writes to anything but LDS and variables, that the kernel writes nothing where it reads is
 promised to the gate.

@@ -1,6 +1,6 @@
 """Minima and maxima whose result depends on the order of the numbers if a NaN is among them: std::min and std::max.
 
-`std::min(t, d)` is `d < t ? d : t`, so a NaN replaces what was found before it and is replaced by what comes behind. The lanes
+`std::min(t, d)` is `d < t ? d : t`, so a NaN replaces what was found before it and is replaced by what comes after. The lanes
 of a wave take the numbers in another order. So they note whether they have seen a NaN, and if any has, all of them execute the
 loop as it was.
 """
@@ -24,7 +24,7 @@ _FLOATS = ("FLOAT", "DOUBLE", "HALF", "FLOAT16", "BFLOAT16")
 
 @dataclass(frozen=True)
 class Ordered:
-    """`name = std::min(value, name);` on floating-point numbers. value: a variable's name; "" if it is no plain variable."""
+    """`name = std::min(value, name);` on floating-point numbers. value: a variable's name; "" if it is not a plain variable."""
 
     statement: Cursor
     name: str
@@ -47,7 +47,7 @@ def ordered(unit: TranslationUnit, statement: Cursor) -> Ordered | None:
 
 
 def kept_in_order(text: bytes, loop: tuple[int, int], one: Ordered, combined: str) -> tuple[list[Edit], str]:
-    """The edits of the loop, and what stands behind it. loop: its byte range. combined: how the lanes' results are combined."""
+    """The edits of the loop, and what follows it. loop: its byte range. combined: how the lanes' results are combined."""
     start, end = loop
     before, unordered = (new_names(text, stem, 1)[0] for stem in ("before", "unordered"))
     margin = indentation(text, start)

@@ -90,7 +90,7 @@ def _additions(unit: TranslationUnit, kernel: SourceKernel, parameter: KernelPar
             found += [addition] if addition else []
             other = other or (0 if addition else one.location.line)
     if found and other:
-        raise _Unfit(f"it is used in other ways than to add (line {other})")
+        raise _Unfit(f"it is used other than to add (line {other})")
     if found and all(_is_lds(one.call) for one in found):
         raise _Unfit("what it adds has been summed in LDS already")
     element = (parameter.pointee or "").removeprefix("const ")

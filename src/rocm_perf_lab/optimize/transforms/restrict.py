@@ -1,6 +1,6 @@
 """`__restrict__` on pointer parameters: memory written through one of them is accessed through no other.
 
-Without it, a store may change what any later load reads, so loads stay behind stores and are repeated in every iteration. Only
+Without it, a store may change what any later load reads, so loads stay after stores and are repeated in every iteration. Only
 the parameter itself can carry the qualifier: Clang ignores it on local copies. `const` is not added, since it would change the
 mangled name, and the compiler finds out by itself through which parameters nothing is written.
 """

@@ -95,7 +95,7 @@ def _loop(source: HipSource, kernel: SourceKernel) -> tuple[Loop, Independence]:
 
 
 def _expect_in_block(body: Cursor, loop: Cursor) -> None:
-    """Statements can be put before the loop only where it stands in a block, behind an unroll pragma or not."""
+    """Statements can be put before the loop only where it stands in a block, after an unroll pragma or not."""
     holders = next(list(above) for one, above in walk_below(body) if one == loop)
     while holders and holders[-1].kind.name == "UNEXPOSED_STMT":
         holders.pop()

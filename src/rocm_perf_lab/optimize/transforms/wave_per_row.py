@@ -1,4 +1,4 @@
-"""Give each row a wave where it has a thread: the lanes take its elements in turns, and combine what they found.
+"""Give each row a wave instead of a thread: the lanes share its elements, interleaved, and combine what they found.
 
 Neighbouring lanes then read neighbouring elements, and there are 64 times as many waves. Sums are added in another order, so a
 tolerance is needed for floating-point numbers (--ulps). The shape of the launches changes with it.
@@ -107,7 +107,7 @@ def _bound_of(unit: TranslationUnit, statement: Cursor, row: str) -> tuple[str, 
 
 
 def _shared(unit: TranslationUnit, statement: Cursor, loop: Loop, lane: str, step: str) -> Iterator[Edit]:
-    """The loop with the row's elements shared among the lanes, and the lanes' results combined behind it."""
+    """The loop with the row's elements shared among the lanes, and the lanes' results combined after it."""
     if loop.kind != "for" or loop.step != 1 or not loop.innermost or loop.found or loop.in_macro:
         raise _Unfit(f"the loop of line {loop.span.line} is not a plain one over elements")
     init, _, increment, inside = list(statement.get_children())
@@ -128,7 +128,7 @@ def _shared(unit: TranslationUnit, statement: Cursor, loop: Loop, lane: str, ste
 
 
 def _in_order(unit: TranslationUnit, inside: Cursor, loop: tuple[int, int], lines: list[str]) -> tuple[list[Edit], str]:
-    """What else changes in the loop, and what stands behind it: there, a NaN may count by its place."""
+    """What else changes in the loop, and what follows it: there, a NaN may count by its place."""
     found = [one for statement in _under_conditions(inside) if (one := ordered(unit, statement)) is not None]
     found = [one for one in found if one.name not in _declared(inside)]
     if not found:
@@ -157,7 +157,7 @@ def _expect_independent(unit: TranslationUnit, inside: Cursor) -> None:
     results = [parts[0].referenced for _, parts in statements if parts[0].kind.name == "DECL_REF_EXPR"]
     declared = [one for one in walk(inside) if one.kind.name == "VAR_DECL"]
     if changed_in(inside, unit.bindings) - {one.get_usr() for one in (*results, *declared)}:
-        raise _Unfit(f"the loop of line {inside.location.line} changes a variable beside what it reduces")
+        raise _Unfit(f"the loop of line {inside.location.line} changes variables other than those it reduces")
     for condition in _conditions(inside):
         if name := next((one for one in (*reduced, *stored) if _names(condition, one)), None):
             raise _Unfit(f"the condition of line {condition.location.line} needs {name}, which the loop changes")

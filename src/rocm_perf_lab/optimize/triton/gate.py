@@ -39,4 +39,4 @@ class TritonGate:
 
 
 def _nothing(_words: str) -> None:
-    """What is being judged is no news while proposals are compared."""
+    """Drops the judge's progress lines; the optimizer prints its own."""

@@ -14,7 +14,7 @@ from rocm_perf_lab.triton_launches import ScriptKernel
 def profiled(
     kernel: ScriptKernel, device: str, destination: Path, timeout: float | None, note: Callable[[str], None]
 ) -> Reports:
-    """Of the script that launches the kernel. destination: the run directory to make.
+    """The profile of the script that launches the kernel. destination: the run directory to make.
 
     Errors: those of profiling, with the script's name where it launches nothing.
     """

@@ -29,7 +29,7 @@ class TritonAnswerRules:
             "The gate launches both functions from the script, and runs what they launch again on the same memory: with the "
             "captured, random, positive, large and special contents, smaller numbers for every integer, other orders of waves "
             "and a race check, and in Triton's interpreter. The kernel's time must fall by "
-            f"{self.min_improvement:.1%}. Masks must hold for sizes that are no multiple of a block.",
+            f"{self.min_improvement:.1%}. Masks must hold for sizes that are not a multiple of a block.",
         ]
 
     @property

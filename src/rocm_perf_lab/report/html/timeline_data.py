@@ -15,7 +15,7 @@ from rocm_perf_lab.text import words
 
 _MOST_IN_LEGEND = 24
 _AGAIN = "by HIP stream"
-_NO_KERNEL = {COPY: -1, CALL: -2}  # colours of what is no kernel, as in timeline.js
+_NO_KERNEL = {COPY: -1, CALL: -2}  # colours of what is not a kernel, as in timeline.js
 
 
 def kernels_in(document: TimelineDocument) -> set[str]:

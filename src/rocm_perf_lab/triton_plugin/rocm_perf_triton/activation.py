@@ -22,7 +22,7 @@ def target() -> str:
 
 
 def capability() -> tuple[int, int]:
-    """Of the target, as PyTorch numbers it: gfx942 is (9, 4)."""
+    """The compute capability of the target as PyTorch numbers it: gfx942 is (9, 4)."""
     return int(target()[3]), int(target()[4])
 
 

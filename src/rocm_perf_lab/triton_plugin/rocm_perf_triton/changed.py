@@ -1,5 +1,5 @@
-"""Runs a script in which one file has another text than on disk, under its own name: places, imports and `__file__` are those
-of the file.
+"""Runs a script with a changed text of one file, under the file's own name: places, imports and `__file__` are those of the
+file.
 
     python -m rocm_perf_triton.changed FILE TEXT SCRIPT [ARGUMENTS]...
 
@@ -51,7 +51,7 @@ class ChangedFile:
         exec(self._code(name), module.__dict__)
 
     def _code(self, name: str) -> Any:
-        """Compiled, and known to who asks for the lines of the file: entries without a time are not compared with the disk."""
+        """The compiled text, registered in linecache; entries without an mtime are not checked against the disk."""
         lines = self._text.decode().splitlines(keepends=True)
         linecache.cache[name] = (len(self._text), None, lines, name)
         return compile(self._text, name, "exec", dont_inherit=True)

@@ -1,4 +1,4 @@
-"""Device memory beside the memory of host arrays: filled before a launch, and copied back after it.
+"""Copies of host arrays in device memory: filled before a launch, and copied back after it.
 
 Host memory is what counts between launches, so an allocation is only ever kept to save making another one.
 """
@@ -80,7 +80,7 @@ class DeviceMemory:
         return mirror
 
     def _make_room(self, pieces: list[Span]) -> None:
-        """Free what has another extent than the host's memory now has, and what was not used for long."""
+        """Free what has a different extent from the host's memory now, and what has not been used for long."""
         wanted = {(piece.begin, piece.end) for piece in pieces}
         for key, mirror in list(self._mirrors.items()):
             if key not in wanted and any(mirror.host.overlaps(piece) for piece in pieces):

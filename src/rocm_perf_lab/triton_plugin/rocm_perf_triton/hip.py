@@ -123,7 +123,7 @@ class Stopwatch:
 
     @contextmanager
     def running(self, stream: int) -> Iterator[None]:
-        """Around a launch; waits for its end."""
+        """Context manager for a launch; waits until it has ended."""
         call("hipEventRecord", self.start, stream)
         yield
         call("hipEventRecord", self.stop, stream)

@@ -47,7 +47,7 @@ def recording(recorder: Recorder) -> Iterator[None]:
 
 
 class Launcher:
-    """Of one compiled kernel."""
+    """Launches one compiled kernel."""
 
     def __init__(self, source: Any, metadata: Any):
         self.kernel = str(metadata.name)
@@ -57,7 +57,7 @@ class Launcher:
         _expect_at_most(_MOST_THREADS, self.threads)
         self.shared = metadata.shared
         self.cooperative = bool(metadata.launch_cooperative_grid)
-        # Of each workgroup, in the order of the kernel's last arguments.
+        # Bytes of each workgroup, in the order of the kernel's last arguments.
         self.scratch_bytes = [getattr(metadata, f"{kind}_scratch_size", 0) for kind in ("global", "profile")]
 
     def __call__(

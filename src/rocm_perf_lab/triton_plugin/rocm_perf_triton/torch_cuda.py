@@ -132,7 +132,9 @@ def _destination(function: Any, args: Any, kwargs: Any, torch: Any) -> bool:
 
 
 def _in_singles(function: Any, args: Any, kwargs: Any, torch: Any) -> Any:
-    """What PyTorch computes so for narrow types on a GPU: on the CPU it sums their gradients in them."""
+    """Runs the function in float32, as PyTorch does for narrow types on a GPU; its CPU code would sum gradients in the narrow
+    type.
+    """
 
     def single(value: Any) -> Any:
         narrow = isinstance(value, torch.Tensor) and value.dtype in (torch.float16, torch.bfloat16)
@@ -242,7 +244,7 @@ def _change_cuda_module(torch: Any) -> None:
 
 def _generator(torch: Any) -> Any:
     class Generator(torch.Generator):  # type: ignore[misc]
-        """Of random numbers, which the CPU makes whatever the device."""
+        """A generator of random numbers, which the CPU makes whatever the device."""
 
         def __new__(cls, device: object = None) -> Any:
             return super().__new__(cls, "cpu")

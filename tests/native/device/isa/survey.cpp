@@ -51,7 +51,7 @@ Survey::Known Survey::find(const uint32_t* code, size_t words) {
 Survey::Known Survey::decode_at(const uint32_t* code, size_t words) {
   const DisassembledInstruction instruction = disassembler_.at(code, words * sizeof(uint32_t));
   if (instruction.size == 0)
-    return {1, kind_of("(unknown)", "these bytes are no instruction of this target", std::to_string(*code))};
+    return {1, kind_of("(unknown)", "these bytes are not an instruction of this target", std::to_string(*code))};
   const Decoded decoded = decode(instruction, code, 0);
   const std::string text = trimmed(instruction.text);
   return {static_cast<uint8_t>(instruction.size / sizeof(uint32_t)),

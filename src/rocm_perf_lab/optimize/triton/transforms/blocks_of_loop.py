@@ -48,7 +48,7 @@ class Blocks:
         return any(self._is(left, places) and self._is(right, ends) for places, ends in self._forms())
 
     def _forms(self) -> list[tuple[set[str], set[str]]]:
-        """(what a lane is called, below which it must be)."""
+        """Pairs (expressions of the lane's index, those of its exclusive bound)."""
         lanes, k = self._lanes(), ast.Name(self.loop.variable, ast.Load())
         begin = _sides(k, ast.Mult(), self.step) if self.counted else {ast.dump(k)}
         placed = {_joined(*pair, "Add") for one in begin for lane in lanes for pair in ((one, lane), (lane, one))}

@@ -1,4 +1,5 @@
-"""configuration: twice and half the warps and the block sizes with which the file launches the function, and other stages.
+"""configuration: twice and half the warps and the block sizes with which the file launches the function, and other numbers of
+stages.
 
 One step at a time: the loop profiles what was accepted, and goes on from there. `rocm-perf autotune --triton` searches a whole
 space, for functions with `@triton.autotune` as well.
@@ -56,7 +57,7 @@ def _steps(
 
 
 def _value(launch: ast.Call, name: str, usual: int | None) -> int | None:
-    """What a launch gives it; None for what is no number, or not given at all."""
+    """What a launch gives it; None for what is not a number, or not given at all."""
     found = keyword(launch, name)
     if found is None:
         return usual

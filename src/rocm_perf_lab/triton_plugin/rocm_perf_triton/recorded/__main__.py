@@ -46,7 +46,7 @@ def run(launch: Message, files: Path, results: Path, number: int) -> float:
 
 
 def _apart(memories: list[Message], stack: ExitStack) -> list[int]:
-    """Addresses of new memories with nothing behind each, so that an access beyond one of them is not one of the next.
+    """Addresses of new memories with nothing after each, so that an access beyond one of them is not one of the next.
 
     HIP takes small memories from larger allocations, which end elsewhere: these have their own, and lie at its end.
     """

@@ -1,4 +1,4 @@
-"""Requests and answers: one JSON object a line, on what were standard input and output before the script began."""
+"""Requests and answers: one JSON object per line, on what were standard input and output before the script began."""
 
 from __future__ import annotations
 

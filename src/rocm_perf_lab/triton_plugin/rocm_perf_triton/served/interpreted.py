@@ -52,7 +52,7 @@ def interpreted(launch: Launch, memory: ArgumentMemory, request: Message) -> Mes
 
 
 def _in_child(launch: Launch, memory: ArgumentMemory, request: Message, grid: tuple[int, ...]) -> Message:
-    # Of processor time: what a busy machine does at the same time must not decide whether the results are compared.
+    # In processor time: what a busy machine does at the same time must not decide whether the results are compared.
     signal.signal(signal.SIGPROF, signal.SIG_DFL)
     signal.setitimer(signal.ITIMER_PROF, request["seconds"])
     signal.signal(signal.SIGALRM, signal.SIG_DFL)

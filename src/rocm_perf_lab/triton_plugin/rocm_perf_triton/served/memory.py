@@ -62,7 +62,7 @@ def array_of(value: Any) -> Any:
 
 
 class ArgumentMemory:
-    """Of the array arguments by name, as they were when this was made."""
+    """The memory of the array arguments by name, as they were when this was made."""
 
     def __init__(self, arguments: Mapping[str, Any]):
         kind = _HostPiece if activation.is_active() else _StoragePiece

@@ -1,4 +1,4 @@
-"""Answers requests about a launch, at which the script waits meanwhile."""
+"""Answers requests about a launch while the script is paused at it."""
 
 from __future__ import annotations
 

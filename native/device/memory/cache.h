@@ -82,7 +82,7 @@ class Cache {
     masks.dirty.add(bytes);
     set(place, masks);
   }
-  // The line found or allocated last is the next of its set to make room, unless it is used again.
+  // The line found or allocated last becomes its set's next victim, unless it is used again.
   void expect_no_reuse() { tags_.expect_no_reuse(); }
   // Drops all lines in constant time.
   void invalidate() {

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdlib>
+#include <cstring>
 #include <memory>
 #include <new>
 #include <type_traits>
@@ -36,11 +37,12 @@ class ZeroedArray {
  private:
   // malloc's own threshold moves, and calloc may clear what it has used before.
   static constexpr size_t kOwnPages = 64 << 10;
+  static constexpr size_t kAlignment = std::max(alignof(T), alignof(std::max_align_t));
 
   static void* zeros(size_t bytes) {
     if (bytes < kOwnPages) {
-      void* const items = std::calloc(1, bytes);
-      return items ? items : throw std::bad_alloc();
+      void* const items = std::aligned_alloc(kAlignment, (bytes + kAlignment - 1) / kAlignment * kAlignment);
+      return items ? std::memset(items, 0, bytes) : throw std::bad_alloc();
     }
     void* const items = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     return items != MAP_FAILED ? items : throw std::bad_alloc();

@@ -304,8 +304,9 @@ uint64_t MemorySystem::load_lines(uint32_t l1, uint64_t first, uint64_t last, ui
 uint64_t MemorySystem::load_consecutive(uint32_t l1, const VectorAccess& access) {
   const uint64_t begin = access.first, group_bytes = uint64_t{lanes_per_look_up(access.bytes)} * access.bytes;
   const uint64_t groups = kLanes / lanes_per_look_up(access.bytes), end = begin + groups * group_bytes;
-  uint64_t look_ups = 0;
-  for (uint64_t at = begin; at < end; at += group_bytes) look_ups += (at + group_bytes - 1) / kLineBytes - at / kLineBytes + 1;
+  uint64_t look_ups = groups;  // unless some of them reach into another line
+  if (begin % group_bytes != 0 || kLineBytes % group_bytes != 0) [[unlikely]]
+    for (uint64_t at = begin; at < end; at += group_bytes) look_ups += (at + group_bytes - 1) / kLineBytes - at / kLineBytes;
   return load_lines(l1, begin / kLineBytes, (end - 1) / kLineBytes, look_ups);
 }
 

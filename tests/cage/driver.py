@@ -22,7 +22,7 @@ def answer(request: dict, trusted: bool) -> dict:
     keep = tuple(request["view"].get("keep_env", ()))
     traces = request["view"].get("traces")
     view = cage.View(**paths, replaced=replaced, keep_env=keep, traces=traces and Path(traces), trusted=trusted)
-    limits = cage.Limits(**request["limits"])
+    limits = cage.CageLimits(**request["limits"])
     if request.get("only_words"):
         return {"words": cage.within(request["command"], Path(request["folder"]), view, limits)}
     ended = cage.run(request["command"], Path(request["folder"]), view, os.environ | request["environment"], limits)

@@ -38,7 +38,7 @@ def test_without_either_it_is_refused_unless_trusted(monkeypatch, tmp_path):
 
 
 def test_a_trusted_command_ends_with_its_group(tmp_path):
-    ended = cage.run(["sh", "-c", "sleep 5678.5 & wait"], tmp_path, View(trusted=True), limits=cage.Limits(seconds=0.5))
+    ended = cage.run(["sh", "-c", "sleep 5678.5 & wait"], tmp_path, View(trusted=True), limits=cage.CageLimits(seconds=0.5))
     assert ended.timed_out and ended.status < 0 and ended.seconds < 5
 
 

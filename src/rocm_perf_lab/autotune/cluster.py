@@ -14,7 +14,7 @@ from concurrent.futures import CancelledError
 from pathlib import Path
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
-from rocm_perf_lab.autotune.bench import Bench, Note, Place, Plan, bench_of
+from rocm_perf_lab.autotune.bench import Bench, Note, Plan, TuningDevice, bench_of
 from rocm_perf_lab.autotune.evaluation_outcome import LOST, EvaluationOutcome
 from rocm_perf_lab.dask_cluster import client_of
 from rocm_perf_lab.errors import UnavailableError
@@ -85,12 +85,14 @@ _open = contextlib.ExitStack()  # open as long as the worker's process lives
 _one_at_a_time = threading.RLock()  # the working folder belongs to the process
 
 
-def _describe(plan: Plan, folder: Path) -> Place:
+def _describe(plan: Plan, folder: Path) -> TuningDevice:
     with _bench(plan, folder) as bench:
         return bench.place
 
 
-def _evaluate(plan: Plan, folder: Path, values: dict[str, object], measure: str | None) -> tuple[Place, EvaluationOutcome]:
+def _evaluate(
+    plan: Plan, folder: Path, values: dict[str, object], measure: str | None
+) -> tuple[TuningDevice, EvaluationOutcome]:
     with _bench(plan, folder) as bench:
         if measure is not None:
             bench.evaluation.keep(measure)

@@ -8,13 +8,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from rocm_perf_lab.autotune.bench import Note, Place, Plan, bench_of
+from rocm_perf_lab.autotune.bench import Note, Plan, TuningDevice, bench_of
 from rocm_perf_lab.autotune.budget import parse_budget
 from rocm_perf_lab.autotune.cache import Cache, experiment_key
 from rocm_perf_lab.autotune.cluster import cluster_of
 from rocm_perf_lab.autotune.evaluation_outcome import FAILED, OK, RECORDED, EvaluationOutcome
 from rocm_perf_lab.autotune.launch import known_before
-from rocm_perf_lab.autotune.program import Program
+from rocm_perf_lab.autotune.program import TunedProgram
 from rocm_perf_lab.autotune.recorded import read_recording
 from rocm_perf_lab.autotune.results import TuningResult
 from rocm_perf_lab.autotune.search_loop import Evaluated, SearchLoop, best_of
@@ -111,7 +111,7 @@ class Evaluator:
 
 
 @contextlib.contextmanager
-def _here(plan: Plan, program: Program, workers: int, note: Note) -> Iterator[tuple[Evaluator, Place]]:
+def _here(plan: Plan, program: TunedProgram, workers: int, note: Note) -> Iterator[tuple[Evaluator, TuningDevice]]:
     with bench_of(plan, program, note) as bench:
 
         def evaluate(values: dict[str, object], worker: int) -> EvaluationOutcome:
@@ -123,7 +123,7 @@ def _here(plan: Plan, program: Program, workers: int, note: Note) -> Iterator[tu
 
 
 @contextlib.contextmanager
-def _on_cluster(scheduler: str, plan: Plan, workers: int | None, note: Note) -> Iterator[tuple[Evaluator, Place]]:
+def _on_cluster(scheduler: str, plan: Plan, workers: int | None, note: Note) -> Iterator[tuple[Evaluator, TuningDevice]]:
     """workers: None for as many as the cluster has GPUs."""
     with cluster_of(scheduler, plan, note) as cluster:
         workers = workers or cluster.gpus() or 1

@@ -15,7 +15,7 @@ from rocm_perf_lab.errors import ReplayFailedError
 from rocm_perf_lab.gate.buffers import Arguments, arguments_of
 from rocm_perf_lab.gate.chosen_cases import timed_inputs
 from rocm_perf_lab.gate.comparison import wrong_memory
-from rocm_perf_lab.gate.complaint import Complaint
+from rocm_perf_lab.gate.complaint import Mismatch
 from rocm_perf_lab.gate.equivalence_options import EquivalenceOptions
 from rocm_perf_lab.gate.in_program import InProgram, difference_in_program
 from rocm_perf_lab.gate.launch_rule import LaunchRule, LaunchRules
@@ -56,7 +56,7 @@ class _Known:
     complaint: str | None
     again: list[InProgram] = field(default_factory=list)
 
-    def judge(self, candidate: Code, named: Sequence[float], found: dict[str, str]) -> Complaint | None:
+    def judge(self, candidate: Code, named: Sequence[float], found: dict[str, str]) -> Mismatch | None:
         """What is wrong with the candidate on this capture; None if nothing is. found: receives the outcome of each case."""
         return (
             wrong_memory(self.reference, candidate, found)

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from rocm_perf_lab.code_object.disassembly import instructions
-from rocm_perf_lab.code_object.pieces import Piece, pieces_of
+from rocm_perf_lab.code_object.pieces import SymbolContent, pieces_of
 
 # Offset of kernel_code_properties in the kernel descriptor, bytes 56 and 57 (AMDGPUUsage.rst, "Kernel Descriptor").
 _PROPERTIES = 56
@@ -47,7 +47,9 @@ _FENCES = (
 _OF_THE_SYSTEM = re.compile(r"buffer_(wbl2|invl2)$|.*\bsc0 sc1\b|\w+_atomic_\w+ .*\bsc1\b")
 
 
-def new_observations(before: Mapping[str, Piece], after: Mapping[str, Piece], kernel: str, target: str) -> dict[str, str]:
+def new_observations(
+    before: Mapping[str, SymbolContent], after: Mapping[str, SymbolContent], kernel: str, target: str
+) -> dict[str, str]:
     """Ways to observe the run that the candidate's kernel uses and the baseline's does not, each with the instruction or field
     that shows it.
 
@@ -59,7 +61,7 @@ def new_observations(before: Mapping[str, Piece], after: Mapping[str, Piece], ke
     return {what: how for what, how in _observed(after, kernel, target, added) if what not in known}
 
 
-def lost_fence(before: Mapping[str, Piece], after: Mapping[str, Piece], kernel: str, target: str) -> str | None:
+def lost_fence(before: Mapping[str, SymbolContent], after: Mapping[str, SymbolContent], kernel: str, target: str) -> str | None:
     """What orders the baseline's accesses and not the candidate's, or is in another order there; None if there is nothing. The
     host may read or write while the kernel runs, which no replay does; and a device may reorder accesses that a replay leaves
     in order.
@@ -96,16 +98,16 @@ def _for_the_system(texts: Sequence[str]) -> list[str]:
     return [name for name, _ in itertools.groupby(names)]
 
 
-def _instructions(pieces: Mapping[str, Piece], kernel: str, target: str) -> list[str]:
+def _instructions(pieces: Mapping[str, SymbolContent], kernel: str, target: str) -> list[str]:
     return [text for piece in reached(pieces, kernel) for text in instructions(piece.content or b"", target)]
 
 
-def reached(pieces: Mapping[str, Piece], kernel: str) -> list[Piece]:
+def reached(pieces: Mapping[str, SymbolContent], kernel: str) -> list[SymbolContent]:
     """The kernel and the functions that it calls directly, through tables of addresses or through other functions."""
-    by_name: dict[str, list[Piece]] = {}
+    by_name: dict[str, list[SymbolContent]] = {}
     for name, piece in pieces.items():
         by_name.setdefault(name.partition(" #")[0], []).append(piece)
-    found: dict[str, Piece] = {}
+    found: dict[str, SymbolContent] = {}
     todo = [kernel]
     while todo:
         for piece in by_name.get(todo.pop(), ()):
@@ -120,7 +122,9 @@ def named(reference: str) -> str:
     return re.sub(r"[+-]\d+$", "", reference.split(" ", 1)[1])
 
 
-def _observed(pieces: Mapping[str, Piece], kernel: str, target: str, also: Sequence[Piece] = ()) -> Iterator[tuple[str, str]]:
+def _observed(
+    pieces: Mapping[str, SymbolContent], kernel: str, target: str, also: Sequence[SymbolContent] = ()
+) -> Iterator[tuple[str, str]]:
     descriptor = pieces.get(f"{kernel}.kd")
     if descriptor is not None and descriptor.content is not None:
         properties = int.from_bytes(descriptor.content[_PROPERTIES : _PROPERTIES + 2], "little")

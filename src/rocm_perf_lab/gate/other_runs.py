@@ -14,7 +14,7 @@ from rocm_perf_lab.collect import device as devices
 from rocm_perf_lab.gate import seeds
 from rocm_perf_lab.gate.checked_replay import is_modelled
 from rocm_perf_lab.gate.chosen_cases import raced_cases
-from rocm_perf_lab.gate.complaint import Complaint
+from rocm_perf_lab.gate.complaint import Mismatch
 from rocm_perf_lab.gate.equivalence_options import EquivalenceOptions
 from rocm_perf_lab.gate.launched import Code
 from rocm_perf_lab.gate.outputs import Outputs, difference
@@ -50,7 +50,7 @@ class OtherRuns:
         self._baseline: dict[str, CaseOutcome] = {}  # by the same names
         self._making = threading.Lock()
 
-    def judge(self, candidate: Code, found: dict[str, str]) -> Complaint | None:
+    def judge(self, candidate: Code, found: dict[str, str]) -> Mismatch | None:
         """What is wrong with a candidate; None if nothing is. found: receives the outcomes."""
         if self._options.level != "full" or not is_modelled(self._reference.capture):
             return None
@@ -65,7 +65,7 @@ class OtherRuns:
         complaints = (self._judge_run(name, results[name], found) for name in self._runs)
         return next((complaint for complaint in complaints if complaint), None) or self._waits(results)
 
-    def _waits(self, results: Mapping[str, CaseOutcome]) -> Complaint | None:
+    def _waits(self, results: Mapping[str, CaseOutcome]) -> Mismatch | None:
         """A kernel whose waves wait in loops for each other executes more or less as the order is, and the time model times
         each wave by what it executed in the usual order.
         """
@@ -73,7 +73,7 @@ class OtherRuns:
             names = [name for name, run in self._runs.items() if run.like is like and not self._baseline[name].failure]
             before, after = (_executed([of[name] for name in names]) for of in (self._baseline, results))
             if before and after and _spread(after) > (_spread(before) * _MORE if _spread(before) > 1 else 1):
-                return Complaint(
+                return Mismatch(
                     f"how much it executes depends on the order of its waves ({_range(after)} instructions, the baseline "
                     f"{_range(before)}): they wait for each other in loops, or try again, and the time of that is not modelled"
                 )
@@ -111,7 +111,7 @@ class OtherRuns:
         inputs, nans = reference.inputs_on(like), reference.nans_on(like)
         return difference(expected, Outputs(found.dump), reference.arguments.buffers, ulps, inputs, nans) is None
 
-    def _judge_run(self, name: str, result: CaseOutcome, found: dict[str, str]) -> Complaint | None:
+    def _judge_run(self, name: str, result: CaseOutcome, found: dict[str, str]) -> Mismatch | None:
         run, baseline, buffers = self._runs[name], self._baseline[name], self._reference.arguments.buffers
         if baseline.failure:
             found[name] = "dropped: the baseline itself fails on it"
@@ -119,7 +119,7 @@ class OtherRuns:
         if result.failure:
             found[name] = "failed"
             how = f"with {_OTHER_VALUES}" if name == _OTHER_VALUES else f"when workgroups run in {name}"
-            return Complaint(f"it fails {how}: {result.failure}")
+            return Mismatch(f"it fails {how}: {result.failure}")
         where = "" if run.on_captured_inputs else f"on {run.like.name}: "
         found[name] = "equal" if run.on_captured_inputs else "no race"
         alike = [self._baseline[other].races for other, one in self._runs.items() if one.like is run.like]
@@ -127,15 +127,15 @@ class OtherRuns:
         races = races if run.on_captured_inputs else without_unwritten_reads(races)
         if race := new_race([line for lines in alike for line in lines], races, self._reference.capture, buffers):
             found[name] = "race"
-            return Complaint(f"{where}it races: {race}")
+            return Mismatch(f"{where}it races: {race}")
         # With other inputs the baseline may leave out stores that it makes otherwise.
         known = together(baseline.written, self._baseline[_USUAL_ORDER].written)
         if elsewhere := stores_elsewhere(known, result.written, buffers):
             found[name] = "stores elsewhere"
-            return Complaint(f"{where}{elsewhere.reason}", stores=elsewhere.where)
+            return Mismatch(f"{where}{elsewhere.reason}", stores=elsewhere.where)
         return None if result.equal else self._judge_result(name, found)
 
-    def _judge_result(self, name: str, found: dict[str, str]) -> Complaint | None:
+    def _judge_result(self, name: str, found: dict[str, str]) -> Mismatch | None:
         """What is wrong with a candidate whose result is another one in this run."""
         run, baseline = self._runs[name], self._baseline[name]
         if name == _OTHER_VALUES and not baseline.equal:
@@ -147,13 +147,13 @@ class OtherRuns:
             return None
         found[name] = "differs"
         if varies:
-            return Complaint(
+            return Mismatch(
                 "its result depends on the order of workgroups or waves, as the baseline's does: allow a tolerance for sums of "
                 "floating-point numbers (--ulps), or let the program's output decide (--equivalence program)"
             )
         where = "" if run.on_captured_inputs else f"on {run.like.name}: "
         order = "" if name == _OTHER_VALUES else "the order of workgroups or waves, or on "
-        return Complaint(f"{where}its result depends on {order}{_HELD_BEFORE}")
+        return Mismatch(f"{where}its result depends on {order}{_HELD_BEFORE}")
 
 
 def _observed(like: TriedCase, options: tuple[str, ...]) -> _Run:

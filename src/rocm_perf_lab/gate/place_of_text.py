@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rocm_perf_lab.code_object.pieces import Piece, pieces_of
+from rocm_perf_lab.code_object.pieces import SymbolContent, pieces_of
 from rocm_perf_lab.errors import SourceError
 from rocm_perf_lab.hip_source import HipSource
 from rocm_perf_lab.hip_source.flags import is_source
@@ -73,5 +73,5 @@ def _moving(baseline: HipSource, builder: Builder) -> set[str]:
     return _unlike(pieces_of(builder.device(baseline)), pieces_of(moved))
 
 
-def _unlike(one: dict[str, Piece], other: dict[str, Piece]) -> set[str]:
+def _unlike(one: dict[str, SymbolContent], other: dict[str, SymbolContent]) -> set[str]:
     return {name for name in {*one, *other} if one.get(name) != other.get(name)}

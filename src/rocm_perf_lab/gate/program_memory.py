@@ -43,7 +43,7 @@ Key = tuple[object, ...]
 
 
 @dataclass(frozen=True)
-class Part:
+class MemoryPart:
     """A variable or an allocation. name: used in verdicts. is_pool: belongs to a runtime, which keeps arguments there; the host
     memory between them holds arbitrary bytes that vary between runs.
     """
@@ -62,8 +62,8 @@ class ProgramMemory:
     """
 
     capture: Capture
-    parts: dict[Key, Part] = field(default_factory=dict)
-    places: dict[Key, Part] = field(default_factory=dict)
+    parts: dict[Key, MemoryPart] = field(default_factory=dict)
+    places: dict[Key, MemoryPart] = field(default_factory=dict)
 
     @classmethod
     def of(cls, capture: Capture) -> ProgramMemory:
@@ -165,7 +165,7 @@ def _counted(first: int | None, count: int, address: int, apart: Any, words: NDA
     return first, count + int(by_word.sum())
 
 
-def _allocations(capture: Capture) -> Iterator[tuple[Key, Part]]:
+def _allocations(capture: Capture) -> Iterator[tuple[Key, MemoryPart]]:
     """All allocations except code objects. Those with the same kind and size are numbered by address."""
     turns: Counter[tuple[str, int]] = Counter()
     pools = capture.argument_allocations
@@ -175,18 +175,18 @@ def _allocations(capture: Capture) -> Iterator[tuple[Key, Part]]:
                 continue
             turns[region.kind, size] += 1
             name = f"{size} bytes of {region.kind} memory at {address:#x}"
-            yield (region.kind, size, turns[region.kind, size]), Part(name, address, size, address in pools)
+            yield (region.kind, size, turns[region.kind, size]), MemoryPart(name, address, size, address in pools)
 
 
-def _other_code(capture: Capture) -> Iterator[Part]:
+def _other_code(capture: Capture) -> Iterator[MemoryPart]:
     own = int(capture.dispatch["code_object"]["load_base"], 16)
     for region in capture.regions:
         for address, size in region.allocations if region.kind == _CODE else ():
             if address != own and size:
-                yield Part(f"the code object at {address:#x}", address, size)
+                yield MemoryPart(f"the code object at {address:#x}", address, size)
 
 
-def _segments(capture: Capture, code: Part, turn: int) -> Iterator[tuple[Key, Part]]:
+def _segments(capture: Capture, code: MemoryPart, turn: int) -> Iterator[tuple[Key, MemoryPart]]:
     """The parts of another code object that can change, by its headers, which are loaded with it; all of it if they are not."""
     address = code.address
     if code.size < _ELF_HEADER.size or capture.memory(address, len(_MAGIC)) != _MAGIC:
@@ -199,14 +199,14 @@ def _segments(capture: Capture, code: Part, turn: int) -> Iterator[tuple[Key, Pa
     for number, (kind, flags, _, place, _, _, size, _) in enumerate(table):
         if kind == _LOAD and flags & _WRITABLE and not any(a <= place < b for a, b in relocated):
             name = f"variables of another code object, at {address + place:#x}"
-            yield (_CODE, turn, number, size), Part(name, address + place, size)
+            yield (_CODE, turn, number, size), MemoryPart(name, address + place, size)
 
 
 def _entries(table: bytes) -> Iterator[bytes]:
     return (table[i : i + _PROGRAM_HEADER.size] for i in range(0, len(table), _PROGRAM_HEADER.size))
 
 
-def _symbols(capture: Capture) -> Iterator[tuple[Key, Part, bool]]:
+def _symbols(capture: Capture) -> Iterator[tuple[Key, MemoryPart, bool]]:
     """The symbols of the kernel's code object, and whether the data that they name can change."""
     elf, base = _elf(capture), int(capture.dispatch["code_object"]["load_delta"])
     table = elf.get_section_by_name(".symtab") or elf.get_section_by_name(".dynsym")
@@ -219,7 +219,7 @@ def _symbols(capture: Capture) -> Iterator[tuple[Key, Part, bool]]:
         turns[symbol.name] += 1
         section = elf.get_section(symbol["st_shndx"])
         writable = bool(section["sh_flags"] & 1) and section.name != ".data.rel.ro"
-        part = Part(f"the variable {demangled(symbol.name)}", base + symbol["st_value"], symbol["st_size"])
+        part = MemoryPart(f"the variable {demangled(symbol.name)}", base + symbol["st_value"], symbol["st_size"])
         yield ("symbol", symbol.name, turns[symbol.name], part.size), part, writable
 
 

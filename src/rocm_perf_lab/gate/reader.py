@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from rocm_perf_lab import cage
-from rocm_perf_lab.cage import Limits, View
+from rocm_perf_lab.cage import CageLimits, View
 from rocm_perf_lab.cage.needed import installation
 from rocm_perf_lab.errors import SourceError, UnavailableError
 from rocm_perf_lab.gate.change import KernelChange, LaunchText
@@ -28,7 +28,7 @@ from rocm_perf_lab.process.piped import piped
 _SECONDS_TO_START = 120
 _LOOK_SECONDS = 0.5
 _BUSY = 10  # wall seconds per second of processor time, as on a busy machine
-_LIMITS = Limits(seconds=7 * 86400.0, memory_bytes=4 << 30, processes=64, file_bytes=1 << 30, disk_bytes=1 << 30)
+_LIMITS = CageLimits(seconds=7 * 86400.0, memory_bytes=4 << 30, processes=64, file_bytes=1 << 30, disk_bytes=1 << 30)
 """Limits of the process, which lives as long as its judge; the time per candidate is limited separately."""
 
 

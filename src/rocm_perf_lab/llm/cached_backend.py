@@ -17,7 +17,7 @@ from rocm_perf_lab.llm.journal_lines import (
     OfKernel,
     OfRound,
     OfSource,
-    RememberedSurvey,
+    RememberedProfile,
     RememberedTarget,
     SurveyLine,
     SyntaxLine,
@@ -119,8 +119,8 @@ class _RedactedGate:
         return replace(step, reason=reason, evidence=evidence)
 
 
-def _remembered(survey: ProfileSummary) -> RememberedSurvey:
-    return RememberedSurvey(
+def _remembered(survey: ProfileSummary) -> RememberedProfile:
+    return RememberedProfile(
         runtime_ms=survey.runtime_ms,
         timing=survey.timing,
         timing_parameters=survey.timing_parameters,
@@ -147,7 +147,7 @@ def _remembered_target(target: Target) -> RememberedTarget:
     )
 
 
-def _survey(kept: RememberedSurvey) -> ProfileSummary:
+def _survey(kept: RememberedProfile) -> ProfileSummary:
     left = [SkippedTarget(one.kernel, one.reason) for one in kept.left]
     targets = [_target(one) for one in kept.targets]
     return ProfileSummary(**(dict(kept) | {"targets": targets, "left": left}))

@@ -19,7 +19,7 @@ from rocm_perf_lab.llm.providers import ModelOptions, Provider, provider_of
 from rocm_perf_lab.llm.redact import Redactor
 from rocm_perf_lab.llm.replay_cache import ReplayCache
 from rocm_perf_lab.llm.result import ModelOutcome
-from rocm_perf_lab.llm.subject import Subject, of_program
+from rocm_perf_lab.llm.subject import ModelTarget, of_program
 from rocm_perf_lab.optimize import run_folder
 from rocm_perf_lab.optimize.backend import BackendOptions, Log
 from rocm_perf_lab.optimize.build_target import find_build_target
@@ -89,7 +89,7 @@ MakeBackend = Callable[[Path, BackendOptions, Log, Path], ClearableBackend]
 
 
 def run_with(
-    subject: Subject,
+    subject: ModelTarget,
     made: MakeBackend,
     request: LlmRequest,
     keys: Mapping[str, Key],
@@ -115,7 +115,7 @@ def run_with(
 
 
 def loop_on(
-    subject: Subject,
+    subject: ModelTarget,
     request: LlmRequest,
     journal: Journal,
     backend: ModelBackend,
@@ -153,7 +153,7 @@ def budget_of(model: ModelOptions, provider: Provider) -> Budget:
     return Budget(price, model.max_cost, model.max_tokens)
 
 
-def _settings(request: LlmRequest, subject: Subject) -> SettingsLine:
+def _settings(request: LlmRequest, subject: ModelTarget) -> SettingsLine:
     """The settings that a replay needs."""
     return SettingsLine(
         source=str(subject.source.resolve()),

@@ -12,7 +12,7 @@ from rocm_perf_lab.optimize.source_settings import SourceSettings
 
 
 @dataclass(frozen=True)
-class Subject:
+class ModelTarget:
     """source: the file. found_by: how it was found. name: the program's. settings: what a replay needs to read the file again.
 
     known: text whose words are told in any case, and are therefore not redacted.
@@ -26,8 +26,8 @@ class Subject:
     known: str
 
 
-def of_program(build_target: BuildTarget) -> Subject:
+def of_program(build_target: BuildTarget) -> ModelTarget:
     """A HIP program."""
     words = [word for step in build_target.build.steps for word in step.words]
     known = " ".join((build_target.source.read_text(errors="replace"), *build_target.arguments, *words))
-    return Subject(build_target.source, build_target.found_by, build_target.name, HIP, settings_of(build_target), known)
+    return ModelTarget(build_target.source, build_target.found_by, build_target.name, HIP, settings_of(build_target), known)

@@ -23,7 +23,7 @@ _FOLDERS = ("-I", "-isystem", "-iquote", "-idirafter")
 
 
 @dataclass(frozen=True)
-class Beside:
+class OtherProducts:
     """units: HIP units that are not the program's own, each with its files. names: of what is made of them."""
 
     units: Mapping[Step, frozenset[Path]] = field(default_factory=dict)
@@ -34,13 +34,13 @@ class Beside:
         return frozenset[Path]().union(*self.units.values())
 
 
-def beside(build: Build, source: Path) -> Beside:
+def beside(build: Build, source: Path) -> OtherProducts:
     """What is made of `source` beside the program; without units that do not compile. Errors: SourceError of its own units."""
     own = frozenset(build.units)
     concerned = [one for one in (*build.others, *build.libraries) if _is_made_of(source, one, build, own)]
     units = list(dict.fromkeys(step for one in concerned for step in one.units if step not in own and step.is_hip))
     files = {step: found for step, found in zip(units, _files(units), strict=True) if found}
-    return Beside(files, tuple(one.steps[-1].output.name for one in concerned))
+    return OtherProducts(files, tuple(one.steps[-1].output.name for one in concerned))
 
 
 def _is_made_of(source: Path, made: Build, build: Build, own: frozenset[Step]) -> bool:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rocm_perf_lab import __version__, cage
-from rocm_perf_lab.cage import Ended, Limits, View
+from rocm_perf_lab.cage import CageLimits, Ended, View
 from rocm_perf_lab.code_object import parse
 from rocm_perf_lab.collect import device as devices
 from rocm_perf_lab.errors import NoCaptureError, RocmPerfError, SourceError, UsageError
@@ -78,7 +78,7 @@ class HipBackend:
 
     def __init__(self, build_target: BuildTarget, folder: Path, options: BackendOptions, log: Log, note: Callable[[str], None]):
         self._build_target, self._folder, self._options, self._log, self._note = build_target, folder, options, log, note
-        self._limits = Limits()
+        self._limits = CageLimits()
         self._say_how_caged()
         self._profiles = 0
         self._timing: str | None = None  # the timing parameters of the last profile; None if times are measured

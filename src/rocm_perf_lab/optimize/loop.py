@@ -12,7 +12,7 @@ from rocm_perf_lab.optimize.journal import Journal
 from rocm_perf_lab.optimize.locked_gate import LockedGate
 from rocm_perf_lab.optimize.prediction import Option, predicted
 from rocm_perf_lab.optimize.ranking import ranked
-from rocm_perf_lab.optimize.rejections import Memory, Rejections
+from rocm_perf_lab.optimize.rejections import KernelRejections, Rejections
 from rocm_perf_lab.optimize.result import Judged, OptimizeResult
 from rocm_perf_lab.optimize.run_state import Approve, RunState
 from rocm_perf_lab.optimize.search import Search
@@ -161,10 +161,10 @@ class Session:
         how = "by experiments and by their time on the captured inputs" if search.timed else "by experiments"
         return f"none of {len(options)} proposals can gain the required {self._options.min_improvement:.1%}, {how}"
 
-    def _memory_of(self, source: Source, target: Target) -> Memory:
+    def _memory_of(self, source: Source, target: Target) -> KernelRejections:
         """What is known of proposals for this kernel, of earlier runs."""
         kernel, fingerprint = source.kernel(target.kernel), self._backend.fingerprint(source, target)
-        return Memory(self._rejections, kernel, fingerprint)
+        return KernelRejections(self._rejections, kernel, fingerprint)
 
     def _why_nothing(self, judged: Sequence[Judged], refusals: Sequence[Refusal]) -> str:
         if judged:

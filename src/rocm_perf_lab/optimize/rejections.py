@@ -95,7 +95,7 @@ class Rejections:
 
 
 @dataclass(frozen=True)
-class Memory:
+class KernelRejections:
     """The rejections of one kernel as it is."""
 
     rejections: Rejections

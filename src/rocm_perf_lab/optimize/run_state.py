@@ -20,7 +20,6 @@ from rocm_perf_lab.optimize.journal_lines import (
     AnswerLine,
     BeginLine,
     EndLine,
-    LeftAloneLine,
     OutcomeLine,
     PassedOverLine,
     ProfiledKernel,
@@ -29,6 +28,7 @@ from rocm_perf_lab.optimize.journal_lines import (
     PutLine,
     ResumeLine,
     SkippedKernel,
+    SkippedLine,
     UndecidedLine,
     VerdictLine,
 )
@@ -225,7 +225,7 @@ class RunState:
     def leave(self, target: Target, reason: str) -> None:
         if any(one.kernel == target.demangled for one in self.outcome.iterations):
             return  # it gained earlier, so a lack of further gains is not reported
-        self._journal.append(LeftAloneLine(kernel=target.demangled, reason=reason))
+        self._journal.append(SkippedLine(kernel=target.demangled, reason=reason))
         self.outcome.left.append(SkippedTarget(target.demangled, reason))
 
     def write(self, original: bytes, state: bytes) -> None:

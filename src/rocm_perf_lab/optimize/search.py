@@ -16,7 +16,7 @@ from typing import Protocol
 from rocm_perf_lab.optimize.backend import CANNOT_JUDGE, Gate
 from rocm_perf_lab.optimize.not_judged import grouped
 from rocm_perf_lab.optimize.prediction import Option
-from rocm_perf_lab.optimize.rejections import Memory
+from rocm_perf_lab.optimize.rejections import KernelRejections
 from rocm_perf_lab.optimize.result import Candidate, Judged
 from rocm_perf_lab.optimize.run_state import RunState
 from rocm_perf_lab.optimize.source import Source
@@ -27,7 +27,7 @@ from rocm_perf_lab.process.side_by_side import mapped
 _UNKNOWN = 0.0  # no candidate is faster, so that those whose time is not known are judged first
 
 
-class Limits(Protocol):
+class SearchLimits(Protocol):
     """workers: number of candidates that are timed or judged at a time. min_improvement: the least gain that counts."""
 
     @property
@@ -50,10 +50,10 @@ class Search:
         source: Source,
         target: Target,
         gate: Gate,
-        limits: Limits,
+        limits: SearchLimits,
         note: Callable[[str], None],
         budget: TimeBudget,
-        memory: Memory,
+        memory: KernelRejections,
     ):
         self._run, self._source, self._target, self._gate = run, source, target, gate
         self._workers, self._least, self._note = limits.workers, limits.min_improvement, note

@@ -23,11 +23,11 @@ _SLICE = 1 << 20
 Message = dict[str, Any]
 
 
-class Died(Exception):
+class ScriptExited(Exception):
     """The script's process has ended without an answer; with how it ended and what it last said."""
 
 
-class TookTooLong(Exception):
+class ScriptTimeout(Exception):
     """There was no answer in time, and the process was killed."""
 
 
@@ -56,7 +56,7 @@ class ServedScript:
         self.close()
 
     def ask(self, timeout: float | None = None, **request: Any) -> Message:
-        """The answer to a request. Raises Died, TookTooLong, and KeyboardInterrupt as process.child.stoppable() says."""
+        """The answer to a request. Raises ScriptExited, ScriptTimeout, and KeyboardInterrupt as process.child.stoppable() says."""
         self.tell(**request)
         return self.heard(timeout)
 
@@ -74,16 +74,16 @@ class ServedScript:
             expect_more()
             if deadline is not None and time.monotonic() > deadline:
                 self.close()
-                raise TookTooLong(f"did not answer within {timeout:g} s")
+                raise ScriptTimeout(f"did not answer within {timeout:g} s")
             if not self._read():
                 self._process.wait()
-                raise Died(self._end())
+                raise ScriptExited(self._end())
         line, _, self._buffer = self._buffer.partition(b"\n")
         try:
             message: Message = json.loads(line)
         except ValueError:
             self.close()
-            raise Died("it wrote to a stream that is not its own") from None
+            raise ScriptExited("it wrote to a stream that is not its own") from None
         return message
 
     def close(self) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from rocm_perf_lab.triton_launches import Died, ServedScript, TookTooLong
+from rocm_perf_lab.triton_launches import ScriptExited, ScriptTimeout, ServedScript
 from rocm_perf_lab.triton_launches.served_script import Message
 
 Values = dict[str, Any]
@@ -39,7 +39,7 @@ class Workers:
     def launch(self) -> tuple[Message | None, int]:
         """(the launch at which the first worker now waits, 0), or (None, exit status) if the script has ended.
 
-        Raises Died.
+        Raises ScriptExited.
         """
         try:
             return self._at_launch(self._workers[0]).launch, 0
@@ -51,15 +51,15 @@ class Workers:
         self._chosen.append(values)
 
     def ask(self, worker: int, **request: Any) -> Message:
-        """The answer of one worker. After a failure of the kernel, its process is replaced. Raises Died, TookTooLong."""
+        """The answer of one worker. After a failure of the kernel, its process is replaced. Raises ScriptExited, ScriptTimeout."""
         one = self._workers[worker]
         try:
             answer = self._script(self._at_launch(one)).ask(self._timeout, **request)
-        except (Died, TookTooLong):
+        except (ScriptExited, ScriptTimeout):
             self._end(one)
             raise
         except EndedEarly as end:
-            raise Died(f"the script ended with status {end.args[0]} where it had launched the kernel before") from end
+            raise ScriptExited(f"the script ended with status {end.args[0]} where it had launched the kernel before") from end
         if answer.get("is_dead"):
             self._end(one)
         return answer

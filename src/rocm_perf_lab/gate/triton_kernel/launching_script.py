@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from rocm_perf_lab import cage
-from rocm_perf_lab.cage import Limits, View
+from rocm_perf_lab.cage import CageLimits, View
 from rocm_perf_lab.collect.device import Device
 from rocm_perf_lab.errors import SourceError
 from rocm_perf_lab.gate.triton_kernel.recorded_launch import RecordedLaunch, copied, read_launch
@@ -121,6 +121,6 @@ def launching(
             keep_env=(*view.keep_env, *kept, "PYTHONPATH", "ROCM_PERF_TRITON_KEY"),
             trusted=view.trusted,
         )
-        command = cage.within(command, Path.cwd(), view, Limits(seconds=_SECONDS))
+        command = cage.within(command, Path.cwd(), view, CageLimits(seconds=_SECONDS))
     with ServedScript(command, environment, scratch / f"{name}.stderr") as script:
         yield LaunchingScript(script, folder, files, view is not None, timeout)

@@ -16,7 +16,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from rocm_perf_lab.errors import ModelError, UsageError
+from rocm_perf_lab.errors import LanguageModelError, UsageError
 from rocm_perf_lab.extras import missing
 from rocm_perf_lab.llm.keys import Key
 from rocm_perf_lab.llm.providers import RegisteredProvider
@@ -69,7 +69,7 @@ def conversation(sdk: ModuleType, place: str, seconds: float) -> Iterator[Any]:
     """An HTTP client for one request: no redirects (the user has not seen their targets), and limits on time and size of the
     response.
 
-    Inside this context, the SDK's errors become ModelError and Transient.
+    Inside this context, the SDK's errors become LanguageModelError and Transient.
     """
     watch = _Watch(seconds)
     hooks = {"response": [watch.limit]}
@@ -134,14 +134,14 @@ class HttpModel(abc.ABC):
     def of(cls, model: ModelOptions, registered: RegisteredProvider, key: Key | None) -> Self:
         """The provider for a model.
 
-        Errors: those of required_sdk and endpoint; ModelError if the hosted service is to be asked without a key.
+        Errors: those of required_sdk and endpoint; LanguageModelError if the hosted service is to be asked without a key.
         """
         required_sdk(model.provider)
         place = endpoint(model.base_url, registered.hosted or "")
         is_hosted = place == registered.hosted
         if key is None and is_hosted:
             hint = f"set {registered.key_variable} in the environment"
-            raise ModelError(f"there is no key for {model.provider}", hint)
+            raise LanguageModelError(f"there is no key for {model.provider}", hint)
         return cls(model.name, place, key, model.temperature, model.max_tokens, model.timeout, is_hosted)
 
     @property
@@ -201,14 +201,14 @@ def _errors_told(sdk: ModuleType, place: str, seconds: float) -> Iterator[None]:
             raise Transient(f"the connection failed ({_shortened(str(error))})") from error
         if not isinstance(error, ValueError | TypeError | AttributeError | LookupError):
             raise
-        raise ModelError(
+        raise LanguageModelError(
             f"{place} sent something that is not an answer ({type(error).__name__}: {_shortened(str(error))})",
             "check --base-url and --provider",
         ) from error
 
 
-def _too_slow(place: str, seconds: float) -> ModelError:
-    return ModelError(f"{place} did not answer within {seconds:g} s", "raise --model-timeout")
+def _too_slow(place: str, seconds: float) -> LanguageModelError:
+    return LanguageModelError(f"{place} did not answer within {seconds:g} s", "raise --model-timeout")
 
 
 def _of_status(error: Any, place: str) -> Exception:
@@ -225,7 +225,7 @@ def _of_status(error: Any, place: str) -> Exception:
         hint = "check --model and --base-url"
     elif 300 <= status < 400:
         hint = "give the address that it redirects to as --base-url"
-    return ModelError(f"{place} refused: {what}", hint)
+    return LanguageModelError(f"{place} refused: {what}", hint)
 
 
 def _said(error: Any) -> str:

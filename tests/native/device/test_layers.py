@@ -33,15 +33,15 @@ def includes(folder):
                 yield path.relative_to(DEVICE).as_posix(), number, found[1]
 
 
-@pytest.mark.parametrize("floor", BELOW)
-def test_a_floor_includes_only_itself_and_those_below(floor):
+@pytest.mark.parametrize("layer", BELOW)
+def test_a_layer_includes_only_itself_and_those_below(layer):
     wrong = []
-    for file, line, what in includes(floor):
+    for file, line, what in includes(layer):
         if what in GENERATED:
-            allowed = file in GENERATED[what] or floor in GENERATED[what]
+            allowed = file in GENERATED[what] or layer in GENERATED[what]
         else:
             first = what.split("/")[0]
-            allowed = first not in BELOW or first == floor or first in BELOW[floor]
+            allowed = first not in BELOW or first == layer or first in BELOW[layer]
         if not allowed:
             wrong.append(f"native/device/{file}:{line} includes {what}")
     assert not wrong, "\n".join(wrong)
@@ -51,14 +51,14 @@ def test_every_include_is_a_path_from_the_device_or_from_native():
     """Otherwise the test above could not tell which layer is meant."""
     lost = [
         f"native/device/{file}:{line} includes {what}"
-        for floor in BELOW
-        for file, line, what in includes(floor)
+        for layer in BELOW
+        for file, line, what in includes(layer)
         if what not in GENERATED and not (DEVICE / what).exists() and not (DEVICE.parent / what).exists()
     ]
     assert not lost, "\n".join(lost)
 
 
-def test_the_floors_are_all_that_there_is():
+def test_the_layers_are_all_that_there_is():
     folders = {path.name for path in DEVICE.iterdir() if path.is_dir()} - {"include"}
     assert folders == set(BELOW)
 

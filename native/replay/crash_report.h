@@ -8,7 +8,7 @@ namespace rpd::replay {
 
 // From now on, a signal that would end this process makes it print what it was doing. To be called once, before other threads
 // are started.
-void have_last_words();
+void report_crashes();
 
 // Names what the process is doing, on all threads, while this lives: "ROCr's loader". The innermost one counts.
 class Doing {

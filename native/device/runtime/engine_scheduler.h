@@ -15,10 +15,10 @@
 
 namespace rpd {
 
-class Turns {
+class EngineScheduler {
  public:
   // The place of one dispatch in the schedule.
-  struct Seat {
+  struct Entry {
     enum class State : uint8_t { Absent, Queued, Parked, Running };
     std::atomic<State> state = State::Absent;
     bool begun = false;
@@ -27,25 +27,25 @@ class Turns {
     std::function<bool()> can_go_on;  // while parked
   };
 
-  // `may_begin` tells whether a seat may begin: no dispatch submitted earlier is still on its way into the line.
-  explicit Turns(std::function<bool(const Seat&)> may_begin) : may_begin_(std::move(may_begin)) {}
+  // `may_begin` tells whether an entry may begin: no dispatch submitted earlier is still on its way into the line.
+  explicit EngineScheduler(std::function<bool(const Entry&)> may_begin) : may_begin_(std::move(may_begin)) {}
 
-  // queue() puts a seat in line for the engine, ordered by submission among the seats that have not begun; leave() takes it
+  // queue() puts an entry in line for the engine, ordered by submission among the entries that have not begun; leave() takes it
   // out of the line, or off the engine.
-  void queue(Seat& seat, uint64_t submitted);
-  void leave(Seat& seat);
-  // Called for the seat that has the engine: pass() moves it to the end of the line, park() sets it aside until `can_go_on`.
-  void pass(Seat& seat);
-  void park(Seat& seat, std::function<bool()> can_go_on);
-  // Whether the seat has the engine now. Must be called repeatedly: each call hands a free engine on to the next seat.
-  bool has_engine(Seat& seat);
+  void queue(Entry& entry, uint64_t submitted);
+  void leave(Entry& entry);
+  // Called for the entry that has the engine: pass() moves it to the end of the line, park() sets it aside until `can_go_on`.
+  void pass(Entry& entry);
+  void park(Entry& entry, std::function<bool()> can_go_on);
+  // Whether the entry has the engine now. Must be called repeatedly: each call hands a free engine on to the next entry.
+  bool has_engine(Entry& entry);
 
-  // Whether the seat that has the engine should pass it on, after this many instructions.
+  // Whether the entry that has the engine should pass it on, after this many instructions.
   bool should_pass(uint64_t instructions);
 
-  // Whether any seat has the engine or is in line for it.
+  // Whether any entry has the engine or is in line for it.
   bool any_active() const;
-  // Whether any seat is parked.
+  // Whether any entry is parked.
   bool any_parked() const;
   // The number of times that the engine has changed hands.
   uint64_t changes() const;
@@ -53,13 +53,13 @@ class Turns {
  private:
   void admit_parked();
   void give_on();
-  void set_running(Seat* seat);
+  void set_running(Entry* entry);
 
-  const std::function<bool(const Seat&)> may_begin_;
+  const std::function<bool(const Entry&)> may_begin_;
   mutable std::mutex mutex_;
-  std::list<Seat*> line_;
-  std::list<Seat*> parked_;  // in order of arrival
-  Seat* running_ = nullptr;
+  std::list<Entry*> line_;
+  std::list<Entry*> parked_;  // in order of arrival
+  Entry* running_ = nullptr;
   uint64_t changes_ = 0;
 };
 

@@ -18,11 +18,11 @@
 
 namespace rpd {
 
-class Standstill {
+class BusyWaitDetector {
  public:
   using Xcds = std::vector<std::unique_ptr<Xcd>>;
 
-  Standstill(const Xcds& xcds, const AddressSpace& memory) : xcds_(xcds), memory_(memory) {}
+  BusyWaitDetector(const Xcds& xcds, const AddressSpace& memory) : xcds_(xcds), memory_(memory) {}
 
   // Called after each round of all XCDs: whether the waves can make no progress without a change from outside.
   bool after_round();

@@ -3,12 +3,12 @@
 
 #include <hsa/hsa.h>
 
-#include "memory/program_memory.h"
+#include "memory/writable_memory.h"
 
 namespace rpd {
 
 // One for all devices of the process, since a program may give any of its GPUs access to its allocations. Never destroyed.
-ProgramMemory& program_memory();
+WritableMemory& writable_memory();
 
 // Declare the code objects of an executable that has just been frozen (their variables are the program's, their code is not),
 // and undo this when it is destroyed.

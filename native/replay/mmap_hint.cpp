@@ -1,4 +1,4 @@
-#include "replay/steering.h"
+#include "replay/mmap_hint.h"
 
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -20,8 +20,8 @@ thread_local uint64_t steered_to = 0, steered_bytes = 0;
 
 }  // namespace
 
-Steering::Steering(uint64_t address, uint64_t bytes) { steered_to = address, steered_bytes = bytes; }
-Steering::~Steering() { steered_to = 0; }
+MmapHint::MmapHint(uint64_t address, uint64_t bytes) { steered_to = address, steered_bytes = bytes; }
+MmapHint::~MmapHint() { steered_to = 0; }
 
 void start_svm_range_above(uint64_t end) { svm_floor.store((end + kHugePage - 1) & ~(kHugePage - 1)); }
 

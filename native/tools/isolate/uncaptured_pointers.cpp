@@ -1,4 +1,4 @@
-#include "isolate/loose_pointers.h"
+#include "isolate/uncaptured_pointers.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -8,8 +8,8 @@
 
 namespace rpd::isolate {
 
-std::vector<std::string> loose_pointers(std::span<const unsigned char> kernarg, const capture::KernelMetadata& kernel,
-                                        const std::vector<capture::Region>& regions) {
+std::vector<std::string> uncaptured_pointers(std::span<const unsigned char> kernarg, const capture::KernelMetadata& kernel,
+                                             const std::vector<capture::Region>& regions) {
   std::vector<std::string> found;
   for (size_t i = 0; i < kernel.arguments.size(); ++i) {
     const capture::KernelArgument& argument = kernel.arguments[i];

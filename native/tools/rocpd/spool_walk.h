@@ -49,6 +49,6 @@ struct Unfinished {
 
 // `dependencies` determines what each operation waited for; without it `after` stays empty, which is much faster.
 // Returns the number of operations that never became complete. Throws SpoolError if the spool is damaged.
-Unfinished replay(const SpoolReader& spool, const Visitor& visitor, Dependencies* dependencies = nullptr);
+Unfinished replay(const SpoolReader& spool, const Visitor& visitor, DependencyTracker* dependencies = nullptr);
 
 }  // namespace rpd::rocpd

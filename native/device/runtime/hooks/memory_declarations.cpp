@@ -1,4 +1,4 @@
-#include "runtime/hooks/program_memory.h"
+#include "runtime/hooks/memory_declarations.h"
 
 #include <hsa/hsa_ven_amd_loader.h>
 #include <unistd.h>
@@ -14,8 +14,8 @@
 
 namespace rpd {
 
-ProgramMemory& program_memory() {
-  static auto* memory = new ProgramMemory;
+WritableMemory& writable_memory() {
+  static auto* memory = new WritableMemory;
   return *memory;
 }
 
@@ -66,11 +66,11 @@ hsa_status_t take_variable(hsa_executable_t, hsa_agent_t, hsa_executable_symbol_
 // Bars everything in [begin, end) except for the variables.
 void bar(uint64_t begin, uint64_t end, const Variables& variables, std::vector<uint64_t>& declared) {
   const auto bar_until = [&](uint64_t until) {
-    if (until > begin) program_memory().bar(begin, until - begin, "loaded code", true), declared.push_back(begin);
+    if (until > begin) writable_memory().bar(begin, until - begin, "loaded code", true), declared.push_back(begin);
   };
   for (auto variable = variables.lower_bound(begin); variable != variables.end() && variable->first < end; ++variable) {
     bar_until(variable->first);
-    program_memory().add(variable->first, variable->second), declared.push_back(variable->first);
+    writable_memory().add(variable->first, variable->second), declared.push_back(variable->first);
     begin = variable->first + variable->second;
   }
   bar_until(end);
@@ -86,7 +86,7 @@ hsa_status_t own(hsa_executable_t executable, hsa_loaded_code_object_t object, v
   for (const Elf64_Phdr& segment : capture::elf_segments(file_of(object))) {
     if (segment.p_type != PT_LOAD) continue;
     const uint64_t begin = delta + segment.p_vaddr;
-    if (segment.p_flags & PF_W) program_memory().add(begin, segment.p_memsz), declared.push_back(begin);
+    if (segment.p_flags & PF_W) writable_memory().add(begin, segment.p_memsz), declared.push_back(begin);
     else bar(begin, begin + segment.p_memsz, variables, declared);
   }
   return HSA_STATUS_SUCCESS;
@@ -103,7 +103,7 @@ void disown_variables_of(hsa_executable_t executable) {
   const std::lock_guard lock(loaded().mutex);
   const auto found = loaded().ranges.extract(executable.handle);
   if (!found) return;
-  for (const uint64_t begin : found.mapped()) program_memory().remove(begin), program_memory().unbar(begin);
+  for (const uint64_t begin : found.mapped()) writable_memory().remove(begin), writable_memory().unbar(begin);
 }
 
 }  // namespace rpd

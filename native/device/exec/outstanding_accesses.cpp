@@ -1,4 +1,4 @@
-#include "exec/under_way.h"
+#include "exec/outstanding_accesses.h"
 
 #include <algorithm>
 
@@ -62,20 +62,20 @@ std::optional<unsigned> touched(const Op& op, const Range& range, bool may_overw
 
 bool writes_back(const Op& op) { return op.semantics->cache_control == CacheControl::WriteBack; }
 
-uint32_t UnderWay::begin(CompletionQueue queue) {
+uint32_t OutstandingAccesses::begin(CompletionQueue queue) {
   const size_t i = index(queue);
   const uint32_t number = ++issued_[i];
   if (number > kMost[i]) completed_[i] = std::max(completed_[i], number - kMost[i]);
   return number;
 }
 
-void UnderWay::load(const Op& op, CompletionQueue queue, bool has_lanes) {
+void OutstandingAccesses::load(const Op& op, CompletionQueue queue, bool has_lanes) {
   const uint32_t number = begin(queue);
   if (loads_.size() > kMost[index(CompletionQueue::Vector)]) forget_completed();
   if (op.destination.kind != Operand::Kind::None && has_lanes) loads_.push_back({&op, {queue, number}});
 }
 
-void UnderWay::issue(const Op& op, bool has_lanes) {
+void OutstandingAccesses::issue(const Op& op, bool has_lanes) {
   if (const auto queue = queue_of(op)) {
     load(op, *queue, has_lanes || *queue == CompletionQueue::Unordered);
     const bool wide = op.sc1 || !target_of_device().names_scopes;
@@ -85,7 +85,7 @@ void UnderWay::issue(const Op& op, bool has_lanes) {
   }
 }
 
-QueuePosition UnderWay::reach_lds(const Op& op, bool alone) {
+QueuePosition OutstandingAccesses::reach_lds(const Op& op, bool alone) {
   CompletionQueue queue = queue_of(op).value_or(CompletionQueue::Lds);
   if (op.semantics->space == Space::Flat) {
     queue = CompletionQueue::Unordered;
@@ -100,41 +100,41 @@ QueuePosition UnderWay::reach_lds(const Op& op, bool alone) {
   return position;
 }
 
-void UnderWay::complete(CompletionQueue queue, unsigned left) {
+void OutstandingAccesses::complete(CompletionQueue queue, unsigned left) {
   const size_t i = index(queue);
   if (issued_[i] > left) completed_[i] = std::max(completed_[i], issued_[i] - left);
 }
 
-void UnderWay::forget_completed() {
+void OutstandingAccesses::forget_completed() {
   std::erase_if(loads_, [this](const Issued& load) { return has_completed(load.position); });
 }
 
-void UnderWay::wait(unsigned vector_left, unsigned scalar_left) {
+void OutstandingAccesses::wait(unsigned vector_left, unsigned scalar_left) {
   if (vector_left < kMost[index(CompletionQueue::Vector)]) complete(CompletionQueue::Vector, vector_left);
   if (scalar_left < kMost[index(CompletionQueue::Lds)]) complete(CompletionQueue::Lds, scalar_left);
   if (scalar_left == 0) complete(CompletionQueue::Unordered, 0);
   forget_completed();
 }
 
-size_t UnderWay::take_write_backs() {
+size_t OutstandingAccesses::take_write_backs() {
   return std::erase_if(write_backs_, [this](const Issued& one) { return has_completed(one.position); });
 }
 
-bool UnderWay::arrive(uint32_t epoch) {
+bool OutstandingAccesses::arrive(uint32_t epoch) {
   bool late = false;
   for (size_t i = 0; i < kCompletionQueues; ++i) late |= lds_[i] > completed_[i];
   if (late) late_.push_back({epoch, completed_});
   return late;
 }
 
-bool UnderWay::had_completed(const QueuePosition& position, uint32_t epoch) const {
+bool OutstandingAccesses::had_completed(const QueuePosition& position, uint32_t epoch) const {
   const auto is_before = [](const Late& late, uint32_t e) { return late.epoch < e; };
   const auto found = std::lower_bound(late_.begin(), late_.end(), epoch, is_before);
   return found == late_.end() || found->epoch != epoch || position.number <= found->completed[index(position.queue)];
 }
 
 // Among loads that complete in order, a later one may overwrite the destination of an earlier one.
-std::optional<UnderWay::Use> UnderWay::take_use(const Op& op) {
+std::optional<OutstandingAccesses::Use> OutstandingAccesses::take_use(const Op& op) {
   const auto queue = queue_of(op);
   for (size_t i = 0; i < loads_.size(); ++i) {
     const Issued load = loads_[i];

@@ -6,7 +6,7 @@
 
 namespace rpd {
 
-class LineLog {
+class DistinctLines {
  public:
   // Returns whether the line is new.
   bool insert(uint64_t line) {

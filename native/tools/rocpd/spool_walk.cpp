@@ -1,4 +1,4 @@
-#include "rocpd/replay.h"
+#include "rocpd/spool_walk.h"
 
 #include <algorithm>
 #include <unordered_map>
@@ -10,7 +10,7 @@ using spool::Kind;
 
 class Player {
  public:
-  Player(const Visitor& visitor, Dependencies* dependencies) : visitor_(visitor), dependencies_(dependencies) {}
+  Player(const Visitor& visitor, DependencyTracker* dependencies) : visitor_(visitor), dependencies_(dependencies) {}
 
   void on_record(const RecordView& record) {
     switch (record.kind()) {
@@ -124,7 +124,7 @@ class Player {
   }
 
   const Visitor& visitor_;
-  Dependencies* const dependencies_;
+  DependencyTracker* const dependencies_;
   uint64_t counter_count_ = 0;
   std::unordered_map<uint64_t, uint64_t> kernel_ids_;    // by kernel object
   std::unordered_map<uint64_t, Dispatch> dispatches_;  // in flight, by id
@@ -133,7 +133,7 @@ class Player {
 
 }  // namespace
 
-Unfinished replay(const SpoolReader& spool, const Visitor& visitor, Dependencies* dependencies) {
+Unfinished replay(const SpoolReader& spool, const Visitor& visitor, DependencyTracker* dependencies) {
   Player player(visitor, dependencies);
   spool.for_each([&](const RecordView& record) { player.on_record(record); });
   return player.unfinished();

@@ -8,11 +8,11 @@ namespace rpd::replay {
 
 // While it lives, if this thread requests at least `bytes` of address space without naming a place, it gets `address` minus
 // the thunk's guard page, if that is free.
-class Steering {
+class MmapHint {
  public:
-  Steering(uint64_t address, uint64_t bytes);
-  ~Steering();
-  Steering(const Steering&) = delete;
+  MmapHint(uint64_t address, uint64_t bytes);
+  ~MmapHint();
+  MmapHint(const MmapHint&) = delete;
 };
 
 // ROCr's thunk searches for its own range of addresses in steps of 2 MiB from the bottom, with two system calls each. From

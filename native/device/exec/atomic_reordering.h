@@ -14,7 +14,7 @@
 
 namespace rpd {
 
-class Overtaking {
+class AtomicReordering {
  public:
   struct Wave {
     uint32_t group;

@@ -5,11 +5,11 @@
 #include <cstdint>
 #include <vector>
 
-#include "memory/line_log.h"
+#include "memory/distinct_lines.h"
 
 namespace rpd {
 
-class Footprint {
+class TouchedLines {
  public:
   void clear() { *this = {}; }
   // Lines that one access touches. `matters(line)`: whether a line is to be noted; asked only now and then.
@@ -33,7 +33,7 @@ class Footprint {
  private:
   // Most accesses touch lines that were touched lately.
   struct Lines {
-    LineLog log;
+    DistinctLines log;
     std::array<uint64_t, 1024> lately{};  // [line % 1024]: line + 1
 
     template <class F>

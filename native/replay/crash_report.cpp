@@ -1,4 +1,4 @@
-#include "replay/last_words.h"
+#include "replay/crash_report.h"
 
 #include <signal.h>
 #include <unistd.h>
@@ -54,7 +54,7 @@ void on_signal(int number) {
 
 }  // namespace
 
-void have_last_words() {
+void report_crashes() {
   static std::array<char, kStackBytes> room;
   const stack_t stack{.ss_sp = room.data(), .ss_flags = 0, .ss_size = room.size()};
   sigaltstack(&stack, nullptr);

@@ -14,7 +14,7 @@
 
 namespace rpd {
 
-class ProgramMemory {
+class WritableMemory {
  public:
   // Memory that is given to the program: allocated, registered, mapped or loaded for it.
   void add(uint64_t begin, uint64_t size);

@@ -1,4 +1,4 @@
-#include "isolate/wanted.h"
+#include "isolate/kernel_filter.h"
 
 #include <fcntl.h>
 #include <unistd.h>

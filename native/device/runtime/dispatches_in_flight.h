@@ -11,7 +11,7 @@
 #include <string>
 
 #include "runtime/deadlock.h"
-#include "runtime/engine_turns.h"
+#include "runtime/engine_scheduler.h"
 
 namespace rpd {
 
@@ -31,10 +31,10 @@ struct Flight {
   uint64_t instructions_before_release = 0;  // ... and the instructions that it had executed by then
 };
 
-struct Flights {
-  Flights();
+struct DispatchesInFlight {
+  DispatchesInFlight();
 
-  Turns turns;  // guard the engines of all devices and the members below
+  EngineScheduler scheduler;  // guards the engines of all devices and the members below
   std::list<Flight> list;
   uint64_t begun = 0;       // dispatches
   uint64_t ended = 0;
@@ -45,6 +45,6 @@ struct Flights {
 };
 
 // Never destroyed: queues may run until the process ends.
-Flights& flights();
+DispatchesInFlight& dispatches_in_flight();
 
 }  // namespace rpd

@@ -51,7 +51,7 @@ constexpr std::array<const char*, kCauses> kCauseNames = {
 // Instructions, by Op::index.
 using Instructions = std::vector<bool>;
 
-struct Idealisation {
+struct RemovedCauses {
   uint32_t causes = 0;                 // taken away, one bit each
   const Instructions* only = nullptr;  // of these instructions; null: of all, and of what is no instruction's
   bool accesses_free = false;          // accesses of `only` take no time at all
@@ -68,12 +68,12 @@ struct Idealisation {
 
 // Those that can be taken away from single instructions.
 constexpr uint32_t kCausesOfInstructions =
-    Idealisation::bit(Cause::MemoryLatency) | Idealisation::bit(Cause::LdsLatency) | Idealisation::bit(Cause::BeyondL2) |
-    Idealisation::bit(Cause::Uncoalesced) | Idealisation::bit(Cause::BankConflicts) |
-    Idealisation::bit(Cause::AtomicContention) | Idealisation::bit(Cause::Barriers) | Idealisation::bit(Cause::Scratch) |
-    Idealisation::bit(Cause::HostMemory) | Idealisation::bit(Cause::Divergence) | Idealisation::bit(Cause::VectorIssue) |
-    Idealisation::bit(Cause::MatrixIssue) | Idealisation::bit(Cause::ScalarIssue) | Idealisation::bit(Cause::LdsIssue) |
-    Idealisation::bit(Cause::AddressIssue);
+    RemovedCauses::bit(Cause::MemoryLatency) | RemovedCauses::bit(Cause::LdsLatency) | RemovedCauses::bit(Cause::BeyondL2) |
+    RemovedCauses::bit(Cause::Uncoalesced) | RemovedCauses::bit(Cause::BankConflicts) |
+    RemovedCauses::bit(Cause::AtomicContention) | RemovedCauses::bit(Cause::Barriers) | RemovedCauses::bit(Cause::Scratch) |
+    RemovedCauses::bit(Cause::HostMemory) | RemovedCauses::bit(Cause::Divergence) | RemovedCauses::bit(Cause::VectorIssue) |
+    RemovedCauses::bit(Cause::MatrixIssue) | RemovedCauses::bit(Cause::ScalarIssue) | RemovedCauses::bit(Cause::LdsIssue) |
+    RemovedCauses::bit(Cause::AddressIssue);
 
 inline Cause issue_cause(Unit unit) {
   switch (unit) {

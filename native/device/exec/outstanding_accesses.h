@@ -30,7 +30,7 @@ struct QueuePosition {
 // Whether the instruction writes caches back (buffer_wbl2), as a release does.
 bool writes_back(const Op& op);
 
-class UnderWay {
+class OutstandingAccesses {
  public:
   // A register that an instruction uses although `load` is yet to write it.
   struct Use {

@@ -1,4 +1,4 @@
-#include "memory/program_memory.h"
+#include "memory/writable_memory.h"
 
 #include <hsa/amd_hsa_signal.h>
 
@@ -33,7 +33,7 @@ AccessWindow without(AccessWindow window, uint64_t address, uint64_t begin, uint
   return {first, end - first};
 }
 
-void ProgramMemory::add(uint64_t begin, uint64_t size) {
+void WritableMemory::add(uint64_t begin, uint64_t size) {
   if (size == 0) return;
   const std::lock_guard lock(mutex_);
   // Advice on part of an allocation looks like an allocation.
@@ -42,28 +42,28 @@ void ProgramMemory::add(uint64_t begin, uint64_t size) {
   own_[begin] = size;
 }
 
-void ProgramMemory::remove(uint64_t begin) {
+void WritableMemory::remove(uint64_t begin) {
   const std::lock_guard lock(mutex_);
   own_.erase(begin);
 }
 
-void ProgramMemory::bar(uint64_t begin, uint64_t size, const char* what, bool may_be_read) {
+void WritableMemory::bar(uint64_t begin, uint64_t size, const char* what, bool may_be_read) {
   const std::lock_guard lock(mutex_);
   if (size != 0) barred_[begin] = {size, what, may_be_read};
 }
 
-void ProgramMemory::unbar(uint64_t begin) {
+void WritableMemory::unbar(uint64_t begin) {
   const std::lock_guard lock(mutex_);
   barred_.erase(begin);
 }
 
-void ProgramMemory::add_signal(uint64_t signal, uint64_t mailbox) {
+void WritableMemory::add_signal(uint64_t signal, uint64_t mailbox) {
   const std::lock_guard lock(mutex_);
   signals_[signal] = {mailbox, false};
   if (mailbox != 0) mailboxes_.insert(mailbox);
 }
 
-void ProgramMemory::remove_signal(uint64_t signal) {
+void WritableMemory::remove_signal(uint64_t signal) {
   const std::lock_guard lock(mutex_);
   const auto found = signals_.find(signal);
   if (found == signals_.end()) return;
@@ -71,30 +71,30 @@ void ProgramMemory::remove_signal(uint64_t signal) {
   signals_.erase(found);
 }
 
-void ProgramMemory::completes(uint64_t signal) {
+void WritableMemory::completes(uint64_t signal) {
   const std::lock_guard lock(mutex_);
   if (const auto found = signals_.find(signal); found != signals_.end()) found->second.completion = true;
 }
 
-AccessWindow ProgramMemory::writable(uint64_t address) const {
+AccessWindow WritableMemory::writable(uint64_t address) const {
   const std::lock_guard lock(mutex_);
   return own_window(address);
 }
 
-AccessWindow ProgramMemory::readable(uint64_t address) const {
+AccessWindow WritableMemory::readable(uint64_t address) const {
   const std::lock_guard lock(mutex_);
   const auto barred = entry_around(barred_, address, [](const Barred& range) { return range.size; });
   if (barred == barred_.end()) return own_window(address);
   return barred->second.may_be_read ? AccessWindow{barred->first, barred->second.size} : AccessWindow{};
 }
 
-AccessWindow ProgramMemory::piece(uint64_t address) const {
+AccessWindow WritableMemory::piece(uint64_t address) const {
   const std::lock_guard lock(mutex_);
   const auto found = entry_around(own_, address, size_of);
   return found == own_.end() ? AccessWindow{} : AccessWindow{found->first, found->second};
 }
 
-AccessWindow ProgramMemory::pages(uint64_t address) const {
+AccessWindow WritableMemory::pages(uint64_t address) const {
   const std::lock_guard lock(mutex_);
   const uint64_t page = address / kPageBytes * kPageBytes;
   const auto next = own_.lower_bound(page + kPageBytes);
@@ -106,7 +106,7 @@ AccessWindow ProgramMemory::pages(uint64_t address) const {
 }
 
 // Requires mutex_.
-AccessWindow ProgramMemory::own_window(uint64_t address) const {
+AccessWindow WritableMemory::own_window(uint64_t address) const {
   const auto found = entry_around(own_, address, size_of);
   if (found == own_.end()) return {};
   AccessWindow window{found->first, found->second};
@@ -124,7 +124,7 @@ AccessWindow ProgramMemory::own_window(uint64_t address) const {
 }
 
 // To raise a signal, a kernel also reads which word wakes its waiters.
-bool ProgramMemory::may_signal(uint64_t address, uint32_t bytes, bool writes) const {
+bool WritableMemory::may_signal(uint64_t address, uint32_t bytes, bool writes) const {
   const std::lock_guard lock(mutex_);
   if (bytes == sizeof(uint64_t) && mailboxes_.contains(address)) return true;
   const auto found = entry_around(signals_, address, [](const Signal&) { return sizeof(amd_signal_t); });
@@ -134,7 +134,7 @@ bool ProgramMemory::may_signal(uint64_t address, uint32_t bytes, bool writes) co
   return value.holds(address, bytes);
 }
 
-std::string ProgramMemory::describe(uint64_t address) const {
+std::string WritableMemory::describe(uint64_t address) const {
   const std::lock_guard lock(mutex_);
   const auto barred = entry_around(barred_, address, [](const Barred& range) { return range.size; });
   if (barred != barred_.end()) return barred->second.what;

@@ -1,4 +1,4 @@
-#include "exec/standstill.h"
+#include "exec/busy_wait_detector.h"
 
 #include <algorithm>
 #include <cinttypes>
@@ -19,12 +19,12 @@ uint64_t digest_of(const Vector& values) {
 }  // namespace
 
 template <class F>
-void Standstill::for_each_group(F f) const {
+void BusyWaitDetector::for_each_group(F f) const {
   for (const auto& xcd : xcds_)
     for (const auto& group : xcd->resident()) f(*group);
 }
 
-void Standstill::take_positions() {
+void BusyWaitDetector::take_positions() {
   positions_.clear();
   for_each_group([&](const Workgroup& group) {
     for (const Wave& wave : group.waves) {
@@ -36,7 +36,7 @@ void Standstill::take_positions() {
 }
 
 // Quick if positions differ: the first wave that has moved decides.
-bool Standstill::same_positions() const {
+bool BusyWaitDetector::same_positions() const {
   size_t waves = 0;
   for (const auto& xcd : xcds_)
     for (const auto& group : xcd->resident()) waves += group->waves.size();
@@ -49,7 +49,7 @@ bool Standstill::same_positions() const {
   });
 }
 
-std::vector<uint64_t> Standstill::digest() const {
+std::vector<uint64_t> BusyWaitDetector::digest() const {
   std::vector<uint64_t> digests;
   for_each_group([&](const Workgroup& group) {
     digests.insert(digests.end(), {digest_of(group.registers), digest_of(group.lds), digest_of(group.scratch)});
@@ -57,28 +57,28 @@ std::vector<uint64_t> Standstill::digest() const {
   return digests;
 }
 
-void Standstill::set_watch(AccessWatch* watch) {
+void BusyWaitDetector::set_watch(AccessWatch* watch) {
   for (const auto& xcd : xcds_) xcd->watch(watch);
 }
 
-bool Standstill::enter(Phase phase) {
+bool BusyWaitDetector::enter(Phase phase) {
   phase_ = phase;
   rounds_ = 0;
   return false;
 }
 
-bool Standstill::give_up() {
+bool BusyWaitDetector::give_up() {
   if (phase_ != Phase::Glance) set_watch(nullptr);
   rest_ = std::min(2 * rest_, kLongestRest);
   return enter(Phase::Rest);
 }
 
-void Standstill::resume() {
+void BusyWaitDetector::resume() {
   rest_ = kRestAfterWaiting;
   enter(Phase::Rest);
 }
 
-bool Standstill::after_round() {
+bool BusyWaitDetector::after_round() {
   ++rounds_;
   switch (phase_) {
     case Phase::Rest: return rest();
@@ -88,13 +88,13 @@ bool Standstill::after_round() {
   }
 }
 
-bool Standstill::rest() {
+bool BusyWaitDetector::rest() {
   if (rounds_ < rest_) return false;
   take_positions();
   return enter(Phase::Glance);
 }
 
-bool Standstill::glance() {
+bool BusyWaitDetector::glance() {
   if (!same_positions()) return rounds_ == kLongestPeriod && give_up();
   period_ = rounds_;
   digest_ = digest();
@@ -104,7 +104,7 @@ bool Standstill::glance() {
 }
 
 // Finds out which memory the waves access.
-bool Standstill::first_period() {
+bool BusyWaitDetector::first_period() {
   if (rounds_ < period_) return false;
   if (watch_.overflows() || !same_positions() || digest() != digest_) return give_up();
   auto contents = watch_.contents(memory_);
@@ -115,14 +115,14 @@ bool Standstill::first_period() {
 }
 
 // Checks that this memory stays unchanged, and that nothing else is accessed.
-bool Standstill::second_period() {
+bool BusyWaitDetector::second_period() {
   if (rounds_ < period_) return false;
   if (watch_.count() != accessed_ || !same_positions() || digest() != digest_ || is_over()) return give_up();
   set_watch(nullptr);
   return true;
 }
 
-std::string Standstill::describe(const Kernel& kernel) const {
+std::string BusyWaitDetector::describe(const Kernel& kernel) const {
   std::map<const Op*, uint64_t> waves;
   for (const Position& position : positions_)
     if (position.state != WaveState::Ended) ++waves[position.pc];

@@ -1,22 +1,22 @@
-#include "exec/overtaking.h"
+#include "exec/atomic_reordering.h"
 
 #include <algorithm>
 
 namespace rpd {
 
-void Overtaking::note(const Wave& wave, uint32_t completed, uint32_t last, const Op& atomic, uint32_t by, uint32_t epoch,
-                      uint64_t word) {
+void AtomicReordering::note(const Wave& wave, uint32_t completed, uint32_t last, const Op& atomic, uint32_t by, uint32_t epoch,
+                            uint64_t word) {
   words_[word] = true;
   of_[wave].push_back({completed, last, &atomic, by, epoch, word, notes_++});
 }
 
-bool Overtaking::sees(uint32_t reader, const Note& note) const {
+bool AtomicReordering::sees(uint32_t reader, const Note& note) const {
   const auto seen = seen_.find({reader, note.word});
   return seen != seen_.end() && seen->second > note.index;
 }
 
 // Another wave's store is ordered before the atomic only if there is a barrier between them.
-const Op* Overtaking::before(const Wave& wave, uint32_t number, uint32_t epoch, uint32_t reader) const {
+const Op* AtomicReordering::before(const Wave& wave, uint32_t number, uint32_t epoch, uint32_t reader) const {
   const auto found = of_.find(wave);
   if (found == of_.end()) return nullptr;
   const auto& notes = found->second;

@@ -21,8 +21,8 @@ from rocm_perf_lab.gate.code_object_check import (
 )
 from rocm_perf_lab.gate.image_layout import laid_out_otherwise
 from rocm_perf_lab.gate.machine_code import compare_host
-from rocm_perf_lab.gate.observing import new_observations
 from rocm_perf_lab.gate.regression import DEFAULTS
+from rocm_perf_lab.gate.run_observation import new_observations
 from rocm_perf_lab.gate.verdict import StepOutcome
 from rocm_perf_lab.hip_source import read
 from rocm_perf_lab.optimize.compile import SourceBuilder

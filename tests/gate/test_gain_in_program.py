@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rocm_perf_lab.gate.claim import Claim, SeenGain
+from rocm_perf_lab.gate.gain_in_program import Claim, SeenGain
 from rocm_perf_lab.gate.program_run import ProgramRun
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from rocm_perf_lab.gate.elsewhere import program_differs
-from rocm_perf_lab.gate.place_of_text import depends_on_place
+from rocm_perf_lab.gate.location_dependence import depends_on_place
+from rocm_perf_lab.gate.other_units import program_differs
 from rocm_perf_lab.hip_source import HipSource, read
 from rocm_perf_lab.optimize.compile import SourceBuilder
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from rocm_perf_lab.gate.buffers import NumberArgument
-from rocm_perf_lab.gate.nearby import nearby_number, nearby_values
+from rocm_perf_lab.gate.nearby_inputs import nearby_number, nearby_values
 from rocm_perf_lab.gate.numbers import dtype_of
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from rocm_perf_lab.errors import SourceError
 from rocm_perf_lab.hip_source import read
-from rocm_perf_lab.hip_source.uses import pieces_of
+from rocm_perf_lab.hip_source.used_declarations import pieces_of
 
 pytestmark = pytest.mark.usefixtures("hipcc")
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rocm_perf_lab.isolate.answers import answer, answering
+from rocm_perf_lab.isolate.kernel_filter_server import answer, answering
 
 NAMES = st.binary(max_size=20).map(lambda name: name.replace(b"\0", b""))
 

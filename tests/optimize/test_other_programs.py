@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from rocm_perf_lab.gate.launch_change import LaunchRefused, launch_change
-from rocm_perf_lab.optimize.beside import may_include
 from rocm_perf_lab.optimize.build_target import find_build_target
+from rocm_perf_lab.optimize.other_programs import may_include
 from rocm_perf_lab.optimize.steps import BuildCommand, steps_of
 from small_projects import COMMAND, PROJECTS, Project
 

@@ -50,7 +50,7 @@ class TuningDevice:
 
 @dataclass(frozen=True)
 class Bench:
-    place: TuningDevice
+    tuning_device: TuningDevice
     evaluation: Evaluation
 
 

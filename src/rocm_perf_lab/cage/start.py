@@ -51,7 +51,7 @@ def in_words(view: View) -> str:
 
 def expect() -> Mechanism:
     """The mechanism for cages on this machine. Raises NoCageError if there is none."""
-    found = mechanisms.found()
+    found = mechanisms.best_mechanism()
     if found is None:
         raise NoCageError("this machine cannot cage candidates: it has neither bubblewrap nor user namespaces", REMEDY)
     return found

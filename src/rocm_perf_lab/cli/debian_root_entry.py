@@ -17,8 +17,8 @@ def enter_if_needed(arguments: Sequence[str]) -> None:
     """Replace this process by the same command in the root, or return."""
     if not arguments or arguments[0] not in _NEED_ROCM or _NEED_NOTHING & set(arguments):
         return
-    from rocm_perf_lab.debian_root import place
+    from rocm_perf_lab.debian_root import paths
 
-    if place.SCRIPTS.is_dir() and not place.is_inside() and place.is_ready() and not place.machine_can_run():
-        line = place.entering(Path.cwd(), ["rocm-perf", *arguments])
+    if paths.SCRIPTS.is_dir() and not paths.is_inside() and paths.is_ready() and not paths.machine_can_run():
+        line = paths.entering(Path.cwd(), ["rocm-perf", *arguments])
         os.execv(line[0], line)

@@ -32,7 +32,7 @@ from rocm_perf_lab.errors import (
     ProgramTimeoutError,
     UsageError,
 )
-from rocm_perf_lab.gate.claim import Claim, SeenGain
+from rocm_perf_lab.gate.gain_in_program import Claim, SeenGain
 from rocm_perf_lab.gate.program_run import ProgramRun, read_program_run
 from rocm_perf_lab.gate.verdict import StepVerdict, passed, rejected
 from rocm_perf_lab.gate.verdict_document import APPLICATION, ApplicationEvidence

@@ -1,6 +1,6 @@
 """Step 1, the part that examines a candidate's text: which kernel it changes, and that nothing else differs.
 
-Runs where hostile text can do no harm; see reader.py. Clang locates the definitions. Everything except the target's body,
+Runs where hostile text can do no harm; see reader_client.py. Clang locates the definitions. Everything except the target's body,
 promises in its head, new device functions and the shapes of launches must equal the baseline's, token by token.
 """
 
@@ -14,11 +14,11 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from rocm_perf_lab.gate.change import KernelChange, LaunchText
-from rocm_perf_lab.gate.head import promises_of_head
+from rocm_perf_lab.gate.forbidden_text import forbidden
+from rocm_perf_lab.gate.head_promises import promises_of_head
+from rocm_perf_lab.gate.implicit_promises import unstated_promise
+from rocm_perf_lab.gate.launch_only_diff import NotAllowed, expect_no_new_directive, launches_in
 from rocm_perf_lab.gate.promises import NONE
-from rocm_perf_lab.gate.reading_elsewhere import NotAllowed, expect_no_new_directive, launches_in
-from rocm_perf_lab.gate.taken_text import forbidden
-from rocm_perf_lab.gate.unstated import unstated_promise
 from rocm_perf_lab.hip_source import HipSource, SourceKernel
 from rocm_perf_lab.hip_source.cursors import body_of, is_member, place_of, walk
 from rocm_perf_lab.hip_source.kernels import function_of, identity_of

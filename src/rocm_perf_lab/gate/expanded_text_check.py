@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from rocm_perf_lab.gate.attributes import ADDRESS_SPACES, ALLOWED, attributes
 from rocm_perf_lab.gate.change import KernelChange, splice, unused_name
-from rocm_perf_lab.gate.taken_text import RESTRICT, allowed_pragma, forbidden_token
+from rocm_perf_lab.gate.forbidden_text import RESTRICT, allowed_pragma, forbidden_token
 from rocm_perf_lab.hip_source import HipSource, SourceKernel
 from rocm_perf_lab.hip_source.tokens import Token, compiled_line_of, texts, tokens_of
 

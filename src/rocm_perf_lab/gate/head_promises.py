@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from rocm_perf_lab.gate.forbidden_text import RESTRICT
 from rocm_perf_lab.gate.promises import Promises
-from rocm_perf_lab.gate.taken_text import RESTRICT
 from rocm_perf_lab.hip_source import SourceKernel
 from rocm_perf_lab.hip_source.source import TranslationUnit
 from rocm_perf_lab.hip_source.tokens import Token, texts, tokens_of

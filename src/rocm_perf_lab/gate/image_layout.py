@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterator, Mapping
 from rocm_perf_lab.code_object.disassembly import instructions
 from rocm_perf_lab.code_object.layout import CodeObjectLayout, ElfSection, layout_of
 from rocm_perf_lab.code_object.pieces import SymbolContent
-from rocm_perf_lab.gate.observing import named, reached
+from rocm_perf_lab.gate.run_observation import named, reached
 
 _ALLOCATED, _WRITABLE, _NOT_LOADED = 2, 1, 0
 # Sections that the compiler adds for honest changes: tables of constants and of addresses, and the relocations for these and

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rocm_perf_lab.gate.taken_text import is_assumption
+from rocm_perf_lab.gate.forbidden_text import is_assumption
 from rocm_perf_lab.hip_source.cursors import body_of, walk
 from rocm_perf_lab.hip_source.source import TranslationUnit
 

@@ -17,26 +17,26 @@ _SLOWER = 4  # under the race check
 
 
 def wrong_on_named_numbers(
-    reference: Reference, candidate: Code, numbers: Sequence[float], found: dict[str, str]
+    reference: Reference, candidate: Code, numbers: Sequence[float], outcomes: dict[str, str]
 ) -> Mismatch | None:
-    """What is wrong with a candidate on inputs that consist of these numbers; None if nothing is. found: receives the outcome
-    of each case. All run in the usual order under the race check, where there is one.
+    """What is wrong with a candidate on inputs that consist of these numbers; None if nothing is. outcomes: receives the
+    outcome of each case. All run in the usual order under the race check, where there is one.
     """
     tried = reference.with_numbers(tuple(numbers)) if numbers else []
-    found |= {one.name: "dropped: the baseline itself fails on it" for one in tried if one.outcome.failure}
+    outcomes |= {one.name: "dropped: the baseline itself fails on it" for one in tried if one.outcome.failure}
     usable = [one for one in tried if not one.outcome.failure]
     if not usable:
         return None
     known = [race for one in usable for race in one.outcome.races]
     with tempfile.TemporaryDirectory(dir=reference.folder) as folder:
         seconds = _SLOWER * patience(reference, len(usable))
-        outcomes = reference.replay([one.case for one in usable], Path(folder), candidate, seconds=seconds)
-        for one, outcome in zip(usable, outcomes, strict=True):
+        replayed = reference.replay([one.case for one in usable], Path(folder), candidate, seconds=seconds)
+        for one, outcome in zip(usable, replayed, strict=True):
             complaint = compared(reference, one, outcome) or _race(reference, known, outcome)
             if complaint and (why := reference.why_unfit(one, outcome)):
-                found[one.name] = why
+                outcomes[one.name] = why
                 continue
-            found[one.name] = "differs" if complaint else "equal"
+            outcomes[one.name] = "differs" if complaint else "equal"
             if complaint:
                 return Mismatch(f"on {one.name}: {complaint.reason}", complaint.difference, one.name)
     return None

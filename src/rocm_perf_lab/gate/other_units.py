@@ -12,9 +12,9 @@ from rocm_perf_lab.code_object import code_objects_in, parse
 from rocm_perf_lab.code_object.pieces import pieces_of, text_section
 from rocm_perf_lab.errors import SourceError
 from rocm_perf_lab.gate.code_object_check import Image, changed_beside
+from rocm_perf_lab.gate.location_dependence import usual_names
 from rocm_perf_lab.gate.machine_code import compare_host
-from rocm_perf_lab.gate.observing import reached
-from rocm_perf_lab.gate.place_of_text import usual_names
+from rocm_perf_lab.gate.run_observation import reached
 from rocm_perf_lab.hip_source import HipSource, SourceKernel
 from rocm_perf_lab.process.side_by_side import side_by_side
 

@@ -12,16 +12,16 @@ from pathlib import Path
 
 from rocm_perf_lab.collect import device as devices
 from rocm_perf_lab.gate import seeds
-from rocm_perf_lab.gate.checked_replay import is_modelled
 from rocm_perf_lab.gate.chosen_cases import raced_cases
 from rocm_perf_lab.gate.complaint import Mismatch
 from rocm_perf_lab.gate.equivalence_options import EquivalenceOptions
 from rocm_perf_lab.gate.launched import Code
+from rocm_perf_lab.gate.memory_check_option import is_modelled
 from rocm_perf_lab.gate.outputs import Outputs, difference
 from rocm_perf_lab.gate.races import new_race, races_of, without_atomics, without_unwritten_reads
 from rocm_perf_lab.gate.reference import DEPENDS_ON_ORDER, Reference, succeeded
 from rocm_perf_lab.gate.stores import stores_elsewhere, together
-from rocm_perf_lab.gate.unproven import TriedCase
+from rocm_perf_lab.gate.untested_inputs import TriedCase
 from rocm_perf_lab.replaying import Case, CaseOutcome
 
 _USUAL_ORDER = "the usual order"
@@ -50,8 +50,8 @@ class OtherRuns:
         self._baseline: dict[str, CaseOutcome] = {}  # by the same names
         self._making = threading.Lock()
 
-    def judge(self, candidate: Code, found: dict[str, str]) -> Mismatch | None:
-        """What is wrong with a candidate; None if nothing is. found: receives the outcomes."""
+    def judge(self, candidate: Code, outcomes: dict[str, str]) -> Mismatch | None:
+        """What is wrong with a candidate; None if nothing is. outcomes: receives the outcomes."""
         if self._options.level != "full" or not is_modelled(self._reference.capture):
             return None
         with self._making:
@@ -62,7 +62,7 @@ class OtherRuns:
                     if run.on_captured_inputs:
                         succeeded(self._baseline[name])
         results = self._outcomes(candidate, self._options.ulps)
-        complaints = (self._judge_run(name, results[name], found) for name in self._runs)
+        complaints = (self._judge_run(name, results[name], outcomes) for name in self._runs)
         return next((complaint for complaint in complaints if complaint), None) or self._waits(results)
 
     def _waits(self, results: Mapping[str, CaseOutcome]) -> Mismatch | None:
@@ -111,41 +111,41 @@ class OtherRuns:
         inputs, nans = reference.inputs_on(like), reference.nans_on(like)
         return difference(expected, Outputs(found.dump), reference.arguments.buffers, ulps, inputs, nans) is None
 
-    def _judge_run(self, name: str, result: CaseOutcome, found: dict[str, str]) -> Mismatch | None:
+    def _judge_run(self, name: str, result: CaseOutcome, outcomes: dict[str, str]) -> Mismatch | None:
         run, baseline, buffers = self._runs[name], self._baseline[name], self._reference.arguments.buffers
         if baseline.failure:
-            found[name] = "dropped: the baseline itself fails on it"
+            outcomes[name] = "dropped: the baseline itself fails on it"
             return None
         if result.failure:
-            found[name] = "failed"
+            outcomes[name] = "failed"
             how = f"with {_OTHER_VALUES}" if name == _OTHER_VALUES else f"when workgroups run in {name}"
             return Mismatch(f"it fails {how}: {result.failure}")
         where = "" if run.on_captured_inputs else f"on {run.like.name}: "
-        found[name] = "equal" if run.on_captured_inputs else "no race"
+        outcomes[name] = "equal" if run.on_captured_inputs else "no race"
         alike = [self._baseline[other].races for other, one in self._runs.items() if one.like is run.like]
         races = self._reference.races_that_matter(result.races)
         races = races if run.on_captured_inputs else without_unwritten_reads(races)
         if race := new_race([line for lines in alike for line in lines], races, self._reference.capture, buffers):
-            found[name] = "race"
+            outcomes[name] = "race"
             return Mismatch(f"{where}it races: {race}")
         # With other inputs the baseline may leave out stores that it makes otherwise.
         known = together(baseline.written, self._baseline[_USUAL_ORDER].written)
         if elsewhere := stores_elsewhere(known, result.written, buffers):
-            found[name] = "stores elsewhere"
+            outcomes[name] = "stores elsewhere"
             return Mismatch(f"{where}{elsewhere.reason}", stores=elsewhere.where)
-        return None if result.equal else self._judge_result(name, found)
+        return None if result.equal else self._judge_result(name, outcomes)
 
-    def _judge_result(self, name: str, found: dict[str, str]) -> Mismatch | None:
+    def _judge_result(self, name: str, outcomes: dict[str, str]) -> Mismatch | None:
         """What is wrong with a candidate whose result is another one in this run."""
         run, baseline = self._runs[name], self._baseline[name]
         if name == _OTHER_VALUES and not baseline.equal:
-            found[name] = f"dropped: the baseline itself depends on {_HELD_BEFORE}"
+            outcomes[name] = f"dropped: the baseline itself depends on {_HELD_BEFORE}"
             return None
         varies = not baseline.equal or self._reference.unfit.get(run.like.name) is not None
         if varies and (without_atomics(baseline.races) or self._options.ulps or not run.on_captured_inputs):
-            found[name] = DEPENDS_ON_ORDER
+            outcomes[name] = DEPENDS_ON_ORDER
             return None
-        found[name] = "differs"
+        outcomes[name] = "differs"
         if varies:
             return Mismatch(
                 "its result depends on the order of workgroups or waves, as the baseline's does: allow a tolerance for sums of "

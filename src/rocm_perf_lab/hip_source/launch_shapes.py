@@ -22,7 +22,7 @@ from rocm_perf_lab.hip_source.integer_expression import (
     converted,
     integer_type,
 )
-from rocm_perf_lab.hip_source.launches import LaunchSite, is_construction, is_dim3, launches_of, stays
+from rocm_perf_lab.hip_source.launches import LaunchSite, is_construction, is_dim3, is_unchanged, launches_of
 from rocm_perf_lab.hip_source.model import SourceKernel
 from rocm_perf_lab.hip_source.tokens import texts, tokens_of
 from rocm_perf_lab.hip_source.written_launches import MACRO, WrittenShape, apart, operands_of
@@ -229,7 +229,7 @@ class _Launch:
         if operand.kind.name == "DECL_REF_EXPR" and operand.referenced is not None:
             variable = operand.referenced
             made = [child for child in variable.get_children() if child.kind.is_expression()]
-            if variable.kind.name == "VAR_DECL" and is_dim3(variable) and stays(variable) and made:
+            if variable.kind.name == "VAR_DECL" and is_dim3(variable) and is_unchanged(variable) and made:
                 return self._extent(made[-1], variable.extent.start.offset)
         elif operand.kind.name in _WRAPS and len(inside) == 1:
             return self._extent(inside[0], at)

@@ -19,8 +19,8 @@ from rocm_perf_lab.collect import device_code, kernel_failures
 from rocm_perf_lab.collect.command import Command, resolve
 from rocm_perf_lab.collect.execute import execute, execute_attached
 from rocm_perf_lab.errors import NoCaptureError, OutputError
-from rocm_perf_lab.isolate.answers import answering
 from rocm_perf_lab.isolate.capture import NEWEST, Capture
+from rocm_perf_lab.isolate.kernel_filter_server import answering
 from rocm_perf_lab.kernel_pattern import checked
 
 _DAY_SECONDS = 86400.0

@@ -95,7 +95,7 @@ class Asker:
         try:
             reserved = self._allowed(provider, messages)
             told = [MessageSection(role=message.role, text=message.text) for message in messages]
-            self._journal.append(RequestLine(question=asked, place=provider.place, messages=told))
+            self._journal.append(RequestLine(question=asked, place=provider.endpoint, messages=told))
             answer, complaint = self._answered(provider, messages, reserved, lost)
         except UnsentError as error:
             self._journal.append(UnsentLine(question=asked, reason=error.reason, detail=error.detail))
@@ -119,7 +119,7 @@ class Asker:
         """Reserve the most that the question can cost. Raises UnsentError if the budget or the user does not allow it."""
         reserved = self._budget.reserve(messages)
         try:
-            self._consent(provider.place, messages)
+            self._consent(provider.endpoint, messages)
         except BaseException:
             self._budget.release(reserved)
             raise
@@ -154,7 +154,7 @@ class Asker:
                     self._budget.check()
                 raise
 
-        return patiently(once, provider.place, self._note)
+        return patiently(once, provider.endpoint, self._note)
 
     def _ended_before(self, asked: Question) -> Exception:
         """The error for a question without an answer in the journal: the failure recorded in its place, if there is one."""

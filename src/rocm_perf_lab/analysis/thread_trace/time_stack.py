@@ -93,7 +93,7 @@ class TimeStack:
         return self.subset_ns[taken] if self.subset_ns else self.duration_ns
 
     def shares_without(self, cause: str) -> dict[str, float]:
-        """The parts of the other causes in the world without this one, as shares of the time there, largest first."""
+        """The parts of the other causes in the scenario without this one, as shares of the time there, largest first."""
         others = [name for name in self.chosen if name != cause]
         sets = ({cause} | {name for i, name in enumerate(others) if n >> i & 1} for n in range(1 << len(others)))
         times = [self.without(one) for one in sets]

@@ -139,7 +139,7 @@ class SizeSearch:
             if "error" not in answer:
                 words = "the script's own values" if values is None else " ".join(f"{k}={v}" for k, v in values.items())
                 return words, answer["outputs"]
-        raise NothingRanError(f"{self._launch['kernel']} fails as it is launched: {answer['error']}", "mend it first")
+        raise NothingRanError(f"{self._launch['kernel']} fails as it is launched: {answer['error']}", "fix it first")
 
     def _evaluate(self, values: dict[str, object], worker: int) -> EvaluationOutcome:
         values = self._with_fixed(values)

@@ -41,7 +41,7 @@ def tune(request: AutotuneRequest, plan: TritonPlan, note: Note) -> TunedFunctio
             what = f"{plan.kernel.script} launched no kernel called {plan.kernel.kernel}, and ended with status {launch[1]}"
             raise NoKernelsError(what, "check the name after the ::, and that the script runs with `rocm-perf run`")
         if launch[1] != 0:
-            note(f"with the best configurations the script ended with status {launch[1]}: {bench.workers.said()}")
+            note(f"with the best configurations the script ended with status {launch[1]}: {bench.workers.output_tail()}")
     return TunedFunction(plan.kernel.kernel, bench.device.description, sizes, launch[1])
 
 

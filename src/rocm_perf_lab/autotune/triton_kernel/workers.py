@@ -64,10 +64,10 @@ class Workers:
             self._end(one)
         return answer
 
-    def said(self) -> str:
+    def output_tail(self) -> str:
         """The end of what the first worker's script printed."""
         script = self._workers[0].script
-        return script.said() if script is not None else ""
+        return script.output_tail() if script is not None else ""
 
     def close(self) -> None:
         for worker in self._workers:
@@ -79,13 +79,13 @@ class Workers:
         if not worker.launch:
             self._next(worker)
         while worker.passed < len(self._chosen):
-            worker.script.tell(do="continue", values=self._chosen[worker.passed])
+            worker.script.send(do="continue", values=self._chosen[worker.passed])
             worker.passed += 1
             self._next(worker)
         return worker
 
     def _next(self, worker: _Worker) -> None:
-        message = self._script(worker).heard()
+        message = self._script(worker).receive()
         if message["event"] == "end":
             raise EndedEarly(message["status"])
         worker.launch = message

@@ -78,7 +78,7 @@ class LaunchJudgement:
         expected = self._repetition.run(filled)
         if expected.failure is not None:
             if not size.numbers:
-                raise CaptureError(f"the baseline itself fails when it is repeated: {expected.failure}", "mend it first")
+                raise CaptureError(f"the baseline itself fails when it is repeated: {expected.failure}", "fix it first")
             cases |= dict.fromkeys(names, f"dropped: the baseline itself fails: {expected.failure}")
             return
         found = self._repetition.run(candidates)

@@ -60,7 +60,7 @@ class LaunchingScript:
 
     def next(self) -> Launched | int:
         """The next launch that differs in its key, or the script's exit status."""
-        message = self._script.heard(self._timeout)
+        message = self._script.receive(self._timeout)
         try:
             return int(message["status"]) if message["event"] == "end" else _expected(Launched(message))
         except (KeyError, TypeError, AttributeError, ValueError) as error:
@@ -92,10 +92,10 @@ class LaunchingScript:
         return {str(name): copied(self._folder, str(file), self._files) for name, file in outputs.items()}
 
     def go_on(self) -> None:
-        self._script.tell(do="continue", values=None)
+        self._script.send(do="continue", values=None)
 
-    def said(self) -> str:
-        return self._script.said()
+    def output_tail(self) -> str:
+        return self._script.output_tail()
 
 
 def _expected(launched: Launched) -> Launched:

@@ -48,17 +48,17 @@ class CommandProvider:
         return command
 
     @property
-    def place(self) -> str:
+    def endpoint(self) -> str:
         return f"the program `{self.model}`"
 
     def expect_program(self) -> None:
-        """Checked before anything is built. Raises LanguageModelError if there is no such program, UsageError for words that cannot be
-        split.
+        """Checked before anything is built. Raises LanguageModelError if there is no such program, UsageError for words that
+        cannot be split.
         """
         try:
             resolve([*self._words()[:1], ""])
         except MissingInputError as error:
-            raise LanguageModelError(f"{self.place} cannot be run: {error.what}", error.hint) from error
+            raise LanguageModelError(f"{self.endpoint} cannot be run: {error.what}", error.hint) from error
 
     def ask(self, messages: Sequence[Message], progress: Progress) -> Answer:
         with tempfile.TemporaryFile() as prompt, tempfile.TemporaryFile() as complaints, DeferredInterrupts() as interrupts:
@@ -72,13 +72,13 @@ class CommandProvider:
                 status = wait(process, max(0.0, deadline - time.monotonic()))
             except subprocess.TimeoutExpired as error:
                 raise LanguageModelError(
-                    f"{self.place} did not answer and end within {self.timeout:g} s", "raise --model-timeout"
+                    f"{self.endpoint} did not answer and end within {self.timeout:g} s", "raise --model-timeout"
                 ) from error
             finally:
                 _end(process)
             if status:
                 raise LanguageModelError(
-                    f"{self.place} ended with status {status}{_last_words(complaints)}", "make it succeed first"
+                    f"{self.endpoint} ended with status {status}{_last_words(complaints)}", "make it succeed first"
                 )
             return Answer(text, self.model)
 
@@ -95,7 +95,7 @@ class CommandProvider:
         except (OSError, IndexError) as error:
             reason = getattr(error, "strerror", None) or "it is empty"
             raise LanguageModelError(
-                f"{self.place} cannot be run ({reason})", "name an existing program with --model"
+                f"{self.endpoint} cannot be run ({reason})", "name an existing program with --model"
             ) from error
 
     def _read(self, process: subprocess.Popen[bytes], deadline: float, progress: Progress) -> str:

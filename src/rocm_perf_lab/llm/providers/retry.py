@@ -16,7 +16,7 @@ _MOST_PATIENCE = 120.0  # seconds; whether to wait longer is for the user to dec
 
 def patiently(
     ask: Callable[[], Answer],
-    place: str,
+    endpoint: str,
     note: Callable[[str], None],
     sleep: Callable[[float], None] = time.sleep,
 ) -> Answer:
@@ -27,12 +27,12 @@ def patiently(
         except Transient as error:
             if retry == RETRIES:
                 raise LanguageModelError(
-                    f"{place}: {error.what}, {RETRIES + 1} times in a row", "try later, with --resume"
+                    f"{endpoint}: {error.what}, {RETRIES + 1} times in a row", "try later, with --resume"
                 ) from error
             wait = _wait(retry, error.retry_after)
             if wait > _MOST_PATIENCE:
                 raise LanguageModelError(
-                    f"{place}: {error.what}; it asks to wait {wait:.0f} s", "try later, with --resume"
+                    f"{endpoint}: {error.what}; it asks to wait {wait:.0f} s", "try later, with --resume"
                 ) from error
             note(f"  {error.what}: asking again in {wait:.1f} s")
             sleep(wait)

@@ -8,8 +8,8 @@ from pathlib import Path
 from rocm_perf_lab.llm.ask import Consent
 from rocm_perf_lab.llm.entry import LlmRequest, run_with
 from rocm_perf_lab.llm.keys import Key
+from rocm_perf_lab.llm.model_target import ModelTarget
 from rocm_perf_lab.llm.result import ModelOutcome
-from rocm_perf_lab.llm.subject import ModelTarget
 from rocm_perf_lab.llm.triton.answers import TRITON
 from rocm_perf_lab.llm.triton.backend import TritonModelBackend
 from rocm_perf_lab.optimize.backend import BackendOptions, Log

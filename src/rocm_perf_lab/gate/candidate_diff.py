@@ -1,7 +1,7 @@
 """Step 1, the part that examines a candidate's text: which kernel it changes, and that nothing else differs.
 
-Runs where hostile text can do no harm; see reader_client.py. Clang locates the definitions. Everything except the target's body,
-promises in its head, new device functions and the shapes of launches must equal the baseline's, token by token.
+Runs where hostile text can do no harm; see reader_client.py. Clang locates the definitions. Everything except the target's
+body, promises in its head, new device functions and the shapes of launches must equal the baseline's, token by token.
 """
 
 from __future__ import annotations

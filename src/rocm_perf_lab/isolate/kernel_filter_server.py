@@ -1,6 +1,7 @@
 """Tells the isolate library, in the program's processes, which of its kernels to capture.
 
-The library does not support Python's regular expressions, so it asks through files in a folder (native/tools/isolate/kernel_filter.h).
+The library does not support Python's regular expressions, so it asks through files in a folder
+(native/tools/isolate/kernel_filter.h).
 Questions may come from untrusted code: they are answered with one byte per name, and nothing else is read or written.
 """
 

@@ -51,7 +51,10 @@ class Workers:
         self._chosen.append(values)
 
     def ask(self, worker: int, **request: Any) -> Message:
-        """The answer of one worker. After a failure of the kernel, its process is replaced. Raises ScriptExited, ScriptTimeout."""
+        """The answer of one worker. After a failure of the kernel, its process is replaced.
+
+        Raises ScriptExited, ScriptTimeout.
+        """
         one = self._workers[worker]
         try:
             answer = self._script(self._at_launch(one)).ask(self._timeout, **request)

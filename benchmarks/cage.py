@@ -35,7 +35,7 @@ def main() -> None:
         if found is None:
             print(f"| {kind} | does not work here | | | | |")
             continue
-        mechanism.found = lambda found=found: found
+        mechanism.best_mechanism = lambda found=found: found
         with tempfile.TemporaryDirectory() as folder:
             measure(kind, Path(folder), rounds)
 

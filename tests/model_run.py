@@ -7,7 +7,7 @@ import shutil
 from pathlib import Path
 
 from rocm_perf_lab.errors import SourceError
-from rocm_perf_lab.gate.reading import NotAllowed, read_change
+from rocm_perf_lab.gate.candidate_diff import NotAllowed, read_change
 from rocm_perf_lab.gate.source_check import check_source
 from rocm_perf_lab.gate.verdict import Verdict, passed, rejected
 from rocm_perf_lab.gate.verdict_document import ApplicationEvidence, MeasurementEvidence
@@ -15,9 +15,9 @@ from rocm_perf_lab.hip_source import read
 from rocm_perf_lab.llm.entry import LlmRequest, budget_of, loop_on
 from rocm_perf_lab.llm.keys import Key
 from rocm_perf_lab.llm.loop import LlmLoopOptions
+from rocm_perf_lab.llm.model_target import of_program
 from rocm_perf_lab.llm.providers import ModelOptions, provider_of
 from rocm_perf_lab.llm.redact import Redactor
-from rocm_perf_lab.llm.subject import of_program
 from rocm_perf_lab.optimize import run_folder
 from rocm_perf_lab.optimize.backend import ProfileSummary
 from rocm_perf_lab.optimize.build_target import find_build_target
@@ -58,7 +58,7 @@ class World:
     def time(self, kernel: str, source) -> float:
         return [time for word, time in self.times[kernel].items() if word.encode() in source.text][-1]
 
-    def survey(self, source):
+    def profile(self, source):
         self.surveyed.append(source.text)
         times = {SOFTMAX: self.time("softmax_naive", source), GEMM: self.time("gemm_naive", source)}
         total = sum(times.values())

@@ -11,7 +11,7 @@ namespace {
 
 std::string text_or_empty(const nlohmann::json& value) { return value.is_null() ? "" : value.get<std::string>(); }
 
-Launch launch_from(const nlohmann::json& value) {
+LaunchConfiguration launch_from(const nlohmann::json& value) {
   if (value.is_null()) return {};
   return {value.at("groups").get<Extent>(), value.at("group_size").get<Extent>(), value.at("dynamic_lds").get<uint32_t>()};
 }

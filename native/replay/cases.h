@@ -19,7 +19,7 @@ struct WrongCases : std::runtime_error {
 
 struct Case {
   std::optional<uint8_t> poison;
-  Launch launch;
+  LaunchConfiguration launch;
   std::string overlay, dump, findings;  // paths, or empty
   std::string device_options;           // in addition to those of the process
   bool flush_cache = false, compare = false;

@@ -75,7 +75,7 @@ uint32_t dynamic_lds_of(const capture::Dispatch& dispatch) {
                                                                    : 0;
 }
 
-capture::Dispatch launched(const capture::Dispatch& dispatch, const Launch& launch) {
+capture::Dispatch launched(const capture::Dispatch& dispatch, const LaunchConfiguration& launch) {
   capture::Dispatch made = dispatch;
   if (launch.as_captured()) return made;
   if (launch.groups || launch.group_size) {

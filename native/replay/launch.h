@@ -21,12 +21,12 @@ struct WrongLaunch : std::runtime_error {
 using Extent = std::array<uint32_t, 3>;
 
 // What is left out stays as captured.
-struct Launch {
+struct LaunchConfiguration {
   std::optional<Extent> groups, group_size;  // number of workgroups; work-items in each
   std::optional<uint32_t> dynamic_lds;       // bytes in addition to those that the kernel declares
 
   bool as_captured() const { return !groups && !group_size && !dynamic_lds; }
-  friend bool operator==(const Launch&, const Launch&) = default;
+  friend bool operator==(const LaunchConfiguration&, const LaunchConfiguration&) = default;
 };
 
 // "8", "8,4" or "8,4,2". Throws WrongLaunch.
@@ -38,7 +38,7 @@ uint32_t most_group_bytes(const capture::Dispatch& dispatch);
 uint32_t dynamic_lds_of(const capture::Dispatch& dispatch);
 
 // The dispatch with the packet that this launch would have had. Throws WrongLaunch.
-capture::Dispatch launched(const capture::Dispatch& dispatch, const Launch& launch);
+capture::Dispatch launched(const capture::Dispatch& dispatch, const LaunchConfiguration& launch);
 
 // Bytes of the kernel's arguments that the host derives from the packet.
 struct HiddenValue {

@@ -10,11 +10,11 @@
 #include <iterator>
 
 #include "replay/cases.h"
+#include "replay/crash_report.h"
 #include "replay/exit_codes.h"
-#include "replay/last_words.h"
+#include "replay/mmap_hint.h"
 #include "replay/report.h"
 #include "replay/sparse_file.h"
-#include "replay/steering.h"
 
 namespace rpd::replay {
 namespace {
@@ -74,7 +74,7 @@ std::vector<unsigned char> replacement(const Options& options) {
 }
 
 void check_fit(const Options& options, const capture::Capture& capture, const std::vector<unsigned char>& code,
-               const Launch& launch) {
+               const LaunchConfiguration& launch) {
   const capture::Dispatch dispatch = launched(capture.dispatch(), launch);
   if (code.empty() && launch.as_captured()) return;
   const Doing reading(options.hsaco, "reading it", kUnfit, kBuildIt, true);
@@ -201,7 +201,7 @@ int fail(ExitCode code, std::string what, const char* hint) {
 }
 
 int guarded(int count, char** words) {
-  have_last_words();
+  report_crashes();
   Options options;
   try {
     options = options_from(count, words);

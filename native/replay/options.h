@@ -25,7 +25,7 @@ struct Options {
   bool recopy = true, flush_cache = false, compare = false;
   std::optional<uint8_t> poison;
   std::vector<Tolerance> tolerances;
-  Launch launch;
+  LaunchConfiguration launch;
   std::string hsaco, dump, overlay, cases;
   uint64_t limit_seconds = 600;
   unsigned attempt = 0;  // at placing this process where it does not occupy the captured addresses

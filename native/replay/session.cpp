@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "capture/folder.h"
+#include "replay/crash_report.h"
 #include "replay/exit_codes.h"
-#include "replay/last_words.h"
 #include "replay/sparse_file.h"
 
 namespace rpd::replay {
@@ -52,7 +52,7 @@ Session::Session(const capture::Capture& capture, std::span<const unsigned char>
   if (code_) adopt_variables();
 }
 
-void Session::launch(const Launch& launch) {
+void Session::launch(const LaunchConfiguration& launch) {
   const capture::Dispatch& captured = capture_.dispatch();
   const capture::Dispatch dispatch = launched(captured, launch);
   packet_ = {dispatch.packet, code_ ? code_->kernel_object() : memory_->kernel_object(), captured.packet.kernarg_address,

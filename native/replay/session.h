@@ -29,7 +29,7 @@ class Session {
 
   void restore();
   // From now on, launches are of this shape. Throws WrongLaunch, UnfitCode.
-  void launch(const Launch& launch);
+  void launch(const LaunchConfiguration& launch);
   // Replaces captured inputs by these, now and in later calls of restore(). Removes the overlays of an earlier call. Throws
   // WrongOverlay.
   void overlay(const std::vector<Overlay>& overlays);

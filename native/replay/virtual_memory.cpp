@@ -9,7 +9,7 @@
 
 #include "replay/code.h"
 #include "replay/exact_memory.h"
-#include "replay/steering.h"
+#include "replay/mmap_hint.h"
 
 namespace rpd::replay {
 namespace {
@@ -158,7 +158,7 @@ class VirtualMemory final : public ExactMemory {
   void load_code(Placement& placement) {
     munmap(reinterpret_cast<void*>(placement.base), placement.bytes);
     try {
-      const Steering steering(placement.base, placement.bytes);
+      const MmapHint steering(placement.base, placement.bytes);
       code_ = std::make_unique<LoadedCode>(target_.agent, capture_.code(), capture_.dispatch().kernel.symbol);
     } catch (const UnfitCode& error) {
       placement.outcome = Outcome::failed, placement.got = 0, placement.why = error.what();

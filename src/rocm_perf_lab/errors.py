@@ -156,7 +156,7 @@ class NothingRanError(RocmPerfError):
     meaning = "every configuration that was tried failed"
 
 
-class ModelError(RocmPerfError):
+class LanguageModelError(RocmPerfError):
     exit_code = 48
     meaning = "the model of `rocm-perf llm-optimize` could not be asked, or did not answer in time"
 

@@ -11,7 +11,7 @@ from rocm_perf_lab.analysis.model_error import (
     EXECUTION,
     LATENCY,
     LAUNCH,
-    ModelError,
+    TimingDeviation,
     dominant_limit,
     error_for_differences,
     model_error,
@@ -42,7 +42,7 @@ def test_the_error_is_that_of_recorded_programs_with_that_limit(repository):
     for limit, example in {LATENCY: "latency-bound", BANDWIDTH: "memory-bandwidth-bound", EXECUTION: "unknown"}.items():
         found = model_error(1e6, example, table_hash())
         if limit in table and table[limit]["times"] >= 10:
-            assert found == ModelError(limit, table[limit]["within"], table[limit]["times"], table[limit]["programs"])
+            assert found == TimingDeviation(limit, table[limit]["within"], table[limit]["times"], table[limit]["programs"])
         else:
             assert isinstance(found, str) and found.endswith(f"of the recorded times are limited by {limit}: too few to say")
     assert all(0 < one["within"] < 1 and one["times"] >= one["programs"] > 0 for one in table.values())

@@ -11,7 +11,7 @@ from rocm_perf_lab.analysis import stack_verdict
 from rocm_perf_lab.analysis.bottleneck import classify
 from rocm_perf_lab.analysis.evidence import Evidence
 from rocm_perf_lab.analysis.shapley import shapley
-from rocm_perf_lab.analysis.thread_trace.time_stack import LineGain, Part, TimeStack
+from rocm_perf_lab.analysis.thread_trace.time_stack import LineGain, TimePart, TimeStack
 from rocm_perf_lab.arch.metric import Value
 
 COUNTED = classify(
@@ -37,7 +37,7 @@ def stack_of(names: tuple[str, ...], time: Callable[[list[str]], float]) -> Time
     for world in product((True, False), repeat=len(names)):
         times.append(round(time([name for name, there in zip(reversed(names), world, strict=True) if there])))
     parts = [
-        Part(name, float(ns), times[0] - times[1 << i], times[-1 ^ (1 << i)] - times[-1])
+        TimePart(name, float(ns), times[0] - times[1 << i], times[-1 ^ (1 << i)] - times[-1])
         for i, (name, ns) in enumerate(zip(names, shapley(times), strict=True))
     ]
     without = {name: times[1 << i] for i, name in enumerate(names)}

@@ -9,7 +9,7 @@ import pytest
 
 from rocm_perf_lab.autotune.evaluation import Evaluation, WallTimer
 from rocm_perf_lab.autotune.evaluation_outcome import BUILD_FAILED, OK
-from rocm_perf_lab.autotune.program import Program
+from rocm_perf_lab.autotune.program import TunedProgram
 from rocm_perf_lab.autotune.space_file import read_space
 from rocm_perf_lab.errors import OutputError
 
@@ -17,14 +17,14 @@ from rocm_perf_lab.errors import OutputError
 @pytest.fixture
 def evaluation(tmp_path):
     (tmp_path / "space.json").write_text(json.dumps({"parameters": {"status": [0, 1]}}))
-    program = Program(read_space(tmp_path / "space.json"), "true", "sh -c 'exit {status}'")
+    program = TunedProgram(read_space(tmp_path / "space.json"), "true", "sh -c 'exit {status}'")
     (tmp_path / "scratch").mkdir()
     return Evaluation(program, [WallTimer()], 1, 60, tmp_path / "scratch")
 
 
 def test_of_all_that_a_build_says_the_end_is_kept(evaluation, tmp_path):
     build = "sh -c 'yes é | head -c 40000002; echo the reason; exit 1{status}'"
-    program = Program(read_space(tmp_path / "space.json"), "true", build)
+    program = TunedProgram(read_space(tmp_path / "space.json"), "true", build)
     outcome = Evaluation(program, [WallTimer()], 1, 60, tmp_path / "scratch")({"status": 1})
     assert outcome.status == BUILD_FAILED and outcome.reason.endswith("é é the reason") and len(outcome.reason) < 400
 
@@ -45,7 +45,7 @@ def test_a_scratch_folder_that_went_away_is_named(evaluation, tmp_path):
 
 def test_builds_are_for_the_gpu_that_is_there_unless_they_say_otherwise(evaluation, tmp_path, monkeypatch):
     build = "sh -c 'test $HCC_AMDGPU_TARGET = gfx942 -a {status} = 0'"
-    program = Program(read_space(tmp_path / "space.json"), "true", build)
+    program = TunedProgram(read_space(tmp_path / "space.json"), "true", build)
     here = Evaluation(program, [WallTimer()], 1, 60, tmp_path / "scratch", "gfx942")
     assert here({"status": 0}).status == OK
     monkeypatch.setenv("HCC_AMDGPU_TARGET", "gfx90a")

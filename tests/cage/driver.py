@@ -22,7 +22,7 @@ def answer(request: dict, trusted: bool) -> dict:
     keep = tuple(request["view"].get("keep_env", ()))
     traces = request["view"].get("traces")
     view = cage.View(**paths, replaced=replaced, keep_env=keep, traces=traces and Path(traces), trusted=trusted)
-    limits = cage.Limits(**request["limits"])
+    limits = cage.CageLimits(**request["limits"])
     if request.get("only_words"):
         return {"words": cage.within(request["command"], Path(request["folder"]), view, limits)}
     ended = cage.run(request["command"], Path(request["folder"]), view, os.environ | request["environment"], limits)
@@ -37,7 +37,7 @@ def main() -> None:
         os.setresgid(int(user), int(user), int(user))
         os.setresuid(int(user), int(user), int(user))
     found = next((one for one in mechanism.candidates_of(kind) if mechanism.works(one)), None)
-    mechanism.found = lambda: found
+    mechanism.best_mechanism = lambda: found
     print(json.dumps({"works": kind == "trusted" or found is not None, "overlays": bool(found and found.overlays)}), flush=True)
     for line in sys.stdin:
         print(json.dumps(answer(json.loads(line), kind == "trusted")), flush=True)

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from processes import command_lines
-from rocm_perf_lab.cage import Limits, start
+from rocm_perf_lab.cage import CageLimits, start
 
 PATIENCE_SECONDS = 10
 LAUNCHER = Path(start.__file__).with_name("launch") / "launcher.py"
@@ -60,7 +60,7 @@ def test_a_signal_before_there_is_a_cage_ends_the_launcher(tmp_path):
     slow = tmp_path / "bwrap"
     slow.write_text("#!/bin/sh\necho started\nexec /bin/sleep 60\n")
     slow.chmod(0o755)
-    limits = [f"{name}={value}" for name, value in vars(Limits()).items()]
+    limits = [f"{name}={value}" for name, value in vars(CageLimits()).items()]
     words = ["mechanism=bubblewrap", f"program={slow}", f"owner={os.getpid()}", f"folder={tmp_path}", *limits]
     launcher = subprocess.Popen(
         [sys.executable, "-I", "-S", LAUNCHER, *words, "--", "--", "true"], stdout=subprocess.PIPE, stderr=subprocess.PIPE

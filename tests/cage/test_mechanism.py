@@ -21,13 +21,13 @@ BUILD = "hipcc -O2 -nogpuinc SOURCE -o BINARY"
 
 def test_without_bubblewrap_it_is_namespaces(monkeypatch):
     monkeypatch.setattr(shutil, "which", lambda name, *_, **__: None)
-    assert mechanism.found.__wrapped__() == next(filter(mechanism.works, mechanism.candidates_of("namespaces")))
+    assert mechanism.best_mechanism.__wrapped__() == next(filter(mechanism.works, mechanism.candidates_of("namespaces")))
     assert mechanism.candidates_of("bubblewrap") == []
 
 
 def test_without_either_it_is_refused_unless_trusted(monkeypatch, tmp_path):
     monkeypatch.setattr(mechanism, "works", lambda _: False)
-    monkeypatch.setattr(mechanism, "found", mechanism.found.__wrapped__)
+    monkeypatch.setattr(mechanism, "best_mechanism", mechanism.best_mechanism.__wrapped__)
     assert cage.kind() is None
     with pytest.raises(NoCageError, match="install bubblewrap.*--trust-candidates"):
         cage.run(["true"], tmp_path)
@@ -38,7 +38,7 @@ def test_without_either_it_is_refused_unless_trusted(monkeypatch, tmp_path):
 
 
 def test_a_trusted_command_ends_with_its_group(tmp_path):
-    ended = cage.run(["sh", "-c", "sleep 5678.5 & wait"], tmp_path, View(trusted=True), limits=cage.Limits(seconds=0.5))
+    ended = cage.run(["sh", "-c", "sleep 5678.5 & wait"], tmp_path, View(trusted=True), limits=cage.CageLimits(seconds=0.5))
     assert ended.timed_out and ended.status < 0 and ended.seconds < 5
 
 
@@ -61,7 +61,7 @@ def test_doctor_says_which(monkeypatch):
 
 def test_a_mechanism_that_fails_later_is_no_failure_of_the_command(monkeypatch, tmp_path):
     broken = mechanism.Mechanism("bubblewrap", False, "/bin/false", ())
-    monkeypatch.setattr(mechanism, "found", lambda: broken)
+    monkeypatch.setattr(mechanism, "best_mechanism", lambda: broken)
     with pytest.raises(NoCageError, match="could not be made"):
         cage.run(["true"], tmp_path)
 

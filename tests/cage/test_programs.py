@@ -29,7 +29,7 @@ FILE_FUNCTIONS = "void* fopen(const char*, const char*);\nint fputs(const char*,
 def by(request, monkeypatch):
     found = next(filter(mechanism.works, mechanism.candidates_of(request.param)), None)
     assert found, "see the other tests"
-    monkeypatch.setattr(mechanism, "found", lambda: found)
+    monkeypatch.setattr(mechanism, "best_mechanism", lambda: found)
     return found
 
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import needs
 from rocm_perf_lab import cage
-from rocm_perf_lab.cage import Limits, View
+from rocm_perf_lab.cage import CageLimits, View
 from rocm_perf_lab.cage import mechanism as mechanisms
 from rocm_perf_lab.cage import mounts as mounts_module
 from rocm_perf_lab.cage.homes import parts_to_show
@@ -88,9 +88,9 @@ def test_names_by_way_of_links_are_shown_under_both(tmp_path):
 
 
 def test_what_lies_below_what_is_shown_is_not_shown_again(tmp_path):
-    words = mounts(["true", str(tmp_path / "a" / "b")], tmp_path, View(readable=(tmp_path / "a",)), Limits(), True).words
+    words = mounts(["true", str(tmp_path / "a" / "b")], tmp_path, View(readable=(tmp_path / "a",)), CageLimits(), True).words
     (tmp_path / "a" / "b").mkdir(parents=True)
-    again = mounts(["true", str(tmp_path / "a" / "b")], tmp_path, View(readable=(tmp_path / "a",)), Limits(), True).words
+    again = mounts(["true", str(tmp_path / "a" / "b")], tmp_path, View(readable=(tmp_path / "a",)), CageLimits(), True).words
     assert words == again and words.count(str(tmp_path)) == 2
 
 

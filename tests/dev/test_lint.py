@@ -1,4 +1,4 @@
-"""Style, types and floors of all code, by the tools and settings of pyproject.toml and .clang-format."""
+"""Style, types and layers of all code, by the tools and settings of pyproject.toml and .clang-format."""
 
 from __future__ import annotations
 

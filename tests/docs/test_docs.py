@@ -113,13 +113,13 @@ def test_paths_within_the_package_exist(page: Path):
             assert any((root / span).exists() for root in roots), f"{page.name} names {span}"
 
 
-def test_the_floors_are_those_that_the_code_keeps():
+def test_the_layers_are_those_that_the_code_keeps():
     page = (REPOSITORY / "docs" / "ARCHITECTURE.md").read_text("utf-8")
-    _, _, rest = page.partition("<!-- floors -->\n```mermaid\nflowchart TD\n")
+    _, _, rest = page.partition("<!-- layers -->\n```mermaid\nflowchart TD\n")
     picture = re.sub(r"<br/>|\b(below|leaves)\b", "", rest.partition("```")[0])
     contract = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"][0]
-    floors = [name for layer in contract["layers"] for name in re.findall(r"\w+", layer)]
-    assert ["__main__", *dict.fromkeys(re.findall(r"\w+", picture))] == floors
+    layers = [name for layer in contract["layers"] for name in re.findall(r"\w+", layer)]
+    assert ["__main__", *dict.fromkeys(re.findall(r"\w+", picture))] == layers
 
 
 # ---- the command line ----

@@ -42,7 +42,7 @@ def gate(tmp_path_factory):
     run.mkdir()
     backend = HipBackend(build_target, run, options, lambda _event, **_fields: None, lambda _note: None)
     baseline = backend.read(source.read_bytes())
-    (target,) = backend.survey(baseline).targets
+    (target,) = backend.profile(baseline).targets
     with backend.gate(baseline, target) as opened:
         yield opened
 

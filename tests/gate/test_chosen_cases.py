@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 from rocm_perf_lab.gate.chosen_cases import raced_cases, timed_inputs
 from rocm_perf_lab.gate.perturbation import NEARBY, Perturbation
-from rocm_perf_lab.gate.unproven import TriedCase
+from rocm_perf_lab.gate.untested_inputs import TriedCase
 from rocm_perf_lab.replaying import Case, CaseOutcome
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from rocm_perf_lab.code_object import Argument, KernelMetadata, parse
-from rocm_perf_lab.code_object.pieces import Piece
+from rocm_perf_lab.code_object import KernelArgument, KernelMetadata, parse
+from rocm_perf_lab.code_object.pieces import SymbolContent
 from rocm_perf_lab.errors import SourceError, UsageError
 from rocm_perf_lab.gate.code_object_check import (
     Image,
@@ -21,19 +21,19 @@ from rocm_perf_lab.gate.code_object_check import (
 )
 from rocm_perf_lab.gate.image_layout import laid_out_otherwise
 from rocm_perf_lab.gate.machine_code import compare_host
-from rocm_perf_lab.gate.observing import new_observations
 from rocm_perf_lab.gate.regression import DEFAULTS
+from rocm_perf_lab.gate.run_observation import new_observations
 from rocm_perf_lab.gate.verdict import StepOutcome
 from rocm_perf_lab.hip_source import read
 from rocm_perf_lab.optimize.compile import SourceBuilder
 
-ARGUMENTS = (Argument("p", 0, 8, "global_buffer", "global"), Argument("n", 8, 4, "by_value", None))
+ARGUMENTS = (KernelArgument("p", 0, 8, "global_buffer", "global"), KernelArgument("n", 8, 4, "by_value", None))
 BASELINE = KernelMetadata(
     name="k", descriptor="k.kd", kernarg_bytes=272, lds_bytes=1024, scratch_bytes=0, dynamic_stack=False, vgprs=64, agprs=0,
     sgprs=32, vgpr_spills=0, sgpr_spills=0, wave_size=64, max_workgroup_size=256, required_workgroup_size=None, wgp_mode=None,
     arguments=ARGUMENTS, code=b"baseline",
 )  # fmt: skip
-HIDDEN = Argument(None, 16, 4, "hidden_block_count_x", None)
+HIDDEN = KernelArgument(None, 16, 4, "hidden_block_count_x", None)
 
 
 @pytest.mark.parametrize(
@@ -251,12 +251,12 @@ def test_an_assertion_that_moves_is_called_that():
 
 
 def test_what_a_table_of_addresses_leads_to_is_looked_at():
-    def function(name: str, code: bytes, *references: str) -> Piece:
-        return Piece(name, "STT_FUNC", len(code), code, tuple((0, f"10 {name}+0") for name in references), False)
+    def function(name: str, code: bytes, *references: str) -> SymbolContent:
+        return SymbolContent(name, "STT_FUNC", len(code), code, tuple((0, f"10 {name}+0") for name in references), False)
 
     kernel = function("k", ENDS, ".Lt")
     there = {"k": function("k", ENDS), "clocked": function("clocked", CLOCK + ENDS)}
-    table_of = Piece(".Lt #2", "STT_OBJECT", 8, bytes(8), ((0, "3 clocked+0"),), False)
+    table_of = SymbolContent(".Lt #2", "STT_OBJECT", 8, bytes(8), ((0, "3 clocked+0"),), False)
     target = "amdgcn-amd-amdhsa--gfx942"
     found = new_observations(there, {"k": kernel, ".Lt #2": table_of, "clocked": there["clocked"]}, "k", target)
     assert list(found) == ["a clock"]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from rocm_perf_lab.gate.reader import Reader
+from rocm_perf_lab.gate.reader_client import Reader
 from rocm_perf_lab.hip_source import read
 from rocm_perf_lab.hip_source.source import TranslationUnit
 

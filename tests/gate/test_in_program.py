@@ -86,7 +86,7 @@ def gate_of(text, folder):
         lambda _note: None,
     )
     baseline = backend.read(source.read_bytes())
-    (target,) = backend.survey(baseline).targets
+    (target,) = backend.profile(baseline).targets
     with backend.gate(baseline, target) as opened:
         yield opened, int(one.dispatch["code_object"]["load_base"], 16)
 

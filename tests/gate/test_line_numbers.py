@@ -9,7 +9,7 @@ import pytest
 
 from gate_judge import judging_kernels
 from rocm_perf_lab.gate.change import KernelChange, splice
-from rocm_perf_lab.gate.elsewhere import makes_judged_code
+from rocm_perf_lab.gate.other_units import makes_judged_code
 from rocm_perf_lab.hip_source import read
 from rocm_perf_lab.hip_source.tokens import compiled_line_of
 from rocm_perf_lab.optimize.compile import SourceBuilder

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from rocm_perf_lab.gate.buffers import Buffer
 from rocm_perf_lab.gate.nans import Nans
 from rocm_perf_lab.gate.outputs import Outputs, difference
-from rocm_perf_lab.hip_source.layout import Layout, Leaf
+from rocm_perf_lab.hip_source.layout import Leaf, TypeLayout
 
 BASE, START, COUNT = 0x7F0000000000, 64, 20
 # struct { float a; _Float16 b[3]; int c; float* p; }; 2 bytes of padding before c
-LAYOUT = Layout(
+LAYOUT = TypeLayout(
     "S",
     24,
     (

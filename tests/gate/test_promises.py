@@ -13,7 +13,7 @@ from gate_judge import judge_of
 from rocm_perf_lab.gate.equivalence_options import EquivalenceOptions
 from rocm_perf_lab.gate.judge import GateOptions
 from rocm_perf_lab.gate.promises import NONE, Promises, broken_in_source
-from rocm_perf_lab.gate.reader import Reader
+from rocm_perf_lab.gate.reader_client import Reader
 from rocm_perf_lab.gate.source_check import check_source
 from rocm_perf_lab.gate.verdict import StepOutcome
 from rocm_perf_lab.hip_source import HipSource, read

@@ -10,7 +10,7 @@ from rocm_perf_lab.gate.buffers import Arguments, Buffer, NumberArgument, Pointe
 from rocm_perf_lab.gate.named_numbers import with_numbers
 from rocm_perf_lab.gate.perturbation import Field
 from rocm_perf_lab.gate.related_inputs import RelatedInputs
-from rocm_perf_lab.hip_source.layout import Layout, Leaf
+from rocm_perf_lab.hip_source.layout import Leaf, TypeLayout
 
 TEXT, WORD, OUT = 0x1000, 0x2000, 0x3000
 LETTERS = np.frombuffer(b"the quick brown fox jumps over the lazy dog", np.uint8)
@@ -31,7 +31,7 @@ class Capture:
 
 
 def field(name: str, address: int, content: np.ndarray, **leaf) -> Field:
-    layout = Layout(f"{content.dtype}", content.itemsize, (Leaf("", 0, f"{content.dtype}", **leaf),))
+    layout = TypeLayout(f"{content.dtype}", content.itemsize, (Leaf("", 0, f"{content.dtype}", **leaf),))
     return Field(Buffer(name, name, address, layout, content.size), layout.leaves[0])
 
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from rocm_perf_lab.gate.expanded import Expanded
+from rocm_perf_lab.gate.expanded_text_check import Expanded
 from rocm_perf_lab.gate.promises import NONE
-from rocm_perf_lab.gate.reader import Reader
+from rocm_perf_lab.gate.reader_client import Reader
 from rocm_perf_lab.gate.source_check import Taken, check_source
 from rocm_perf_lab.gate.verdict import StepOutcome
 from rocm_perf_lab.hip_source import read

@@ -8,7 +8,7 @@ from rocm_perf_lab.gate.promises import Promises, broken_in_source
 from rocm_perf_lab.hip_source import apply_edits, read
 from rocm_perf_lab.hip_source.aliasing import other_ways, reassigned
 from rocm_perf_lab.hip_source.launches import launches_of
-from rocm_perf_lab.hip_source.uses import pieces_of
+from rocm_perf_lab.hip_source.used_declarations import pieces_of
 from rocm_perf_lab.optimize.transforms import TRANSFORMS, Proposal
 from slow_variants import only
 

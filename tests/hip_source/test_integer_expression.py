@@ -14,10 +14,10 @@ from rocm_perf_lab.hip_source.integer_expression import (
     LONG,
     UNSIGNED,
     UNSIGNED_LONG,
-    Argument,
     Constant,
     Expression,
     IntegerType,
+    LaunchArgument,
     NoValue,
     converted,
     in_source,
@@ -26,7 +26,7 @@ from rocm_perf_lab.hip_source.integer_expression import (
 )
 
 TYPES = (INT, UNSIGNED, LONG, UNSIGNED_LONG, IntegerType(16, True), IntegerType(16, False))
-ARGUMENTS = [Argument(position, type_, type_, f"a{position}") for position, type_ in enumerate(TYPES)]
+ARGUMENTS = [LaunchArgument(position, type_, type_, f"a{position}") for position, type_ in enumerate(TYPES)]
 EDGES = (0, 1, 2, 3, 63, 64, 255, 65535, 2**31 - 1, 2**31, 2**32 - 1, 2**63 - 1, -1, -2, -(2**31))
 
 
@@ -80,7 +80,7 @@ def text(value: int) -> str:
     ],
 )
 def test_what_wraps_or_is_undefined_has_no_value(words, values):
-    names = {"n": Argument(0, INT, INT, "n"), "u": Argument(1, UNSIGNED, UNSIGNED, "u")}
+    names = {"n": LaunchArgument(0, INT, INT, "n"), "u": LaunchArgument(1, UNSIGNED, UNSIGNED, "u")}
     tokens = words.split()
     shape = read_shape([*tokens, ",", "64"], names, [])
     for value in values:
@@ -100,7 +100,7 @@ def test_what_wraps_or_is_undefined_has_no_value(words, values):
 )  # fmt: skip
 def test_anything_but_arithmetic_is_refused(words):
     with pytest.raises(NotRead):
-        read_shape(words.split(), {"n": Argument(0, INT, INT, "n")}, [])
+        read_shape(words.split(), {"n": LaunchArgument(0, INT, INT, "n")}, [])
 
 
 def test_text_and_meaning_agree_however_operators_nest():

@@ -22,7 +22,7 @@ from rocm_perf_lab.optimize import run_folder
 class Speaker:
     """Knows both rewrites. tokens: that it says an answer took."""
 
-    place = "the table"
+    endpoint = "the table"
 
     def __init__(self, tokens=(1000, 500)):
         self.asked, self.tokens = [], tokens

@@ -20,9 +20,9 @@ from rocm_perf_lab.llm.budget import Budget
 from rocm_perf_lab.llm.candidate import MOST_REPAIRS
 from rocm_perf_lab.llm.entry import LlmRequest, loop_on
 from rocm_perf_lab.llm.loop import LlmLoopOptions
+from rocm_perf_lab.llm.model_target import of_program
 from rocm_perf_lab.llm.providers import Answer, ModelOptions
 from rocm_perf_lab.llm.redact import Redactor
-from rocm_perf_lab.llm.subject import of_program
 from rocm_perf_lab.optimize import run_folder
 from rocm_perf_lab.optimize.backend import ProfileSummary
 from rocm_perf_lab.optimize.build_target import find_build_target
@@ -60,7 +60,7 @@ class World:
     def read(self, text):
         return read(PROGRAM, COMMAND, text=text)
 
-    def survey(self, source):
+    def profile(self, source):
         target = Target("rows", "rows(float const*)", 2, 1.0, 1.0, 0.9, 0.9, "latency-bound")
         return ProfileSummary(1.0, "modelled", "0", "gfx942", [target], [], None, target.demangled, 1.0)
 
@@ -78,7 +78,7 @@ class World:
 
 
 class Cheater:
-    place = "the suite"
+    endpoint = "the suite"
 
     def __init__(self, answers):
         self._answers = iter(answers)

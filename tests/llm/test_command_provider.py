@@ -11,7 +11,7 @@ import time
 import pytest
 
 from model_run import KEY, LDS, fenced
-from rocm_perf_lab.errors import ModelError, UsageError
+from rocm_perf_lab.errors import LanguageModelError, UsageError
 from rocm_perf_lab.llm.keys import take_keys
 from rocm_perf_lab.llm.providers import Message, ModelOptions, provider_of
 from rocm_perf_lab.llm.providers.command import CommandProvider
@@ -54,14 +54,14 @@ def test_it_has_no_keys(monkeypatch):
 @pytest.mark.parametrize(
     "command, error, words",
     [
-        (python("import sys; sys.exit('no credit left')"), ModelError, "ended with status 1: no credit left"),
-        (python("import os; os.kill(os.getpid(), 9)"), ModelError, "ended with status -9"),
-        (CommandProvider("/no/such/program", 9), ModelError, "cannot be run (No such file or directory)"),
-        (CommandProvider("", 9), ModelError, "cannot be run"),
+        (python("import sys; sys.exit('no credit left')"), LanguageModelError, "ended with status 1: no credit left"),
+        (python("import os; os.kill(os.getpid(), 9)"), LanguageModelError, "ended with status -9"),
+        (CommandProvider("/no/such/program", 9), LanguageModelError, "cannot be run (No such file or directory)"),
+        (CommandProvider("", 9), LanguageModelError, "cannot be run"),
         (CommandProvider("'", 9), UsageError, "balance its quotes"),
         (python("while True: print('x' * 65536)"), TooLong, "longer than 256 KiB"),
-        (python("import time; print('wait'); time.sleep(99)", 1.0), ModelError, "did not answer and end within 1 s"),
-        (python("import os, time; os.close(1); time.sleep(99)", 1.0), ModelError, "did not answer and end within 1 s"),
+        (python("import time; print('wait'); time.sleep(99)", 1.0), LanguageModelError, "did not answer and end within 1 s"),
+        (python("import os, time; os.close(1); time.sleep(99)", 1.0), LanguageModelError, "did not answer and end within 1 s"),
     ],
 )
 def test_what_goes_wrong_is_named(command, error, words):
@@ -103,7 +103,7 @@ def test_an_interrupt_ends_it_in_every_thread(tmp_path):
 
 @pytest.mark.parametrize("model", ["no-such-agent --fast", "./tests", "", "'"])
 def test_a_program_that_is_not_there_is_known_at_once(model):
-    with pytest.raises((ModelError, UsageError)):
+    with pytest.raises((LanguageModelError, UsageError)):
         provider_of(ModelOptions("command", model), {})
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from model_run import GEMM, KEY, LDS, SOFTMAX, TILED, World, fenced, stands_in
 from model_server import Server, drips, drops, floods, refuses_temperature, replies, says, says_little, stalls
-from rocm_perf_lab.errors import JournalDiffersError, ModelError, NoCaptureError, RocmPerfError
+from rocm_perf_lab.errors import JournalDiffersError, LanguageModelError, NoCaptureError, RocmPerfError
 from rocm_perf_lab.llm.journal_replay import replay_journal
 from rocm_perf_lab.llm.keys import Key
 from rocm_perf_lab.llm.providers import Message, ModelOptions, provider_of
@@ -153,13 +153,13 @@ def test_a_failure_ends_the_run_and_is_in_its_journal(run, provider, name):
     act, words, requests = FAILURES[name]
     with Server([act]) as server:
         outcome, error = asked(run, server, provider, timeout=2.0 if "within" in words else 120.0)
-    assert isinstance(error, ModelError) and error.exit_code == 48 and words in str(error)
+    assert isinstance(error, LanguageModelError) and error.exit_code == 48 and words in str(error)
     assert len(server.requests) == requests or "within" in words  # a busy machine may not even get to asking in time
     assert not run.changed and not run.events("end")
     (failure,) = run.events("failure")
     assert failure["what"] == error.what
     assert KEY not in str(error) + "".join(run.notes) + (run.directory / "journal.jsonl").read_text()
-    with pytest.raises(ModelError) as again:
+    with pytest.raises(LanguageModelError) as again:
         replay_journal(run.directory, lambda _: None)
     assert str(again.value) == str(error)
 
@@ -192,7 +192,7 @@ def test_an_endless_answer_takes_little_memory(provider, with_lines):
 def test_what_was_accepted_before_a_failure_stays_and_the_run_goes_on(run):
     with Server([GOOD, replies(401)]) as server:
         _, error = asked(run, server, max_iterations=3)
-        assert isinstance(error, ModelError) and stands_in(LDS, run.source.read_text())
+        assert isinstance(error, LanguageModelError) and stands_in(LDS, run.source.read_text())
         server.acts[1] = TILES
         outcome, error = asked(run, server, max_iterations=3, resume=True)
     assert error is None and len(outcome.optimized.iterations) == 2 and stands_in(TILED, run.source.read_text())

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from rocm_perf_lab.cage import Limits
+from rocm_perf_lab.cage import CageLimits
 from rocm_perf_lab.gate.promises import NONE, Promises
 from rocm_perf_lab.gate.verdict import Verdict, passed, rejected
 from rocm_perf_lab.gate.verdict_document import MeasurementEvidence, OtherInputsSection
@@ -38,7 +38,7 @@ def test_a_compiler_that_does_not_end_is_a_complaint(tmp_path):
     compiler.write_text("#!/bin/sh\nexec sleep 600\n")
     compiler.chmod(0o755)
     source = read(tmp_path / "a.hip", (str(compiler),), tmp_path, b"int x;\n")
-    assert complaint(source, "gfx942", Limits(seconds=1.0)).startswith("it did not end within ")
+    assert complaint(source, "gfx942", CageLimits(seconds=1.0)).startswith("it did not end within ")
 
 
 @pytest.mark.usefixtures("hipcc")

@@ -74,7 +74,7 @@ class FakeBackend:
             self.sources[text] = read(PROGRAM, COMMAND, text=text)
         return self.sources[text]
 
-    def survey(self, source):
+    def profile(self, source):
         targets = [Target(name, f"{name}(int)", 1, 1.0, 0.5, 0.5, 0.25, "latency-bound") for name in LOOPS]
         self.log(BuildLine(command=["hipcc"], status=0, seconds=0.1, log=""))
         self.log(BuildRepeatsLine(same=True))
@@ -156,8 +156,8 @@ def test_why_a_run_stops_is_said(folder):
         return outcome.stop
 
     class NothingLeft(FakeBackend):
-        def survey(self, source):
-            return replace(super().survey(source), targets=[])
+        def profile(self, source):
+            return replace(super().profile(source), targets=[])
 
     assert stop(max_iterations=1) == "ended at --max-iters 1"
     assert stop() == "no proposal for a kernel that could gain is kept"
@@ -221,8 +221,8 @@ def test_what_experiments_call_hopeless_is_not_even_timed(folder):
     """Without scalar instructions and latency sum_rows would save 1 %, walk half of its time."""
 
     class Experimenting(FakeBackend):
-        def survey(self, source):
-            found = super().survey(source)
+        def profile(self, source):
+            found = super().profile(source)
             without = {"sum_rows": (1000, 995, 995, 990), "walk": (1000, 800, 700, 500)}
             alone = {"memory-latency": 1, "vector-issue": 1000, "uncoalesced": 10}  # coalescing is not what unrolling does
             stacks = {
@@ -295,9 +295,9 @@ def test_gains_beyond_the_models_error_are_accepted_and_those_of_unknown_paramet
 
 def test_an_edit_of_the_user_during_the_run_is_never_overwritten(folder):
     class Editing(FakeBackend):
-        def survey(self, source):
+        def profile(self, source):
             (folder / "program.hip").write_bytes(b"// mine\n")
-            return super().survey(source)
+            return super().profile(source)
 
     with pytest.raises(SourceError, match="changed by another program"):
         session(folder, run_folder.new_run(folder / "runs"), Editing()).optimize()
@@ -401,9 +401,9 @@ def test_a_run_does_not_go_on_with_other_timing_parameters(folder):
     assert Journal(run).of(VerdictLine) == known and (folder / "program.hip").read_bytes() == ORIGINAL
 
     class Changing(FakeBackend):  # while it runs
-        def survey(self, source):
+        def profile(self, source):
             self.parameters = "0123" if source.text == ORIGINAL else "4567"
-            return super().survey(source)
+            return super().profile(source)
 
     with pytest.raises(TraceError, match="4567"):
         session(folder, run_folder.new_run(folder / "runs"), Changing()).optimize()

@@ -10,7 +10,7 @@ import pytest
 from elftools.elf.constants import SH_FLAGS
 from elftools.elf.elffile import ELFFile
 
-from rocm_perf_lab.cage import Limits, View
+from rocm_perf_lab.cage import CageLimits, View
 from rocm_perf_lab.hip_source import read
 from rocm_perf_lab.optimize.compile import SourceBuilder
 from rocm_perf_lab.optimize.preamble import Preambles, head_of
@@ -92,7 +92,7 @@ def test_what_does_not_compile_is_told_without_the_includes(hipcc, tmp_path):
 
 
 def test_only_what_saves_time_and_does_the_same_is_precompiled(hipcc, tmp_path):
-    preambles, path = Preambles(Limits(), View()), tmp_path / "program.hip"
+    preambles, path = Preambles(CageLimits(), View()), tmp_path / "program.hip"
     command = ["hipcc", "--offload-arch=gfx942"]
     made = preambles.of(path, HIP + KERNEL, command, tmp_path, ["device"])
     again = preambles.of(path, HIP + b"int other;", command, tmp_path, ["device"])
@@ -103,7 +103,7 @@ def test_only_what_saves_time_and_does_the_same_is_precompiled(hipcc, tmp_path):
     assert preambles.of(path, b"#include <vector>\n" + KERNEL, command, tmp_path) is None
     assert preambles.of(Path("program.hip"), HIP, command, tmp_path) is None  # __FILE__ would be another in own headers
     assert preambles.of(path, HIP, ["false", *command[1:]], tmp_path) is None  # a compiler that cannot
-    assert Preambles(Limits(), View(trusted=True)).of(path, HIP, command, tmp_path) is None
+    assert Preambles(CageLimits(), View(trusted=True)).of(path, HIP, command, tmp_path) is None
     folder = made.folder
     del preambles, made, again
     assert not Path(folder).exists()

@@ -8,16 +8,16 @@ from pathlib import Path
 
 import pytest
 
-from rocm_perf_lab.cage import Limits, View
+from rocm_perf_lab.cage import CageLimits, View
 from rocm_perf_lab.code_object.pieces import host_sections, pieces_of
 from rocm_perf_lab.errors import NoCaptureError, NoSourceError, RocmPerfError, SourceError
-from rocm_perf_lab.gate.elsewhere import device_differs, host_differs
+from rocm_perf_lab.gate.other_units import device_differs, host_differs
 from rocm_perf_lab.hip_source.edits import unified_diff
 from rocm_perf_lab.isolate import capture
-from rocm_perf_lab.optimize.beside import beside
 from rocm_perf_lab.optimize.build_target import find_build_target, reader_of, settings_of
 from rocm_perf_lab.optimize.captured_unit import unit_of
 from rocm_perf_lab.optimize.compile import ProgramBuilder, SourceBuilder
+from rocm_perf_lab.optimize.other_programs import beside
 from rocm_perf_lab.optimize.source_settings import SourceSettings
 
 pytestmark = pytest.mark.usefixtures("hipcc")
@@ -118,7 +118,7 @@ def test_the_text_of_a_candidate_is_what_is_built(project, rocm_perf, native_dir
     """Also of two sources in one command, each of which defines a symbol of its own by Clang's -cuid."""
     build_target = find_build_target(("./program",), None, build)
     assert build_target.source == project / "include" / "rows.h"
-    builder = ProgramBuilder(build_target.build, "gfx942", project / "kept", Limits(), view=view)
+    builder = ProgramBuilder(build_target.build, "gfx942", project / "kept", CageLimits(), view=view)
     printed = []
     for text in (HEADER, HEADER.replace("sums[row] = sum;", "sums[row] = 0;")):
         builder.make(build_target.read(text.encode()), project / "program")
@@ -340,7 +340,9 @@ def test_what_a_linker_says_is_shown(project, build, told):
     (project / "src" / "again.hip").write_text(FILL)
     build_target = find_build_target(("./program",), Path("include/rows.h"), build)
     with pytest.raises(RocmPerfError, match=told) as error:
-        ProgramBuilder(build_target.build, "gfx942", project / "kept", Limits()).make(build_target.read(), project / "program")
+        ProgramBuilder(build_target.build, "gfx942", project / "kept", CageLimits()).make(
+            build_target.read(), project / "program"
+        )
     assert "linker command failed" not in error.value.what
 
 

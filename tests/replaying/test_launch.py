@@ -10,18 +10,18 @@ import pytest
 from captured_programs import PROGRAMS
 from hip_compiler import compile_hip
 from rocm_perf_lab.errors import UnfitCodeError
-from rocm_perf_lab.replaying import Case, Launch, replay, replay_cases
+from rocm_perf_lab.replaying import Case, LaunchConfiguration, replay, replay_cases
 
 WORDS = 1 << 16
 LAUNCHES = (
-    Launch((8, 1, 1), (64, 1, 1), 1024),
-    Launch((3, 2, 2), (16, 4, 2), 512),
-    Launch((1, 1, 1), (1024, 1, 1), 4096),
-    Launch((40, 1, 1), (96, 1, 1), 384),
+    LaunchConfiguration((8, 1, 1), (64, 1, 1), 1024),
+    LaunchConfiguration((3, 2, 2), (16, 4, 2), 512),
+    LaunchConfiguration((1, 1, 1), (1024, 1, 1), 4096),
+    LaunchConfiguration((40, 1, 1), (96, 1, 1), 384),
 )
 
 
-def words_of(launch: Launch) -> list[str]:
+def words_of(launch: LaunchConfiguration) -> list[str]:
     return [*(",".join(map(str, extent)) for extent in (launch.groups, launch.group_size)), str(launch.dynamic_lds)]
 
 
@@ -104,4 +104,4 @@ def test_hidden_arguments_that_were_not_captured_are_supplied(captured, compiled
 def test_code_for_another_workgroup_size_is_refused(captured, features, module):
     with pytest.raises(UnfitCodeError, match="128 work-items at most"):
         case = captured(features, "mix", 0, "module", module())
-        replay(case, hsaco=module("-DBOUNDS=128"), launch=Launch((1, 1, 1), (256, 1, 1)), device="gfx942")
+        replay(case, hsaco=module("-DBOUNDS=128"), launch=LaunchConfiguration((1, 1, 1), (256, 1, 1)), device="gfx942")

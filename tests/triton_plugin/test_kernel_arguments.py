@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rocm_perf_triton import host_arrays, kernel_arguments, versions
 from rocm_perf_triton.device_memory import _united
-from rocm_perf_triton.host_arrays import HostArray, Span
+from rocm_perf_triton.host_arrays import HostArray, MemorySpan
 from rocm_perf_triton.kernel_arguments import Pointer
 
 FLOATS = {"fp16": np.float16, "bf16": ml_dtypes.bfloat16, "fp32": np.float32, "fp64": np.float64}
@@ -73,7 +73,7 @@ def test_an_owner_with_negative_strides_is_covered():
 
 @given(st.lists(st.tuples(st.integers(0, 60), st.integers(1, 10))))
 def test_pieces_of_memory_are_united_where_they_overlap(extents: list[tuple[int, int]]):
-    pieces = _united([Span(begin, begin + size) for begin, size in extents])
+    pieces = _united([MemorySpan(begin, begin + size) for begin, size in extents])
     covered = [address for piece in pieces for address in range(piece.begin, piece.end)]
     assert len(covered) == len(set(covered))
     assert set(covered) == {address for begin, size in extents for address in range(begin, begin + size)}
@@ -107,7 +107,7 @@ def test_arrays_of_other_libraries_are_taken_without_a_copy():
     array = np.arange(6, dtype=np.int16)
     argument = host_arrays.as_argument(Exporter(array))
     assert argument.data_ptr() == array.ctypes.data and argument.writable and str(argument.dtype) == "int16"
-    assert host_arrays.span(argument) == Span(array.ctypes.data, array.ctypes.data + 12)
+    assert host_arrays.span(argument) == MemorySpan(array.ctypes.data, array.ctypes.data + 12)
 
 
 @pytest.mark.parametrize("version", ["2.1.0", "3.3.1", "4.0.0"])

@@ -11,7 +11,7 @@
 
 #include "exec/device_use.h"
 #include "memory/address_space.h"
-#include "memory/program_memory.h"
+#include "memory/writable_memory.h"
 
 namespace rpd {
 
@@ -111,7 +111,7 @@ class Engine {
  public:
   // `observer` counts and times. `program_memory` says what kernels may access; null: whatever is mapped.
   Engine(AddressSpace& memory, std::unique_ptr<DeviceObserver> observer, unsigned host_threads,
-         const EngineOptions& options = {}, const ProgramMemory* program_memory = nullptr);
+         const EngineOptions& options = {}, const WritableMemory* program_memory = nullptr);
   ~Engine();
 
   // Places the first workgroups. Null if the kernel cannot run; `refused` says why.

@@ -65,7 +65,7 @@ DispatchResult refusal(DispatchError kind, std::string why) {
 
 struct Engine::State {
   State(AddressSpace& address_space, std::unique_ptr<DeviceObserver> its_observer, unsigned host_threads,
-        const EngineOptions& engine_options, const ProgramMemory* of_program)
+        const EngineOptions& engine_options, const WritableMemory* of_program)
       : memory(address_space),
         observer(std::move(its_observer)),
         options(engine_options),
@@ -78,7 +78,7 @@ struct Engine::State {
   AddressSpace& memory;
   std::unique_ptr<DeviceObserver> observer;
   EngineOptions options;
-  const ProgramMemory* program_memory;
+  const WritableMemory* program_memory;
   unsigned threads;
   std::shared_ptr<Code> code;
   uint32_t slots = 0;
@@ -175,7 +175,7 @@ void Engine::State::start(Execution& execution, uint32_t resident) {
   execution.order = small || race_check ? nullptr : execution.code->order.why_it_matters(kernel.entry);
   execution.takes_turns = small || race_check || execution.order;
   execution.threads = execution.takes_turns ? 1 : threads;
-  if (execution.takes_turns && !race_check) execution.standstill = std::make_unique<Standstill>(execution.xcds(), memory);
+  if (execution.takes_turns && !race_check) execution.standstill = std::make_unique<BusyWaitDetector>(execution.xcds(), memory);
 }
 
 namespace {
@@ -260,7 +260,7 @@ DispatchResult Engine::State::collect(Execution& execution) {
 }
 
 Engine::Engine(AddressSpace& memory, std::unique_ptr<DeviceObserver> observer, unsigned host_threads,
-               const EngineOptions& options, const ProgramMemory* program_memory)
+               const EngineOptions& options, const WritableMemory* program_memory)
     : state_(std::make_unique<State>(memory, std::move(observer), host_threads, options, program_memory)) {}
 Engine::~Engine() = default;
 

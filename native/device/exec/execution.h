@@ -5,13 +5,13 @@
 #include <memory>
 #include <vector>
 
+#include "exec/busy_wait_detector.h"
 #include "exec/device_observer.h"
 #include "exec/dispatch.h"
 #include "exec/execution_order.h"
 #include "exec/initial_values.h"
 #include "exec/memory_guard.h"
 #include "exec/race_check.h"
-#include "exec/standstill.h"
 #include "exec/xcd.h"
 #include "isa/program.h"
 
@@ -59,7 +59,7 @@ class Execution {
   bool takes_turns = true;  // each XCD makes a step in turn, on one thread
   unsigned threads = 1;
   const char* order = nullptr;  // why the order of their steps matters, if it does
-  std::unique_ptr<Standstill> standstill;  // null if the order of execution is not fixed, or is random
+  std::unique_ptr<BusyWaitDetector> standstill;  // null if the order of execution is not fixed, or is random
 
  private:
   FreeSlots& free_;

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "exec/dispatch.h"
-#include "memory/program_memory.h"
+#include "memory/writable_memory.h"
 
 namespace rpd {
 
@@ -15,7 +15,7 @@ struct Kernel;
 class MemoryGuard {
  public:
   // `confines`: the option.
-  MemoryGuard(const ProgramMemory& memory, bool confines) : memory_(memory), confines_(confines) {}
+  MemoryGuard(const WritableMemory& memory, bool confines) : memory_(memory), confines_(confines) {}
 
   bool confines() const { return confines_; }
 
@@ -38,7 +38,7 @@ class MemoryGuard {
  private:
   AccessWindow without_arguments(AccessWindow window, uint64_t address) const;
 
-  const ProgramMemory& memory_;
+  const WritableMemory& memory_;
   bool confines_;
   bool reads_packet_ = false, reads_queue_ = false;
   DispatchRequest request_{};

@@ -22,7 +22,7 @@ const char* name_of(AccessKind kind) {
 }
 
 // "v4"
-std::string name_of(const UnderWay::Use& use) {
+std::string name_of(const OutstandingAccesses::Use& use) {
   const char letter = use.kind == Operand::Kind::Vector ? 'v' : use.kind == Operand::Kind::Accumulator ? 'a' : 's';
   if (letter == 's' && use.reg >= kVcc && use.reg < kVcc + 2) return "vcc";
   if (letter == 's' && use.reg == kM0) return "m0";
@@ -110,10 +110,10 @@ void RaceCheck::issue(const Wave& wave, const Op& op) {
   issuing_ = &op;
   if (op.semantics->cache_control == CacheControl::InvalidateScalar)
     invalidated_.emplace(static_cast<uint32_t>(wave.group->id), wave.index_in_group);
-  UnderWay& under_way = this->under_way(wave);
-  if (under_way.loads()) look_for_early_use(wave, op);
-  if (op.semantics->unit == Unit::Barrier) late_ |= under_way.arrive(wave.group->epoch);
-  under_way.issue(op, wave.exec() != 0);
+  OutstandingAccesses& outstanding = this->outstanding(wave);
+  if (outstanding.loads()) look_for_early_use(wave, op);
+  if (op.semantics->unit == Unit::Barrier) late_ |= outstanding.arrive(wave.group->epoch);
+  outstanding.issue(op, wave.exec() != 0);
   if (!writes_back(op) || !scopes_are_named()) return;
   GroupClock& clock = clocks_[static_cast<uint32_t>(wave.group->id)];
   ++clock.begun;
@@ -122,8 +122,8 @@ void RaceCheck::issue(const Wave& wave, const Op& op) {
 }
 
 void RaceCheck::look_for_early_use(const Wave& wave, const Op& op) {
-  UnderWay& under_way = this->under_way(wave);
-  const auto use = wave.mode & kModeGprIndex ? under_way.take_use(with_index(op, wave)) : under_way.take_use(op);
+  OutstandingAccesses& outstanding = this->outstanding(wave);
+  const auto use = wave.mode & kModeGprIndex ? outstanding.take_use(with_index(op, wave)) : outstanding.take_use(op);
   if (!use) return;
   note({use->load->address, op.address, Sort::EarlyUse}, [&] {
     return Finding{
@@ -133,8 +133,8 @@ void RaceCheck::look_for_early_use(const Wave& wave, const Op& op) {
 }
 
 RaceCheck::Access RaceCheck::access_now(const Wave& wave, const Op& op, const VectorAccess& access) {
-  QueuePosition in_queue{CompletionQueue::Vector, under_way(wave).issued(CompletionQueue::Vector)};
-  if (access.space == Space::Lds) in_queue = under_way(wave).reach_lds(op, access.mask == wave.exec());
+  QueuePosition in_queue{CompletionQueue::Vector, outstanding(wave).issued(CompletionQueue::Vector)};
+  if (access.space == Space::Lds) in_queue = outstanding(wave).reach_lds(op, access.mask == wave.exec());
   Access now;
   now.op = &op;
   now.group = static_cast<uint32_t>(wave.group->id);
@@ -161,7 +161,7 @@ void RaceCheck::access(const Wave& wave, const Op& op, const VectorAccess& acces
     send_or_receive(wave, op, access);
     if (access.kind != AccessKind::Load) look_for_unfinished_release(wave, op);
     if (access.kind == AccessKind::Atomic) publish(wave, op, access);
-    if (overtaking_.any() && access.kind != AccessKind::Store) see(wave, access);
+    if (reordering_.any() && access.kind != AccessKind::Store) see(wave, access);
   }
   std::vector<ShadowCell>* const lds = access.space == Space::Lds ? &lds_cells(wave) : nullptr;
   for (uint64_t left = access.mask; left; left &= left - 1) {
@@ -194,7 +194,7 @@ void RaceCheck::scalar_access(const Wave& wave, uint64_t address, uint32_t bytes
 
 // An atomic that announces a write-back must not be issued before the written data has been waited for.
 void RaceCheck::look_for_unfinished_release(const Wave& wave, const Op& op) {
-  const Op* write_back = under_way(wave).write_back();
+  const Op* write_back = outstanding(wave).write_back();
   if (!write_back) return;
   note({write_back->address, op.address, Sort::UnfinishedRelease}, [&] {
     return Finding{"what the write-back at " + position(*write_back) + " writes had not been waited for when the atomic at " +
@@ -223,13 +223,13 @@ void RaceCheck::look_for_order_towards_host(const Wave& wave, const Op& op, cons
 
 // Notes the workgroup's stores at agent or system scope that may be in flight when the atomic is issued.
 void RaceCheck::publish(const Wave& wave, const Op& op, const VectorAccess& access) {
-  const bool waited = !scopes_are_named() && under_way(wave).waited_epochs() == wave.group->epoch + 1;
+  const bool waited = !scopes_are_named() && outstanding(wave).waited_epochs() == wave.group->epoch + 1;
   for (const Wave& other : wave.group->waves) {
     if (waited && other.index_in_group != wave.index_in_group) continue;
-    const auto [completed, last] = under_way(other).wide_stores();
+    const auto [completed, last] = outstanding(other).wide_stores();
     if (last <= completed) continue;
     for (uint64_t left = access.mask; left; left &= left - 1) {
-      overtaking_.note({static_cast<uint32_t>(wave.group->id), other.index_in_group}, completed, last, op, wave.index_in_group,
+      reordering_.note({static_cast<uint32_t>(wave.group->id), other.index_in_group}, completed, last, op, wave.index_in_group,
                        wave.group->epoch, access.at(std::countr_zero(left)) / kCellBytes);
     }
   }
@@ -248,7 +248,7 @@ void RaceCheck::send_or_receive(const Wave& wave, const Op& op, const VectorAcce
 
 void RaceCheck::see(const Wave& wave, const VectorAccess& access) {
   for (uint64_t left = access.mask; left; left &= left - 1) {
-    overtaking_.see(static_cast<uint32_t>(wave.group->id), access.at(std::countr_zero(left)) / kCellBytes);
+    reordering_.see(static_cast<uint32_t>(wave.group->id), access.at(std::countr_zero(left)) / kCellBytes);
   }
 }
 
@@ -256,9 +256,9 @@ void RaceCheck::look_for_overtaking(const Access& write, const Access& now, Acce
   if (!reads(*now.op, kind)) return;
   if (!write.op || write.op->semantics->unit != Unit::VectorStore || !write.atomic || !now.atomic) return;
   if (write.group == now.group || !(write.bytes & now.bytes) || ordered(write, now, Space::Global)) return;
-  const Op* atomic = overtaking_.before({write.group, write.wave}, write.number, write.epoch, now.group);
+  const Op* atomic = reordering_.before({write.group, write.wave}, write.number, write.epoch, now.group);
   if (!atomic) return;
-  note({write.op->address, atomic->address, Sort::Overtaking}, [&] {
+  note({write.op->address, atomic->address, Sort::AtomicReordering}, [&] {
     return Finding{"the store at " + position(*write.op) + " had not been waited for when the atomic at " + position(*atomic) +
                        " was issued, so that others may see the atomic first",
                    format("with the store by wave %u of workgroup %u, read at address 0x%lx by wave %u of workgroup %u at ",
@@ -284,7 +284,7 @@ void RaceCheck::touch(ShadowCell& cell, Access now, AccessKind kind, Space space
   if (space == Space::Global && !scopes_are_named()) take_for_atomic(cell, now, kind);
   const AccessKind write_kind = cell.write.atomic ? AccessKind::Atomic : AccessKind::Store;
   compare(cell.write, write_kind, now, kind, space, address);
-  if (overtaking_.any() && space == Space::Global) look_for_overtaking(cell.write, now, kind, address);
+  if (reordering_.any() && space == Space::Global) look_for_overtaking(cell.write, now, kind, address);
   if (kind == AccessKind::Load) {
     if (space == Space::Lds && (now.bytes & ~cell.written)) note_conflict({{}, now, kind, kind, space, address});
     // Replaces the same wave's earlier read if there is one, else prefers a read that is ordered before this one.
@@ -317,7 +317,7 @@ bool RaceCheck::ordered(const Access& before, const Access& now, Space space) co
 }
 
 bool RaceCheck::ordered_in_group(const Access& before, const Access& now, Space space) const {
-  const UnderWay& wave = group_->under_way[before.wave];
+  const OutstandingAccesses& wave = group_->outstanding[before.wave];
   if (before.wave == now.wave) {
     // The time at which a vector load's data arrives in the LDS is not ordered with LDS accesses.
     const bool from_memory = before.position().queue == CompletionQueue::Vector;
@@ -364,22 +364,22 @@ void RaceCheck::fence(const Wave& wave, const Op& op) {
 }
 
 void RaceCheck::wait(const Wave& wave, unsigned vector_left, unsigned scalar_left) {
-  under_way(wave).wait(vector_left, scalar_left);
+  outstanding(wave).wait(vector_left, scalar_left);
   if (vector_left == 0 && !scopes_are_named()) release_by_wait(wave);
   release(wave);
 }
 
 void RaceCheck::release(const Wave& wave) {
-  const size_t written_back = under_way(wave).take_write_backs();
+  const size_t written_back = outstanding(wave).take_write_backs();
   if (!written_back || !scopes_are_named()) return;
   auto& releases = clocks_[static_cast<uint32_t>(wave.group->id)].releases;
   releases.insert(releases.end(), written_back, {++fences_, wave.index_in_group, wave.group->epoch});
-  for (UnderWay& other : wave.group->under_way) other.cover_stores();
+  for (OutstandingAccesses& other : wave.group->outstanding) other.cover_stores();
 }
 
 // The wave has waited for all of its accesses.
 void RaceCheck::release_by_wait(const Wave& wave) {
-  under_way(wave).wait_for_all(wave.group->epoch);
+  outstanding(wave).wait_for_all(wave.group->epoch);
   GroupClock& clock = clocks_[static_cast<uint32_t>(wave.group->id)];
   uint64_t& released = clock.released[wave.index_in_group & 15];
   if (released == clock.accesses) return;
@@ -446,7 +446,7 @@ std::vector<std::string> RaceCheck::end() {
   invalidated_.clear();
   clocks_.clear();
   messages_.clear();
-  overtaking_.clear();
+  reordering_.clear();
   late_ = false;
   fences_ = 0;
   return lines;

@@ -3,8 +3,8 @@
 // Two accesses to the same byte conflict if they come from different waves, at least one writes, and they are not both
 // atomic. They are ordered
 //  - within a workgroup, by a barrier between them (they lie in different epochs of the workgroup). For the LDS, the first
-//    must have completed, as s_waitcnt tells (under_way.h), before its wave reached the barrier; global accesses of a
-//    workgroup go through one L1 in order (LLVM AMDGPUUsage, "Memory Model gfx942").
+//    must have completed, as s_waitcnt tells (outstanding_accesses.h), before its wave reached the barrier; global accesses of
+//    a workgroup go through one L1 in order (LLVM AMDGPUUsage, "Memory Model gfx942").
 //  - across workgroups, in global memory, by a message: a release after the first (a write-back, buffer_wbl2; its wave has
 //    waited for both), then an atomic write to some location, an atomic read of it by the second's workgroup, and then an
 //    acquire (buffer_inv) there before the second. A message brings everything that was released before it was written.
@@ -26,7 +26,7 @@
 // are no false reports.
 //
 // Within a wave, a register must not be used while a load into it is in flight; and a store at agent or system scope must
-// not be overtaken by the atomic that announces it (overtaking.h).
+// not be overtaken by the atomic that announces it (atomic_reordering.h).
 //
 // Waves and workgroups run on one host thread, in an order permuted by the seed; with seed 0 in the usual order.
 #pragma once
@@ -42,8 +42,8 @@
 #include <utility>
 #include <vector>
 
+#include "exec/atomic_reordering.h"
 #include "exec/observer.h"
-#include "exec/overtaking.h"
 #include "exec/workgroup.h"
 
 namespace rpd {
@@ -131,7 +131,7 @@ class RaceCheck {
     GlobalRace,
     UnorderedAtomics,
     EarlyUse,
-    Overtaking,
+    AtomicReordering,
     UnfinishedRelease,
     Unreleased,
     AfterMessage,
@@ -143,7 +143,7 @@ class RaceCheck {
     auto operator<=>(const Key&) const = default;
   };
 
-  UnderWay& under_way(const Wave& wave) const { return wave.group->under_way[wave.index_in_group]; }
+  OutstandingAccesses& outstanding(const Wave& wave) const { return wave.group->outstanding[wave.index_in_group]; }
   ShadowCell* global_cell(uint64_t word);
   const ShadowCell* known_global_cell(uint64_t word) const;  // null where nothing has been accessed
   std::vector<ShadowCell>& lds_cells(const Wave& wave);
@@ -185,7 +185,7 @@ class RaceCheck {
   std::set<std::pair<uint32_t, uint32_t>> invalidated_;  // workgroup and wave: those that have invalidated the scalar cache
   const Workgroup* group_ = nullptr;  // of the access being examined
   bool late_ = false;  // a wave has reached a barrier with LDS accesses in flight
-  Overtaking overtaking_;
+  AtomicReordering reordering_;
   std::map<Key, Finding> found_;
   std::set<Key> reported_;
 };

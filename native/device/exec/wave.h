@@ -77,7 +77,7 @@ struct Wave {
   static constexpr uint32_t kWindowSlots = 4;
   std::array<std::array<AccessWindow, 2>, kWindowSlots> windows;
   GlobalWaveSync* sync = nullptr;      // of the XCD
-  uint64_t meetings = 0;               // there when the wave arrived at the global barrier
+  uint64_t generation = 0;             // of the global barrier when the wave arrived
   uint64_t executed = 0;            // instructions, counted at the end of each slice
 
   const char* fault = nullptr;      // why it is Faulted

@@ -8,7 +8,7 @@
 #include "exec/dispatch.h"
 #include "exec/initial_values.h"
 #include "exec/kernel_descriptor.h"
-#include "exec/under_way.h"
+#include "exec/outstanding_accesses.h"
 #include "exec/wave.h"
 #include "memory/cache_aligned.h"
 
@@ -40,7 +40,7 @@ struct Workgroup {
   CacheAlignedVector<uint32_t> registers;  // [wave][register][lane]
   std::vector<uint8_t> lds;
   std::vector<uint8_t> scratch;     // [wave][lane][byte]
-  std::vector<UnderWay> under_way;  // [wave]; only with a race check
+  std::vector<OutstandingAccesses> outstanding;  // [wave]; only with a race check
   uint64_t id = 0;                  // linear workgroup number
   uint32_t cu = 0;
   uint32_t cu_slot = 0;               // among the workgroups of the CU

@@ -66,7 +66,7 @@ void Xcd::launch_next(Workgroup& group) {
     id = race_check_->permuted(next_group_, kernel_->group_count());
   }
   group.start(*kernel_, id, group.cu, observer, &issued_);
-  if (race_check_) group.under_way.assign(group.waves.size(), {});
+  if (race_check_) group.outstanding.assign(group.waves.size(), {});
   for (Wave& wave : group.waves) wave.sync = &sync_;
   wave_slots_.enter(*kernel_, group);
   observer_.launched(group);
@@ -141,7 +141,7 @@ bool Xcd::run_group(Workgroup& group) {
   for (size_t i = 0; i < count; ++i) {
     const size_t number = first + i < count ? first + i : first + i - count;
     Wave& wave = group.waves[number];
-    if (wave.state == WaveState::AtGlobalBarrier && wave.meetings != sync_.meetings) wave.state = WaveState::Running;
+    if (wave.state == WaveState::AtGlobalBarrier && wave.generation != sync_.generation) wave.state = WaveState::Running;
     if (wave.state != WaveState::Running || number == paused) continue;
     const Op* op = wave.pc;
     const uint32_t count = run_slice(wave);

@@ -44,7 +44,7 @@ bool AllocationMap::overlaps(uint64_t begin, uint64_t size) const {
   return last->first + last->second.size > begin;
 }
 
-Placement AllocationMap::placement(uint64_t address) const {
+OwnedRange AllocationMap::placement(uint64_t address) const {
   const std::lock_guard lock(mutex_);
   const auto below = entry_before(ranges_, address);
   if (below != ranges_.end() && address - below->first < below->second.size) {

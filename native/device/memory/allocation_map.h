@@ -21,7 +21,7 @@ constexpr Owner kHost = -1;
 constexpr Owner kMostDevices = 8;
 
 // A range of addresses that is entirely in the memory of one of them.
-struct Placement {
+struct OwnedRange {
   uint64_t begin = 0;
   uint64_t size = 0;
   Owner owner = kHost;
@@ -43,7 +43,7 @@ class AllocationMap {
   bool is_local(uint64_t address) const { return owner(address) == device_; }
   bool overlaps(uint64_t begin, uint64_t size) const;
   // The allocation around `address`, otherwise the gap around it, which is the host's.
-  Placement placement(uint64_t address) const;
+  OwnedRange placement(uint64_t address) const;
 
   // Allocations as the program requested them, several of which may share a page. Used in messages only.
   void name(uint64_t begin, uint64_t size);

@@ -4,26 +4,26 @@
 #include <cstdint>
 #include <vector>
 
-#include "memory/line_log.h"
+#include "memory/distinct_lines.h"
 
 namespace rpd {
 
 class WrittenLines {
  public:
-  void add(const LineLog& writer) {
+  void add(const DistinctLines& writer) {
     for (const uint64_t line : writer.lines())
       if (!all_.insert(line)) several_.insert(line);
   }
   const std::vector<uint64_t>& lines() const { return all_.lines(); }
   // Whether any writer other than that of `own` has written the line. `own`: one of those added, or null.
-  bool by_others(uint64_t line, const LineLog* own) const {
+  bool by_others(uint64_t line, const DistinctLines* own) const {
     if (!all_.contains(line)) return false;
     return !own || several_.contains(line) || !own->contains(line);
   }
 
  private:
-  LineLog all_;
-  LineLog several_;  // lines with more than one writer
+  DistinctLines all_;
+  DistinctLines several_;  // lines with more than one writer
 };
 
 }  // namespace rpd

@@ -11,7 +11,7 @@
 #include "include/rocm_perf_device.h"
 #include "isa/target.h"
 #include "runtime/device.h"
-#include "runtime/hooks/program_memory.h"
+#include "runtime/hooks/memory_declarations.h"
 #include "runtime/options.h"
 #include "runtime/reports/check_findings.h"
 #include "runtime/reports/dispatch_records.h"
@@ -42,8 +42,8 @@ int take_dispatch(uint64_t completion_signal, rpd_dispatch* dispatch, double* va
 }
 
 void declare_memory(uint64_t address, uint64_t size, int writable) {
-  if (writable) rpd::program_memory().add(address, size);
-  else rpd::program_memory().bar(address, size, "loaded code", true);
+  if (writable) rpd::writable_memory().add(address, size);
+  else rpd::writable_memory().bar(address, size, "loaded code", true);
 }
 
 uint64_t aperture_size() {

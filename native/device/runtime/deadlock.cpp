@@ -9,9 +9,9 @@ namespace rpd {
 using namespace std::chrono_literals;
 
 Deadlock::State Deadlock::look() const {
-  const bool stuck = turns_.any_parked() && !turns_.any_active() && !any_device_progresses() && host_threads::any_waits() &&
-                     !handlers_at_exit::any_runs();
-  return {stuck, turns_.changes(), stuck ? host_threads::busy_ticks() : 0};
+  const bool stuck = scheduler_.any_parked() && !scheduler_.any_active() && !any_device_progresses() &&
+                     host_threads::any_waits() && !handlers_at_exit::any_runs();
+  return {stuck, scheduler_.changes(), stuck ? host_threads::busy_ticks() : 0};
 }
 
 bool Deadlock::is_there() {

@@ -11,11 +11,11 @@
 
 namespace rpd {
 
-class Turns;
+class EngineScheduler;
 
 class Deadlock {
  public:
-  Deadlock(const Turns& turns, std::chrono::seconds patience) : turns_(turns), patience_(patience) {}
+  Deadlock(const EngineScheduler& scheduler, std::chrono::seconds patience) : scheduler_(scheduler), patience_(patience) {}
 
   // Whether there is a deadlock. Called repeatedly by waiting threads.
   bool is_there();
@@ -31,7 +31,7 @@ class Deadlock {
   };
   State look() const;
 
-  const Turns& turns_;
+  const EngineScheduler& scheduler_;
   const std::chrono::seconds patience_;  // 0: unlimited
   std::mutex mutex_;
   State state_;

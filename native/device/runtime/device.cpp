@@ -7,7 +7,7 @@
 #include <thread>
 
 #include "exec/unobserved.h"
-#include "runtime/hooks/program_memory.h"
+#include "runtime/hooks/memory_declarations.h"
 #include "runtime/options.h"
 #include "runtime/queues/aql_queue.h"
 #include "runtime/queues/event_count.h"
@@ -55,7 +55,7 @@ Device::Device()
       engine_((choose_target(topology_gpu_version()), new_engine(engine_options()))) {
   if (number() >= kMostDevices) throw std::runtime_error("a process can have " + std::to_string(kMostDevices) + " at most");
   virtual_clock::epoch();
-  flights();
+  dispatches_in_flight();
   std::lock_guard lock(device_list().mutex);
   device_list().devices.push_back(this);
 }
@@ -75,7 +75,7 @@ std::unique_ptr<Engine> Device::new_engine(const EngineOptions& options) {
           ? device_timing(
                 {.timed_cu = options.timed_cu, .flush_l2 = options.flush_l2, .sampled_beyond = options.sampled_beyond})
           : no_observation(kUnobservedDispatchNs);
-  return std::make_unique<Engine>(memory_, std::move(observer), host_threads(), options, &program_memory());
+  return std::make_unique<Engine>(memory_, std::move(observer), host_threads(), options, &writable_memory());
 }
 
 void Device::set_aperture(void* base, uint64_t size) { memory_.set_aperture(static_cast<char*>(base), size); }

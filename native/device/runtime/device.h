@@ -11,7 +11,7 @@
 #include "exec/dispatch.h"
 #include "memory/address_space.h"
 #include "memory/allocation_map.h"
-#include "runtime/flights.h"
+#include "runtime/dispatches_in_flight.h"
 #include "runtime/model_interface.h"
 #include "runtime/queues/command_processor.h"
 #include "runtime/queues/event_wakeups.h"
@@ -89,7 +89,7 @@ class Device {
   AddressSpace memory_{&allocations_};
   EventWakeups wakeups_;
 
-  std::unique_ptr<Engine> engine_;  // guarded by the turns of the flights, like the next
+  std::unique_ptr<Engine> engine_;  // guarded by the scheduler of the dispatches in flight, like the next
   ConcurrentDispatches concurrent_;
   CommandProcessors command_processors_{memory_};
 

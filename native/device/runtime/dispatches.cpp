@@ -36,9 +36,9 @@ DispatchResult failure(std::string why) {
 
 // The message is made once, for all kernels involved, and then reported to the queue of each.
 DispatchResult deadlocked() {
-  std::string& story = flights().deadlock_story;
+  std::string& story = dispatches_in_flight().deadlock_story;
   if (story.empty()) {
-    for (const Flight& flight : flights().list) {
+    for (const Flight& flight : dispatches_in_flight().list) {
       char queue[40];
       std::snprintf(queue, sizeof queue, " on queue 0x%lx, ", flight.queue.ring_address());
       story += (story.empty() ? "" : "; ") + kernel_name(flight.kernel_object) + queue + flight.device.whereabouts(flight);
@@ -71,16 +71,17 @@ bool Device::await_engine(AqlQueue& queue) {
   const auto since = Clock::now();
   for (;;) {
     const uint32_t seen = signal_changes().current();
-    if (flights().turns.has_engine(queue.seat())) return true;
+    if (dispatches_in_flight().scheduler.has_engine(queue.entry())) return true;
     if (queue.stopping()) return false;
-    if (queue.seat().state == Turns::Seat::State::Parked && flights().deadlock.is_there()) flights().deadlocked = true;
+    if (queue.entry().state == EngineScheduler::Entry::State::Parked && dispatches_in_flight().deadlock.is_there())
+      dispatches_in_flight().deadlocked = true;
     pause(Clock::now() - since, seen);
   }
 }
 
 DispatchResult Device::run(const DispatchRequest& request, uint64_t start, AqlQueue& queue, uint64_t submitted) {
   const DeviceAccess access;
-  flights().turns.queue(queue.seat(), submitted);
+  dispatches_in_flight().scheduler.queue(queue.entry(), submitted);
   DispatchResult result;
   try {
     if (await_engine(queue)) result = execute(request, start, queue);
@@ -88,12 +89,12 @@ DispatchResult Device::run(const DispatchRequest& request, uint64_t start, AqlQu
     result = failure(*problem.what() ? problem.what() : "the execution engine failed");
   }
   // A queue that is being stopped does not get the engine back, and only the queue that has it may end a flight.
-  if (queue.seat().state == Turns::Seat::State::Running) {
-    Flights& all = flights();
+  if (queue.entry().state == EngineScheduler::Entry::State::Running) {
+    DispatchesInFlight& all = dispatches_in_flight();
     all.list.remove_if([&](const Flight& flight) { return &flight.queue == &queue; });
     if (all.list.empty()) all.deadlocked = false, all.deadlock_story.clear();
   }
-  flights().turns.leave(queue.seat());
+  dispatches_in_flight().scheduler.leave(queue.entry());
   return result;
 }
 
@@ -105,11 +106,11 @@ DispatchResult Device::execute(const DispatchRequest& request, uint64_t start, A
   DispatchResult refused;
   auto execution = engine_->begin(traced, refused);
   if (!execution) return refused;
-  Flight& flight =
-      flights().list.emplace_back(*this, queue, request.kernel_object, start, std::move(execution), ++flights().begun);
+  Flight& flight = dispatches_in_flight().list.emplace_back(*this, queue, request.kernel_object, start, std::move(execution),
+                                                            ++dispatches_in_flight().begun);
   const auto wanted = [&](uint64_t instructions) {
     show_progress(flight);
-    return queue.stopping() || flights().turns.should_pass(instructions);
+    return queue.stopping() || dispatches_in_flight().scheduler.should_pass(instructions);
   };
   show_progress(flight);
   Progress came_to;
@@ -118,11 +119,11 @@ DispatchResult Device::execute(const DispatchRequest& request, uint64_t start, A
     if (came_to == Progress::Waits) {
       goes_on = wait(flight);
     } else {
-      flights().turns.pass(queue.seat());
+      dispatches_in_flight().scheduler.pass(queue.entry());
       goes_on = await_engine(queue);
     }
     if (!goes_on || queue.stopping()) return {};
-    if (came_to == Progress::Waits && flights().deadlocked) return deadlocked();
+    if (came_to == Progress::Waits && dispatches_in_flight().deadlocked) return deadlocked();
   }
   return finish(request, flight);
 }
@@ -137,10 +138,10 @@ void Device::show_progress(const Flight& flight) {
 
 bool Device::wait(Flight& flight) {
   log_line("%s waits: %s", kernel_name(flight.kernel_object).c_str(), engine_->whereabouts(*flight.execution).c_str());
-  const uint64_t ended_before = flights().ended;
+  const uint64_t ended_before = dispatches_in_flight().ended;
   const std::shared_ptr<Execution> execution = flight.execution;
-  flights().turns.park(flight.queue.seat(),
-                       [this, execution] { return flights().deadlocked || engine_->can_go_on(*execution); });
+  dispatches_in_flight().scheduler.park(
+      flight.queue.entry(), [this, execution] { return dispatches_in_flight().deadlocked || engine_->can_go_on(*execution); });
   if (!await_engine(flight.queue)) return false;
   note_release(flight, ended_before);
   engine_->go_on(*flight.execution);
@@ -151,11 +152,11 @@ bool Device::wait(Flight& flight) {
 // after its start.
 void Device::note_release(Flight& flight, uint64_t ended_before) {
   uint64_t released = 0;
-  if (flights().ended != ended_before) {
-    released = flights().latest_end;
+  if (dispatches_in_flight().ended != ended_before) {
+    released = dispatches_in_flight().latest_end;
   } else {
-    for (const Flight& other : flights().list)
-      if (&other != &flight && other.queue.seat().state != Turns::Seat::State::Parked)
+    for (const Flight& other : dispatches_in_flight().list)
+      if (&other != &flight && other.queue.entry().state != EngineScheduler::Entry::State::Parked)
         released = std::max(released, other.start);
   }
   if (released > flight.start) flight.least_duration = released - flight.start;
@@ -171,8 +172,8 @@ DispatchResult Device::finish(const DispatchRequest& request, Flight& flight) {
   report_written(result.written);
   for (const std::string& race : result.races) report_race(kernel_name(request.kernel_object) + ": " + race);
   result.duration_ns = duration(flight, result);
-  ++flights().ended;
-  flights().latest_end = flight.start + result.duration_ns;
+  ++dispatches_in_flight().ended;
+  dispatches_in_flight().latest_end = flight.start + result.duration_ns;
   return result;
 }
 

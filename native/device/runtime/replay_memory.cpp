@@ -34,11 +34,11 @@ int Device::unmap_memory(uint64_t address, uint64_t size) {
 }
 
 void Device::with_engine(const std::function<void()>& task) {
-  Turns::Seat seat;
-  flights().turns.queue(seat, 0);
-  while (!flights().turns.has_engine(seat)) std::this_thread::sleep_for(std::chrono::microseconds(50));
+  EngineScheduler::Entry entry;
+  dispatches_in_flight().scheduler.queue(entry, 0);
+  while (!dispatches_in_flight().scheduler.has_engine(entry)) std::this_thread::sleep_for(std::chrono::microseconds(50));
   task();
-  flights().turns.leave(seat);
+  dispatches_in_flight().scheduler.leave(entry);
 }
 
 void Device::forget_caches() {
@@ -48,7 +48,7 @@ void Device::forget_caches() {
 bool Device::set_options(const EngineOptions& options) {
   bool idle = false;
   with_engine([&] {
-    idle = flights().list.empty();
+    idle = dispatches_in_flight().list.empty();
     if (idle) engine_ = new_engine(options);
   });
   return idle;

@@ -72,21 +72,21 @@ struct Demands {
 
 class Experiments {
  public:
-  Experiments(const DurationParts& parts, double rooms) : parts_(parts) {
+  Experiments(const DurationParts& parts, double waves_of_workgroups) : parts_(parts) {
     for (const DurationParts::ReplayedCu& cu : parts.replayed) {
       const CuTrace& trace = cu.sample.first.trace;
       groups_.push_back(groups_to_replay(trace, cu.surroundings.resident_groups));
       idle_.push_back(idle_groups(trace, groups_.back()));
       for_each_entry(trace, groups_.back(), nullptr, [this](const TraceEntry& entry) { ++entries_, ++executed_[entry.op]; });
     }
-    share_of_slots_ = std::min(1.0, rooms * parts.share_of_groups);
+    share_of_slots_ = std::min(1.0, waves_of_workgroups * parts.share_of_groups);
     demands_ = demands({});
     cycles_ = replayed({});
   }
 
   uint64_t entries() const { return entries_; }
 
-  uint64_t ns(const Idealisation& ideal) const {
+  uint64_t ns(const RemovedCauses& ideal) const {
     if (ideal.causes == 0 && !ideal.accesses_free) return parts_.duration_ns;
     const double cus = ideal.removes(Cause::Imbalance) ? parts_.mean_cu : parts_.busiest_cu;
     double cycles = cycles_ > 0 ? cus * replayed(ideal) / cycles_ : cus;
@@ -103,7 +103,7 @@ class Experiments {
 
  private:
   // Cycles of all replayed CUs, one after the other.
-  double replayed(const Idealisation& ideal) const {
+  double replayed(const RemovedCauses& ideal) const {
     double sum = 0;
     for (size_t i = 0; i < groups_.size(); ++i) {
       const Sample& sample = parts_.replayed[i].sample;
@@ -116,7 +116,7 @@ class Experiments {
     return sum;
   }
 
-  static CuSurroundings idealised(CuSurroundings around, const CuTrace& trace, const Idealisation& ideal) {
+  static CuSurroundings idealised(CuSurroundings around, const CuTrace& trace, const RemovedCauses& ideal) {
     if (ideal.removes(Cause::L2Bandwidth)) around.l2_read_bytes_per_cycle = around.l2_write_bytes_per_cycle = kUnlimited;
     if (ideal.removes(Cause::MemoryBandwidth) || ideal.removes(Cause::BeyondL2))
       around.memory_read_bytes_per_cycle = around.memory_write_bytes_per_cycle = kUnlimited;
@@ -127,7 +127,7 @@ class Experiments {
     return around;
   }
 
-  Demands demands(const Idealisation& ideal) const {
+  Demands demands(const RemovedCauses& ideal) const {
     Demands sum;
     for (size_t i = 0; i < groups_.size(); ++i) {
       const Sample& sample = parts_.replayed[i].sample;
@@ -138,7 +138,7 @@ class Experiments {
     return sum;
   }
 
-  static void add(Demands& to, const TraceEntry& entry, const IssueCosts& costs, const Idealisation& ideal) {
+  static void add(Demands& to, const TraceEntry& entry, const IssueCosts& costs, const RemovedCauses& ideal) {
     const Op& op = *entry.op;
     const Unit unit = op.semantics->unit;
     const auto counts = [&](Cause cause) { return !ideal.removes(cause, op); };
@@ -156,15 +156,15 @@ class Experiments {
   }
 
   // What is left of all demands. Most causes leave them as they are.
-  Demands left(const Idealisation& ideal) const {
-    constexpr uint32_t relevant = Idealisation::bit(Cause::Uncoalesced) | Idealisation::bit(Cause::BankConflicts) |
-                                  Idealisation::bit(Cause::Scratch) | Idealisation::bit(Cause::Divergence) |
-                                  Idealisation::bit(Cause::IdleWaves);
+  Demands left(const RemovedCauses& ideal) const {
+    constexpr uint32_t relevant = RemovedCauses::bit(Cause::Uncoalesced) | RemovedCauses::bit(Cause::BankConflicts) |
+                                  RemovedCauses::bit(Cause::Scratch) | RemovedCauses::bit(Cause::Divergence) |
+                                  RemovedCauses::bit(Cause::IdleWaves);
     const bool changes = ideal.only || (ideal.causes & relevant);
     return changes ? demands(ideal) : demands_;
   }
 
-  uint64_t least(const Idealisation& ideal) const {
+  uint64_t least(const RemovedCauses& ideal) const {
     const DurationParts::Floors& floors = parts_.floors;
     const Demands left = this->left(ideal);
     const double spread = ideal.removes(Cause::SmallGrid) ? parts_.share_of_cus : 1;
@@ -274,7 +274,7 @@ std::vector<CauseStack::OfLine> experiment_with_lines(const Experiments& experim
   std::vector<CauseStack::OfLine> result;
   for (auto& [of_line, line] : found) {
     for (size_t i = 0; i < causes.size() && result.size() < kMostTakenApart; ++i) {
-      const uint32_t bit = Idealisation::bit(causes[i]);
+      const uint32_t bit = RemovedCauses::bit(causes[i]);
       const auto its = [&](const Op* op) { return concerns(causes[i], *op); };
       if (!(bit & kCausesOfInstructions) || std::ranges::none_of(line->ops, its)) continue;
       of_line.without_cause_ns.emplace_back(causes[i], experiments.ns({bit, &line->instructions}));
@@ -305,9 +305,9 @@ std::vector<Cause> chosen(const CauseStack& stack, size_t most) {
 std::vector<uint64_t> times_of_subsets(const Experiments& experiments, const std::vector<Cause>& causes) {
   std::vector<uint64_t> times(size_t{1} << causes.size());
   for (size_t set = 0; set < times.size(); ++set) {
-    Idealisation ideal;
+    RemovedCauses ideal;
     for (size_t i = 0; i < causes.size(); ++i)
-      if (set >> i & 1) ideal.causes |= Idealisation::bit(causes[i]);
+      if (set >> i & 1) ideal.causes |= RemovedCauses::bit(causes[i]);
     times[set] = experiments.ns(ideal);
     for (size_t i = 0; i < causes.size(); ++i)
       if (set >> i & 1) times[set] = std::min(times[set], times[set & ~(size_t{1} << i)]);
@@ -317,14 +317,14 @@ std::vector<uint64_t> times_of_subsets(const Experiments& experiments, const std
 
 }  // namespace
 
-CauseStack experiment_with_causes(const DurationParts& parts, double rooms, LineOf line_of) {
-  const Experiments experiments(parts, rooms);
+CauseStack experiment_with_causes(const DurationParts& parts, double waves_of_workgroups, LineOf line_of) {
+  const Experiments experiments(parts, waves_of_workgroups);
   CauseStack stack{.duration_ns = parts.duration_ns};
-  stack.without_all_ns = experiments.ns({Idealisation::all()});
+  stack.without_all_ns = experiments.ns({RemovedCauses::all()});
   for (size_t i = 0; i < kCauses; ++i) {
-    const uint32_t bit = Idealisation::bit(static_cast<Cause>(i));
+    const uint32_t bit = RemovedCauses::bit(static_cast<Cause>(i));
     stack.without_ns[i] = experiments.ns({bit});
-    stack.only_ns[i] = std::max(stack.without_all_ns, experiments.ns({Idealisation::all() & ~bit}));
+    stack.only_ns[i] = std::max(stack.without_all_ns, experiments.ns({RemovedCauses::all() & ~bit}));
   }
   const uint64_t affordable = std::bit_width(kMostReplayed / std::max<uint64_t>(1, experiments.entries())) - 1;
   stack.chosen = chosen(stack, std::clamp<size_t>(affordable, kFewestChosen, kMostChosen));

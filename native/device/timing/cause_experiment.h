@@ -10,7 +10,7 @@
 
 #include "exec/dispatch.h"
 #include "timing/duration.h"
-#include "timing/idealisation.h"
+#include "timing/removed_causes.h"
 
 namespace rpd {
 
@@ -36,8 +36,8 @@ struct CauseStack {
   std::vector<OfLine> lines;  // with most to gain first; empty if lines are not known
 };
 
-// `rooms`: how often the grid fills the room for such workgroups on the device.
+// `waves_of_workgroups`: the number of workgroups, divided by the number resident on the device at once.
 // `line_of` may be null.
-CauseStack experiment_with_causes(const DurationParts& parts, double rooms, LineOf line_of);
+CauseStack experiment_with_causes(const DurationParts& parts, double waves_of_workgroups, LineOf line_of);
 
 }  // namespace rpd

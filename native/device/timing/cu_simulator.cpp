@@ -81,7 +81,7 @@ struct Simd {
 class Replay {
  public:
   Replay(const CuTrace& trace, const CuSurroundings& surroundings, const IssueCosts& costs, InstructionCache& instructions,
-         CuObserver* observer, const Idealisation& ideal)
+         CuObserver* observer, const RemovedCauses& ideal)
       : trace_(trace),
         around_(surroundings),
         costs_(costs),
@@ -424,7 +424,7 @@ class Replay {
   const IssueCosts& costs_;
   InstructionCache& instructions_;
   CuObserver* observer_;
-  const Idealisation& ideal_;
+  const RemovedCauses& ideal_;
   std::unordered_map<uint64_t, uint64_t> code_there_;  // [line of code]: when it will be in the cache
   std::vector<uint64_t> fetches_done_;                 // [index of the fetch]: when its lines are there; 0 before it begins
   std::deque<Group> groups_;
@@ -446,7 +446,7 @@ class Replay {
 
 }  // namespace
 
-AccessCost idealised(const TraceEntry& entry, const Idealisation& ideal) {
+AccessCost idealised(const TraceEntry& entry, const RemovedCauses& ideal) {
   AccessCost cost = entry.cost;
   if (ideal.causes == 0) [[likely]]
     return cost;
@@ -455,7 +455,7 @@ AccessCost idealised(const TraceEntry& entry, const Idealisation& ideal) {
   const uint32_t bytes = std::max<uint32_t>(1, semantics.bytes) * kLanes;
   const auto at_most = [](uint8_t& count, uint32_t most) { count = static_cast<uint8_t>(std::min<uint32_t>(count, most)); };
   if (!ideal.concerns(*entry.op)) return cost;
-  const auto removes = [&](Cause cause) { return (ideal.causes & Idealisation::bit(cause)) != 0; };
+  const auto removes = [&](Cause cause) { return (ideal.causes & RemovedCauses::bit(cause)) != 0; };
   if (removes(Cause::Scratch) && semantics.space == Space::Scratch) return AccessCost{};
   if (removes(Cause::HostMemory)) cost.remote_reads = 0;
   if (removes(Cause::BeyondL2)) cost.memory_reads = 0;
@@ -472,7 +472,7 @@ AccessCost idealised(const TraceEntry& entry, const Idealisation& ideal) {
 }
 
 CuOutcome simulate_cu(const CuTrace& trace, const CuSurroundings& surroundings, const IssueCosts& costs,
-                      InstructionCache& instructions, CuObserver* observer, const Idealisation& ideal) {
+                      InstructionCache& instructions, CuObserver* observer, const RemovedCauses& ideal) {
   return Replay(trace, surroundings, costs, instructions, observer, ideal).run();
 }
 

@@ -11,9 +11,9 @@
 
 #include "memory/tags.h"
 #include "timing/cu_observer.h"
-#include "timing/idealisation.h"
 #include "timing/issue_costs.h"
 #include "timing/remote_memory.h"
+#include "timing/removed_causes.h"
 #include "timing/wave_trace.h"
 #include "timing_parameters.inc.h"
 
@@ -62,10 +62,10 @@ struct CuOutcome {
 };
 
 // An access as it would be without some causes.
-AccessCost idealised(const TraceEntry& entry, const Idealisation& ideal);
+AccessCost idealised(const TraceEntry& entry, const RemovedCauses& ideal);
 
 // `instructions` is the instruction cache, kept from dispatch to dispatch. `observer` may be null. `ideal`: what takes no time.
 CuOutcome simulate_cu(const CuTrace& trace, const CuSurroundings& surroundings, const IssueCosts& costs,
-                      InstructionCache& instructions, CuObserver* observer = nullptr, const Idealisation& ideal = {});
+                      InstructionCache& instructions, CuObserver* observer = nullptr, const RemovedCauses& ideal = {});
 
 }  // namespace rpd

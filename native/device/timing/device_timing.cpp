@@ -51,12 +51,13 @@ class DispatchTiming final : public DispatchObserver {
     const Outcome outcome = timed(kernel, observed, answers, warm_.instructions, timeline.get(), timeline ? &parts : nullptr);
     result.duration_ns = outcome.work.duration_ns;
     result.use = outcome.work.use;
-    result.use.shares[DeviceUse::kSlots] = std::min(1.0, rooms(kernel));
+    result.use.shares[DeviceUse::kSlots] = std::min(1.0, waves_of_workgroups(kernel));
     result.counters = outcome.counters;
     if (timeline) timeline->note_losses(xcds_[0]->thread_trace());
     result.timeline = timeline;
     if (timeline)
-      result.causes = std::make_shared<CauseStack>(experiment_with_causes(parts, rooms(kernel), kernel.request.line_of));
+      result.causes =
+          std::make_shared<CauseStack>(experiment_with_causes(parts, waves_of_workgroups(kernel), kernel.request.line_of));
     if (observed.size() < xcds_.size()) {
       state_errors(kernel, observed, answers, instructions, result);
       for (const auto& xcd : xcds_) xcd->sample_at_once();
@@ -174,8 +175,8 @@ class DispatchTiming final : public DispatchObserver {
     return samples;
   }
 
-  // How often the grid fills the room for such workgroups on the device.
-  double rooms(const Kernel& kernel) const {
+  // The number of workgroups, divided by the number resident on the device at once.
+  double waves_of_workgroups(const Kernel& kernel) const {
     const uint64_t room = uint64_t{xcds_[0]->resident_groups()} * target::cus_per_xcd() * target::xcds();
     return static_cast<double>(kernel.group_count()) / static_cast<double>(std::max<uint64_t>(1, room));
   }

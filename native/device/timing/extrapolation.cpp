@@ -15,17 +15,17 @@ using Count = uint64_t MemoryCounts::*;
 // What goes with what. Neither kind takes observation to be known.
 struct Proportion {
   Count count;
-  uint64_t (*to)(const Footprint&, const MemoryCounts&);
+  uint64_t (*to)(const TouchedLines&, const MemoryCounts&);
 };
 
-uint64_t touched(const Footprint& lines, const MemoryCounts&) { return lines.reads() + lines.writes(); }
-uint64_t read(const Footprint& lines, const MemoryCounts&) { return lines.reads(); }
-uint64_t written(const Footprint& lines, const MemoryCounts&) { return lines.writes(); }
-uint64_t distinct(const Footprint& lines, const MemoryCounts&) { return lines.distinct_read() + lines.distinct_written(); }
-uint64_t distinct_read(const Footprint& lines, const MemoryCounts&) { return lines.distinct_read(); }
-uint64_t distinct_written(const Footprint& lines, const MemoryCounts&) { return lines.distinct_written(); }
-uint64_t lanes_of_lds(const Footprint&, const MemoryCounts& counts) { return counts.lds_lanes; }
-uint64_t scalar_requests(const Footprint&, const MemoryCounts& counts) { return counts.scalar_requests; }
+uint64_t touched(const TouchedLines& lines, const MemoryCounts&) { return lines.reads() + lines.writes(); }
+uint64_t read(const TouchedLines& lines, const MemoryCounts&) { return lines.reads(); }
+uint64_t written(const TouchedLines& lines, const MemoryCounts&) { return lines.writes(); }
+uint64_t distinct(const TouchedLines& lines, const MemoryCounts&) { return lines.distinct_read() + lines.distinct_written(); }
+uint64_t distinct_read(const TouchedLines& lines, const MemoryCounts&) { return lines.distinct_read(); }
+uint64_t distinct_written(const TouchedLines& lines, const MemoryCounts&) { return lines.distinct_written(); }
+uint64_t lanes_of_lds(const TouchedLines&, const MemoryCounts& counts) { return counts.lds_lanes; }
+uint64_t scalar_requests(const TouchedLines&, const MemoryCounts& counts) { return counts.scalar_requests; }
 
 constexpr Proportion kProportions[] = {
     {&MemoryCounts::l1_accesses, touched},

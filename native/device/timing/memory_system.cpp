@@ -124,7 +124,7 @@ void MemorySystem::forget() {
 
 // Goes through the lines or the cache, whichever has fewer.
 void MemorySystem::written_elsewhere(const WrittenLines& written, const MemorySystem* writer) {
-  const LineLog* const own = writer ? &writer->lines_written_ : nullptr;
+  const DistinctLines* const own = writer ? &writer->lines_written_ : nullptr;
   const auto stale = [&](uint64_t line) { return written.by_others(line, own); };
   if (written.lines().size() >= l2_.capacity()) return l2_.make_stale_if(stale);
   for (const uint64_t line : written.lines())
@@ -156,7 +156,7 @@ Owner MemorySystem::owner_of(uint64_t line) {
   const uint64_t address = line * kLineBytes;
   if (!map_ || address >= kScratchRegion) return own_;
   constexpr uint64_t spread = 1 << 21;
-  Placement& known = placements_[address / spread % placements_.size()];
+  OwnedRange& known = placements_[address / spread % placements_.size()];
   if (!known.holds(address)) known = map_->placement(address);
   return known.owner;
 }

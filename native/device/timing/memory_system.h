@@ -8,13 +8,13 @@
 
 #include "exec/observer.h"
 #include "memory/cache.h"
-#include "memory/line_log.h"
+#include "memory/distinct_lines.h"
 #include "memory/mall.h"
 #include "memory/written_lines.h"
-#include "timing/footprint.h"
 #include "timing/l1_tlb.h"
 #include "timing/lds_banks.h"
 #include "timing/memory_counts.h"
+#include "timing/touched_lines.h"
 #include "timing/wave_timing.h"
 #include "timing_parameters.inc.h"
 
@@ -74,10 +74,10 @@ class MemorySystem {
   const MemoryCounts& counts() const { return counts_; }
   // Those of the time before start_noting(), and the lines that have been touched since then.
   const MemoryCounts& before_noting() const { return before_noting_; }
-  const Footprint& footprint() const { return footprint_; }
+  const TouchedLines& footprint() const { return footprint_; }
   // The distinct lines that the L2 read from memory, and those that it wrote there.
   const std::vector<uint64_t>& lines_read() const { return lines_read_.lines(); }
-  const LineLog& lines_written() const { return lines_written_; }
+  const DistinctLines& lines_written() const { return lines_written_; }
   const BlockUpdates& updates() const { return updates_; }
 
  private:
@@ -125,15 +125,15 @@ class MemorySystem {
   L2 l2_;
   MemoryCounts counts_;
   MemoryCounts before_noting_;
-  LineLog may_be_there_;  // in the L2, as far as one can know
+  DistinctLines may_be_there_;  // in the L2, as far as one can know
   uint64_t doubtful_ = 0;
-  Footprint footprint_;
-  LineLog lines_read_;
-  LineLog lines_written_;
+  TouchedLines footprint_;
+  DistinctLines lines_read_;
+  DistinctLines lines_written_;
   const AllocationMap* map_ = nullptr;
   Owner own_ = 0;  // the device
   const Mall* mall_ = nullptr;
-  std::array<Placement, 8> placements_;  // found lately
+  std::array<OwnedRange, 8> placements_;  // found lately
   BlockUpdates updates_;
   LdsPatterns lds_patterns_;
   bool streams_ = false;  // the present access is non-temporal

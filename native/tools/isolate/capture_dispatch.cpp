@@ -16,11 +16,11 @@
 #include "isolate/failures.h"
 #include "isolate/file_size_signal.h"
 #include "isolate/gate.h"
-#include "isolate/loose_pointers.h"
 #include "isolate/settings.h"
 #include "isolate/snapshot.h"
 #include "isolate/state.h"
 #include "isolate/target.h"
+#include "isolate/uncaptured_pointers.h"
 
 namespace rpd::isolate {
 namespace {
@@ -242,7 +242,7 @@ void note_what_arguments_say(const LoadedKernel& kernel, std::span<const unsigne
   const auto metadata = capture::code_metadata(*kernel.object->file);
   const capture::KernelMetadata* described = metadata ? metadata->find(kernel.kernel.symbol) : nullptr;
   if (described == nullptr) return;
-  for (std::string& text : loose_pointers(kernarg, *described, regions)) dispatch.not_captured.push_back(std::move(text));
+  for (std::string& text : uncaptured_pointers(kernarg, *described, regions)) dispatch.not_captured.push_back(std::move(text));
   for (const capture::KernelArgument& argument : described->arguments)
     if (argument.kind == "hidden_hostcall_buffer")
       dispatch.warnings.push_back(

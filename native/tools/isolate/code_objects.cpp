@@ -9,8 +9,8 @@
 #include <mutex>
 
 #include "common/loader_info.h"
+#include "isolate/kernel_filter.h"
 #include "isolate/state.h"
-#include "isolate/wanted.h"
 #include "isolate/wrappers.h"
 
 namespace rpd::isolate {

@@ -56,7 +56,7 @@ void DownwardClosedSet::insert_all(const DownwardClosedSet& other) {
 
 // An element of one frontier is dropped if the other side knows that it is complete but does not have it in its own
 // frontier: then an element of that frontier implies it.
-SharedKnowledge Dependencies::merge(const SharedKnowledge& into, const SharedKnowledge& from, EdgeKind at_least) const {
+SharedKnowledge DependencyTracker::merge(const SharedKnowledge& into, const SharedKnowledge& from, EdgeKind at_least) const {
   if (from->frontier.empty()) return into;
   auto merged = std::make_shared<Knowledge>();
   for (const Edge& edge : into->frontier) {
@@ -73,7 +73,7 @@ SharedKnowledge Dependencies::merge(const SharedKnowledge& into, const SharedKno
   return merged;
 }
 
-SharedKnowledge Dependencies::after(const SharedKnowledge& before, uint64_t id, Position position) const {
+SharedKnowledge DependencyTracker::after(const SharedKnowledge& before, uint64_t id, Position position) const {
   auto knowledge = std::make_shared<Knowledge>();
   knowledge->complete = before->complete;
   knowledge->complete.insert(position);
@@ -81,7 +81,7 @@ SharedKnowledge Dependencies::after(const SharedKnowledge& before, uint64_t id, 
   return knowledge;
 }
 
-Dependencies::Queue& Dependencies::queue(uint32_t id) {
+DependencyTracker::Queue& DependencyTracker::queue(uint32_t id) {
   const auto [entry, is_new] = queues_.try_emplace(id);
   if (is_new) {
     entry->second = {static_cast<uint32_t>(chain_lengths_.size()), nothing(), nothing()};
@@ -90,9 +90,9 @@ Dependencies::Queue& Dependencies::queue(uint32_t id) {
   return entry->second;
 }
 
-Position Dependencies::next_position(uint32_t chain) { return {chain, chain_lengths_[chain]++}; }
+Position DependencyTracker::next_position(uint32_t chain) { return {chain, chain_lengths_[chain]++}; }
 
-SharedKnowledge Dependencies::waited_for(std::span<const uint64_t> signals, SharedKnowledge so_far) const {
+SharedKnowledge DependencyTracker::waited_for(std::span<const uint64_t> signals, SharedKnowledge so_far) const {
   for (const uint64_t signal : signals) {
     const auto known = signal == 0 ? signals_.end() : signals_.find(signal);
     if (known != signals_.end()) so_far = merge(so_far, known->second, EdgeKind::signal);
@@ -100,12 +100,12 @@ SharedKnowledge Dependencies::waited_for(std::span<const uint64_t> signals, Shar
   return so_far;
 }
 
-void Dependencies::completes(uint64_t signal, const SharedKnowledge& knowledge) {
+void DependencyTracker::completes(uint64_t signal, const SharedKnowledge& knowledge) {
   if (signal != 0) signals_[signal] = knowledge;
 }
 
-std::vector<Edge> Dependencies::dispatch(uint64_t id, uint32_t queue_id, uint32_t thread, bool barrier_bit,
-                                         uint64_t completion_signal) {
+std::vector<Edge> DependencyTracker::dispatch(uint64_t id, uint32_t queue_id, uint32_t thread, bool barrier_bit,
+                                              uint64_t completion_signal) {
   Queue& on = queue(queue_id);
   SharedKnowledge before = barrier_bit ? on.all : on.gate;
   if (const auto host = threads_.find(thread); host != threads_.end()) before = merge(before, host->second, EdgeKind::host);
@@ -115,16 +115,16 @@ std::vector<Edge> Dependencies::dispatch(uint64_t id, uint32_t queue_id, uint32_
   return before->frontier;
 }
 
-std::vector<Edge> Dependencies::copy(uint64_t id, uint32_t thread, std::span<const uint64_t> signals,
-                                     uint64_t completion_signal) {
+std::vector<Edge> DependencyTracker::copy(uint64_t id, uint32_t thread, std::span<const uint64_t> signals,
+                                          uint64_t completion_signal) {
   SharedKnowledge before = waited_for(signals, nothing());
   if (const auto host = threads_.find(thread); host != threads_.end()) before = merge(before, host->second, EdgeKind::host);
   completes(completion_signal, after(before, id, next_position(kCopies)));
   return before->frontier;
 }
 
-void Dependencies::barrier(uint32_t queue_id, uint32_t thread, bool barrier_bit, bool blocks, std::span<const uint64_t> signals,
-                           uint64_t completion_signal) {
+void DependencyTracker::barrier(uint32_t queue_id, uint32_t thread, bool barrier_bit, bool blocks,
+                                std::span<const uint64_t> signals, uint64_t completion_signal) {
   Queue& on = queue(queue_id);
   SharedKnowledge done = waited_for(signals, barrier_bit ? on.all : on.gate);
   if (const auto host = threads_.find(thread); host != threads_.end()) done = merge(done, host->second, EdgeKind::host);
@@ -133,13 +133,13 @@ void Dependencies::barrier(uint32_t queue_id, uint32_t thread, bool barrier_bit,
   completes(completion_signal, done);
 }
 
-void Dependencies::observed(uint32_t thread, uint64_t signal) {
+void DependencyTracker::observed(uint32_t thread, uint64_t signal) {
   const auto known = signals_.find(signal);
   if (known == signals_.end()) return;
   SharedKnowledge& host = threads_.try_emplace(thread, nothing()).first->second;
   host = merge(host, known->second, EdgeKind::host);
 }
 
-void Dependencies::signal_destroyed(uint64_t signal) { signals_.erase(signal); }
+void DependencyTracker::signal_destroyed(uint64_t signal) { signals_.erase(signal); }
 
 }  // namespace rpd::rocpd

@@ -64,7 +64,7 @@ struct Knowledge {
 
 using SharedKnowledge = std::shared_ptr<const Knowledge>;
 
-class Dependencies {
+class DependencyTracker {
  public:
   // To be called in the order of recording. Signal handle 0 means none; signals that no recorded operation completes belong to
   // the host alone and order nothing here. Both return the direct predecessors of the new operation.

@@ -310,7 +310,7 @@ class Writer {
                      is_estimate ? JsonObject().raw("error", number_text(dispatch.errors[i])).str() : kNoData);
       }
     };
-    Dependencies dependencies_so_far;
+    DependencyTracker dependencies_so_far;
     replay(spool_, visitor, &dependencies_so_far);
   }
 
@@ -330,7 +330,7 @@ class Writer {
                  strings_.id(copy_name(c.source_node, c.destination_node)), c.destination_node, c.destination, c.source_node,
                  c.source, c.size, c.origin.stream, event);
     };
-    Dependencies dependencies_so_far;
+    DependencyTracker dependencies_so_far;
     replay(spool_, visitor, &dependencies_so_far);
   }
 

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "rocpd/replay.h"
+#include "rocpd/spool_walk.h"
 
 namespace rpd::rocpd {
 

@@ -14,7 +14,7 @@ from rocm_perf_lab.errors import NoKernelsError
 from rocm_perf_lab.rocpd.origin import Origin
 from rocm_perf_lab.rocpd.reader import read_trace
 from rocm_perf_lab.rocpd.tables import Trace
-from rocm_perf_lab.rocpd.trace_part import WHOLE, Part
+from rocm_perf_lab.rocpd.trace_part import WHOLE, TracePart
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,12 +51,12 @@ class BaseRun:
             raise NoKernelsError(f"{program} launched no GPU kernel", _no_kernels(self.trace))
 
 
-def read_base_run(source: Path | Origin, kernel: str | None = None, part: Part = WHOLE) -> BaseRun:
+def read_base_run(source: Path | Origin, kernel: str | None = None, part: TracePart = WHOLE) -> BaseRun:
     """Read the base run, or `part` of its trace. Raises TraceError for a trace that cannot be read."""
     return BaseRun(read_part(source, part), kernel)
 
 
-def read_part(source: Path | Origin, part: Part) -> Trace:
+def read_part(source: Path | Origin, part: TracePart) -> Trace:
     """Read a part of a trace. Raises TraceError for a trace that cannot be read."""
     if isinstance(source, Origin):
         return read_trace(source.path, source.suffix, part)

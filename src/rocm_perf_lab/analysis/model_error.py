@@ -27,7 +27,7 @@ _BY_BOTTLENECK = {"latency-bound": LATENCY, "under-occupied": LATENCY, "memory-b
 
 
 @dataclass(frozen=True)
-class ModelError:
+class TimingDeviation:
     """within: four of five of the recorded times differed by at most this fraction. times, programs: how many were compared."""
 
     limit: str
@@ -43,14 +43,14 @@ def dominant_limit(mean_ns: float, bottleneck: str) -> str:
     return _BY_BOTTLENECK.get(bottleneck, EXECUTION)
 
 
-def model_error(mean_ns: float, bottleneck: str, parameters: str | None) -> ModelError | str:
+def model_error(mean_ns: float, bottleneck: str, parameters: str | None) -> TimingDeviation | str:
     """The error for kernels with the same dominant limit, or the reason why it is not known. mean_ns: of a dispatch.
     parameters: what the trace names as its timing parameters.
     """
     return model_error_by_limit(dominant_limit(mean_ns, bottleneck), parameters)
 
 
-def model_error_by_limit(limit: str, parameters: str | None) -> ModelError | str:
+def model_error_by_limit(limit: str, parameters: str | None) -> TimingDeviation | str:
     """The same for a known dominant limit."""
     return _why_unknown(parameters) or model_error_of(limit)
 
@@ -61,13 +61,13 @@ def _why_unknown(parameters: str | None) -> str | None:
     return UNCALIBRATED if parameters in [table_hash(target) for target in UNCALIBRATED_TARGETS] else _OTHER_PARAMETERS
 
 
-def model_error_of(limit: str) -> ModelError | str:
+def model_error_of(limit: str) -> TimingDeviation | str:
     """The error for kernels with this dominant limit, with the table's parameters, or the reason why it is not known."""
     found = _table()["limit"].get(limit)
     if found is None or found["times"] < _LEAST_TIMES:
         few = "none" if found is None else f"only {found['times']}"
         return f"{few} of the recorded times are limited by {limit}: too few to say"
-    return ModelError(limit, found["within"], found["times"], found["programs"])
+    return TimingDeviation(limit, found["within"], found["times"], found["programs"])
 
 
 def limit_of_stack(stack: TimeStack) -> str:

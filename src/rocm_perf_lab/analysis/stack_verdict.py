@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from rocm_perf_lab.analysis.bottleneck import EXPERIMENTS, Bottleneck
 from rocm_perf_lab.analysis.headroom import Headroom, from_ceiling
 from rocm_perf_lab.analysis.indicators import Factor
-from rocm_perf_lab.analysis.thread_trace.time_stack import Part, TimeStack, meanings
+from rocm_perf_lab.analysis.thread_trace.time_stack import TimePart, TimeStack, meanings
 from rocm_perf_lab.arch.metric import Value
 
 SMALL_GRID = "small-grid"
@@ -79,7 +79,7 @@ def verdict(stack: TimeStack, counted: Bottleneck, error: float | None, on_softw
     )
 
 
-def _possible(stack: TimeStack) -> list[Part]:
+def _possible(stack: TimeStack) -> list[TimePart]:
     """The parts that can be the verdict, the largest first: of those that gain something alone, if any does. What gains nothing
     is hidden behind others: it may hold the kernel back once they are gone.
     """
@@ -139,7 +139,7 @@ def _beyond_small_grid(stack: TimeStack) -> str | None:
     return next((name for name, share in stack.shares_without(SMALL_GRID).items() if name != LAUNCH and share > 0), None)
 
 
-def _is_fixed(part: Part, stack: TimeStack) -> bool:
+def _is_fixed(part: TimePart, stack: TimeStack) -> bool:
     """The fixed cost of a dispatch, unless it is most of the time: it tells of the problem's size, not of the kernel."""
     return part.cause == LAUNCH and part.ns < _MOSTLY_LAUNCH * stack.duration_ns
 

@@ -30,7 +30,7 @@ _TRIED_FACTORS = (2.0, None)
 # If dominance shifts, it is bracketed between two adjacent factors.
 _GRID = (1.0, 1.25, 1.5, 2.0, 3.0, 5.0, 10.0, 30.0, 100.0)
 _PRECISION = 1.02
-_ROOM = 4_000_000  # nodes times worlds that are run side by side, of 16 bytes each
+_ROOM = 4_000_000  # nodes times scenarios that are run side by side, of 16 bytes each
 
 
 @dataclass(frozen=True)
@@ -158,18 +158,18 @@ class GraphReplay:
             found[kind] = found.get(kind, 0) + round(float(ns))
         return found
 
-    def spans(self, worlds: Sequence[Mapping[str, float]]) -> list[int]:
-        """The new spans in several worlds, each by what is left of kernels' times there."""
+    def spans(self, scenarios: Sequence[Mapping[str, float]]) -> list[int]:
+        """The new spans in several scenarios, each by what is left of kernels' times there."""
         if len(self._dag) >= MANY:  # compiled
-            return [self.span(shares) for shares in worlds]
+            return [self.span(shares) for shares in scenarios]
         at_once = max(1, _ROOM // max(1, len(self._dag)))
-        return [span for i in range(0, len(worlds), at_once) for span in self._side_by_side(worlds[i : i + at_once])]
+        return [span for i in range(0, len(scenarios), at_once) for span in self._side_by_side(scenarios[i : i + at_once])]
 
-    def _side_by_side(self, worlds: Sequence[Mapping[str, float]]) -> list[int]:
-        """As _forward, node by node, but for all worlds at a time."""
+    def _side_by_side(self, scenarios: Sequence[Mapping[str, float]]) -> list[int]:
+        """As _forward, node by node, but for all scenarios at a time."""
         dag = self._dag
-        share = np.stack([self._shares(one) for one in worlds], axis=1)
-        start, end = np.empty((2, len(dag), len(worlds)), np.int64)
+        share = np.stack([self._shares(one) for one in scenarios], axis=1)
+        start, end = np.empty((2, len(dag), len(scenarios)), np.int64)
         for node in dag.order.tolist():
             ready: Integers | None = None
             for edge in range(dag.first[node], dag.first[node + 1]):

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from rocm_perf_lab.autotune.evaluation import Evaluation, GpuTimer, Timer, WallTimer
 from rocm_perf_lab.autotune.evaluation_outcome import GPU, WALL
-from rocm_perf_lab.autotune.program import Program
+from rocm_perf_lab.autotune.program import TunedProgram
 from rocm_perf_lab.autotune.space_file import SpaceFile, read_space
 from rocm_perf_lab.collect import device as devices
 from rocm_perf_lab.errors import UnavailableError
@@ -32,14 +32,14 @@ class Plan:
     runs: int | None = None
     timeout: float | None = None
 
-    def program(self) -> tuple[SpaceFile, Program]:
+    def program(self) -> tuple[SpaceFile, TunedProgram]:
         """Read the space file and the templates. Raises MissingInputError, SpaceError."""
         space_file = read_space(self.space)
-        return space_file, Program(space_file, self.command, self.build, self.check)
+        return space_file, TunedProgram(space_file, self.command, self.build, self.check)
 
 
 @dataclass(frozen=True)
-class Place:
+class TuningDevice:
     """description: the device's name. target: its LLVM target, None without a GPU. is_modelled: whether its times are."""
 
     description: str
@@ -50,19 +50,19 @@ class Place:
 
 @dataclass(frozen=True)
 class Bench:
-    place: Place
+    tuning_device: TuningDevice
     evaluation: Evaluation
 
 
 @contextlib.contextmanager
-def bench_of(plan: Plan, program: Program, note: Note) -> Iterator[Bench]:
+def bench_of(plan: Plan, program: TunedProgram, note: Note) -> Iterator[Bench]:
     """Raises whatever selecting a device raises."""
     with tempfile.TemporaryDirectory(prefix="rocm-perf-") as name:
         scratch = Path(name)
         timers, description, target, is_modelled = _timers(plan, scratch, note)
         runs = plan.runs or (1 if is_modelled else 3)
         evaluation = Evaluation(program, timers, runs, plan.timeout, scratch, target)
-        yield Bench(Place(description, target, is_modelled, runs), evaluation)
+        yield Bench(TuningDevice(description, target, is_modelled, runs), evaluation)
 
 
 def _timers(plan: Plan, scratch: Path, note: Note) -> tuple[list[Timer], str, str | None, bool]:

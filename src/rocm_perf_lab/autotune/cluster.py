@@ -14,7 +14,7 @@ from concurrent.futures import CancelledError
 from pathlib import Path
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
-from rocm_perf_lab.autotune.bench import Bench, Note, Place, Plan, bench_of
+from rocm_perf_lab.autotune.bench import Bench, Note, Plan, TuningDevice, bench_of
 from rocm_perf_lab.autotune.evaluation_outcome import LOST, EvaluationOutcome
 from rocm_perf_lab.dask_cluster import client_of
 from rocm_perf_lab.errors import UnavailableError
@@ -36,7 +36,7 @@ class Cluster:
         self._stopped = threading.Event()
         if not self.gpus():
             note(f"no worker offers {_RESOURCE}=1 yet: waiting for one")
-        self.place = self._result(_describe, plan, self._folder)
+        self.tuning_device = self._result(_describe, plan, self._folder)
         self._measure: str | None = None
 
     def gpus(self) -> int:
@@ -47,11 +47,11 @@ class Cluster:
         from distributed import KilledWorker
 
         try:
-            place, outcome = self._result(_evaluate, self._plan, self._folder, values, self._measure)
+            device, outcome = self._result(_evaluate, self._plan, self._folder, values, self._measure)
         except KilledWorker as error:
             return EvaluationOutcome(LOST, f"every worker that ran it disappeared: {' '.join(str(error).split())}")
-        if place != self.place:
-            what = f"workers have different devices: {self.place.description} and {place.description}"
+        if device != self.tuning_device:
+            what = f"workers have different devices: {self.tuning_device.description} and {device.description}"
             raise UnavailableError(what, "give --scheduler a cluster of equal GPUs: their times are compared")
         return outcome
 
@@ -85,16 +85,18 @@ _open = contextlib.ExitStack()  # open as long as the worker's process lives
 _one_at_a_time = threading.RLock()  # the working folder belongs to the process
 
 
-def _describe(plan: Plan, folder: Path) -> Place:
+def _describe(plan: Plan, folder: Path) -> TuningDevice:
     with _bench(plan, folder) as bench:
-        return bench.place
+        return bench.tuning_device
 
 
-def _evaluate(plan: Plan, folder: Path, values: dict[str, object], measure: str | None) -> tuple[Place, EvaluationOutcome]:
+def _evaluate(
+    plan: Plan, folder: Path, values: dict[str, object], measure: str | None
+) -> tuple[TuningDevice, EvaluationOutcome]:
     with _bench(plan, folder) as bench:
         if measure is not None:
             bench.evaluation.keep(measure)
-        return bench.place, bench.evaluation(values)
+        return bench.tuning_device, bench.evaluation(values)
 
 
 @contextlib.contextmanager

@@ -8,13 +8,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from rocm_perf_lab.autotune.bench import Note, Place, Plan, bench_of
+from rocm_perf_lab.autotune.bench import Note, Plan, TuningDevice, bench_of
 from rocm_perf_lab.autotune.budget import parse_budget
 from rocm_perf_lab.autotune.cache import Cache, experiment_key
 from rocm_perf_lab.autotune.cluster import cluster_of
 from rocm_perf_lab.autotune.evaluation_outcome import FAILED, OK, RECORDED, EvaluationOutcome
 from rocm_perf_lab.autotune.launch import known_before
-from rocm_perf_lab.autotune.program import Program
+from rocm_perf_lab.autotune.program import TunedProgram
 from rocm_perf_lab.autotune.recorded import read_recording
 from rocm_perf_lab.autotune.results import TuningResult
 from rocm_perf_lab.autotune.search_loop import Evaluated, SearchLoop, best_of
@@ -84,17 +84,17 @@ def _measured(request: AutotuneRequest, plan: Plan, note: Note) -> TuningResult:
     else:
         program.expect_programs()
         found = _here(plan, program, request.workers or 1, note)
-    with found as (evaluator, place):
-        commands = program.texts() | {"fixed": space_file.fixed, "runs": place.runs, "measure": plan.measure}
-        with cache_of(request, experiment_key(commands, place.description, program.named_files())) as cache:
-            space, occupancy = known_before(space_file, place.target)
+    with found as (evaluator, tuning_device):
+        commands = program.texts() | {"fixed": space_file.fixed, "runs": tuning_device.runs, "measure": plan.measure}
+        with cache_of(request, experiment_key(commands, tuning_device.description, program.named_files())) as cache:
+            space, occupancy = known_before(space_file, tuning_device.target)
             unlaunchable = _unlaunchable(space_file, space)
             known = Known(space_file.fixed, space_file.defaults, unlaunchable, occupancy)
             result = search(request, space, evaluator, cache, note, known)
     best = best_of(result.evaluated)
     if request.profile is None or best is None:
         return result
-    profile = best_profile(program, best.values, plan.device, place.target, plan.timeout, request.profile, note)
+    profile = best_profile(program, best.values, plan.device, tuning_device.target, plan.timeout, request.profile, note)
     return dataclasses.replace(result, profile=profile)
 
 
@@ -111,24 +111,24 @@ class Evaluator:
 
 
 @contextlib.contextmanager
-def _here(plan: Plan, program: Program, workers: int, note: Note) -> Iterator[tuple[Evaluator, Place]]:
+def _here(plan: Plan, program: TunedProgram, workers: int, note: Note) -> Iterator[tuple[Evaluator, TuningDevice]]:
     with bench_of(plan, program, note) as bench:
 
         def evaluate(values: dict[str, object], worker: int) -> EvaluationOutcome:
-            is_one_of_several = workers > 1 and not bench.place.is_modelled
+            is_one_of_several = workers > 1 and not bench.tuning_device.is_modelled
             return bench.evaluation(values, {"ROCR_VISIBLE_DEVICES": str(worker)} if is_one_of_several else None)
 
         here = bench.evaluation
-        yield Evaluator(evaluate, bench.place.description, workers, keep=here.keep, stop=here.stop), bench.place
+        yield Evaluator(evaluate, bench.tuning_device.description, workers, keep=here.keep, stop=here.stop), bench.tuning_device
 
 
 @contextlib.contextmanager
-def _on_cluster(scheduler: str, plan: Plan, workers: int | None, note: Note) -> Iterator[tuple[Evaluator, Place]]:
+def _on_cluster(scheduler: str, plan: Plan, workers: int | None, note: Note) -> Iterator[tuple[Evaluator, TuningDevice]]:
     """workers: None for as many as the cluster has GPUs."""
     with cluster_of(scheduler, plan, note) as cluster:
         workers = workers or cluster.gpus() or 1
-        description = cluster.place.description
-        yield Evaluator(cluster.evaluate, description, workers, True, cluster.keep, cluster.stop), cluster.place
+        description = cluster.tuning_device.description
+        yield Evaluator(cluster.evaluate, description, workers, True, cluster.keep, cluster.stop), cluster.tuning_device
 
 
 @contextlib.contextmanager

@@ -26,7 +26,7 @@ from rocm_perf_lab.autotune.evaluation_outcome import (
     EvaluationOutcome,
     variation,
 )
-from rocm_perf_lab.autotune.program import Program, Words, for_target
+from rocm_perf_lab.autotune.program import TunedProgram, Words, for_target
 from rocm_perf_lab.collect import device_code, kernel_failures
 from rocm_perf_lab.collect.command import Command, resolve
 from rocm_perf_lab.collect.device import Device
@@ -128,7 +128,7 @@ class Evaluation:
 
     def __init__(
         self,
-        program: Program,
+        program: TunedProgram,
         timers: Sequence[Timer],
         runs: int,
         timeout: float | None,

@@ -28,7 +28,7 @@ def for_target(target: str | None) -> dict[str, str]:
     return {"HCC_AMDGPU_TARGET": target} if target else {}
 
 
-class Program:
+class TunedProgram:
     """Raises SpaceError if templates and space do not match: a field that nothing fills, or a parameter that is not used."""
 
     def __init__(self, space_file: SpaceFile, command: str, build: str | None = None, check: str | None = None):

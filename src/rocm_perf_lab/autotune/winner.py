@@ -10,14 +10,14 @@ from collections.abc import Callable
 from pathlib import Path
 
 from rocm_perf_lab.autotune.autotune_document import BestProfile
-from rocm_perf_lab.autotune.program import Program, for_target
+from rocm_perf_lab.autotune.program import TunedProgram, for_target
 from rocm_perf_lab.collect.command import resolve
 from rocm_perf_lab.collect.execute import execute
 from rocm_perf_lab.errors import NothingRanError, RocmPerfError
 
 
 def best_profile(
-    program: Program, values: dict[str, object], device: str, target: str | None, timeout: float | None, destination: Path,
+    program: TunedProgram, values: dict[str, object], device: str, target: str | None, timeout: float | None, destination: Path,
     note: Callable[[str], None],
 ) -> BestProfile:  # fmt: skip
     """Profile the best configuration. The run directory is complete or absent.

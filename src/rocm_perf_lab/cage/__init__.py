@@ -3,9 +3,9 @@
 docs/WHITEPAPER.md, "The cage", describes what it prevents and what it does not.
 """
 
-from rocm_perf_lab.cage.limits import Ended, Limits
+from rocm_perf_lab.cage.limits import CageLimits, Ended
 from rocm_perf_lab.cage.mechanism import kind
 from rocm_perf_lab.cage.start import expect, in_words, run, within
 from rocm_perf_lab.cage.view import View
 
-__all__ = ["Ended", "Limits", "View", "expect", "in_words", "kind", "run", "within"]
+__all__ = ["CageLimits", "Ended", "View", "expect", "in_words", "kind", "run", "within"]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class Limits:
+class CageLimits:
     """Limits for the command and all its processes together.
 
     seconds: wall time. memory_bytes: memory in use, including shared and in-memory files; reserved memory does not count.

@@ -35,7 +35,7 @@ class Mechanism:
 
 
 @functools.cache
-def found() -> Mechanism | None:
+def best_mechanism() -> Mechanism | None:
     """The best mechanism that works here, tested once; None if none does."""
     if platform.machine() != "x86_64":
         return None  # the system call filter supports no other machine
@@ -44,7 +44,7 @@ def found() -> Mechanism | None:
 
 def kind() -> str | None:
     """The kind of mechanism found: "bubblewrap", "namespaces", or None if candidates can only run without a cage."""
-    mechanism = found()
+    mechanism = best_mechanism()
     return mechanism.kind if mechanism else None
 
 

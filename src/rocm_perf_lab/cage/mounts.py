@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rocm_perf_lab.cage.homes import home_folders, is_open, parts_to_show
-from rocm_perf_lab.cage.limits import Limits
+from rocm_perf_lab.cage.limits import CageLimits
 from rocm_perf_lab.cage.needed import needed_by
 from rocm_perf_lab.cage.view import View
 
@@ -35,7 +35,7 @@ class Mounts:
     in_memory: list[str]
 
 
-def mounts(command: Sequence[str], folder: Path, view: View, limits: Limits, overlays: bool) -> Mounts:
+def mounts(command: Sequence[str], folder: Path, view: View, limits: CageLimits, overlays: bool) -> Mounts:
     """The mounts for a command. folder: the current one. overlays: whether writes to it can go to a layer in memory."""
     size = str(limits.memory_bytes)
     writable = {path for path in _both_names(view.writable)}

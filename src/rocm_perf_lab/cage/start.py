@@ -16,7 +16,7 @@ from typing import IO
 
 from rocm_perf_lab import native
 from rocm_perf_lab.cage import mechanism as mechanisms
-from rocm_perf_lab.cage.limits import Ended, Limits
+from rocm_perf_lab.cage.limits import CageLimits, Ended
 from rocm_perf_lab.cage.mechanism import Mechanism
 from rocm_perf_lab.cage.mounts import mounts
 from rocm_perf_lab.cage.view import View
@@ -32,7 +32,7 @@ REMEDY = (
 )
 
 
-def within(command: Sequence[str], folder: Path, view: View = View(), limits: Limits = Limits()) -> list[str]:
+def within(command: Sequence[str], folder: Path, view: View = View(), limits: CageLimits = CageLimits()) -> list[str]:
     """The command line that runs `command` in `folder` in the cage; it must be started by this process or a descendant.
 
     The environment is passed on as far as the view allows; descriptors beyond standard error are not. It ends with the
@@ -51,14 +51,14 @@ def in_words(view: View) -> str:
 
 def expect() -> Mechanism:
     """The mechanism for cages on this machine. Raises NoCageError if there is none."""
-    found = mechanisms.found()
+    found = mechanisms.best_mechanism()
     if found is None:
         raise NoCageError("this machine cannot cage candidates: it has neither bubblewrap nor user namespaces", REMEDY)
     return found
 
 
 def command_line(
-    mechanism: Mechanism, command: Sequence[str], folder: Path, view: View = View(), limits: Limits = Limits()
+    mechanism: Mechanism, command: Sequence[str], folder: Path, view: View = View(), limits: CageLimits = CageLimits()
 ) -> list[str]:
     """Like within(), using the given mechanism."""
     if view.traces:
@@ -84,7 +84,7 @@ def run(
     folder: Path,
     view: View = View(),
     environment: Mapping[str, str] | None = None,
-    limits: Limits = Limits(),
+    limits: CageLimits = CageLimits(),
 ) -> Ended:
     """Run to the end or to a limit; no process is left, however this function ends. Standard input is empty.
 

@@ -14,7 +14,7 @@ from rocm_perf_lab.ci.build import build
 from rocm_perf_lab.ci.document import CiDocument, ProgramSection, RevisionSection
 from rocm_perf_lab.ci.folder import working_in
 from rocm_perf_lab.ci.repository import Repository, Revision
-from rocm_perf_lab.ci.request import CiRequest, Program
+from rocm_perf_lab.ci.request import CiProgram, CiRequest
 from rocm_perf_lab.comparison.compare import compare
 from rocm_perf_lab.errors import MissingInputError, OutputError, RocmPerfError
 from rocm_perf_lab.profiling.request import ProfileRequest
@@ -28,7 +28,7 @@ _SOURCE = "source"  # both revisions are built in the same place, so that paths 
 
 
 @dataclass(frozen=True)
-class Side:
+class RevisionRuns:
     """runs: the run directory of each program that was profiled. errors: why another one was not."""
 
     runs: Mapping[str, Path]
@@ -87,7 +87,7 @@ def _output_folder(path: Path) -> Iterator[Path]:
     yield path.resolve()
 
 
-def _side(name: str, revision: Revision, repository: Repository, request: CiRequest, output: Path, note: Note) -> Side:
+def _side(name: str, revision: Revision, repository: Repository, request: CiRequest, output: Path, note: Note) -> RevisionRuns:
     say = partial(_say, note, name)
     say(f"{revision.short} {revision.subject}")
     runs: dict[str, Path] = {}
@@ -102,14 +102,14 @@ def _side(name: str, revision: Revision, repository: Repository, request: CiRequ
             except RocmPerfError as error:
                 say(f"{program.name}: {error}")
                 errors[program.name] = error
-    return Side(runs, errors)
+    return RevisionRuns(runs, errors)
 
 
 def _say(note: Note, side: str, text: str) -> None:
     note(f"{side}: {text}")
 
 
-def _profile(program: Program, source: Path, destination: Path, request: CiRequest, note: Note) -> None:
+def _profile(program: CiProgram, source: Path, destination: Path, request: CiRequest, note: Note) -> None:
     wanted = ProfileRequest(
         words=[program.command],
         runs=request.runs,
@@ -123,7 +123,7 @@ def _profile(program: Program, source: Path, destination: Path, request: CiReque
         profile(wanted, output, note)
 
 
-def _compared(program: Program, before: Side, after: Side, request: CiRequest) -> ProgramSection:
+def _compared(program: CiProgram, before: RevisionRuns, after: RevisionRuns, request: CiRequest) -> ProgramSection:
     base, head = (side.runs.get(program.name) for side in (before, after))
     why = next(_why_not_compared(program, before, after), None)
     comparison = None if why else compare([one for one in (base, head) if one], request.limits)
@@ -138,17 +138,17 @@ def _compared(program: Program, before: Side, after: Side, request: CiRequest) -
     )
 
 
-def _why_not_compared(program: Program, before: Side, after: Side) -> Iterator[str]:
+def _why_not_compared(program: CiProgram, before: RevisionRuns, after: RevisionRuns) -> Iterator[str]:
     for name, side in (("head", after), ("base", before)):
         if error := side.errors.get(program.name):
             yield f"on the {name}: {error}"
 
 
-def _is_new(program: Program, before: Side) -> bool:
+def _is_new(program: CiProgram, before: RevisionRuns) -> bool:
     return isinstance(before.errors.get(program.name), MissingInputError)
 
 
-def _failures(request: CiRequest, before: Side, after: Side) -> Iterator[RocmPerfError]:
+def _failures(request: CiRequest, before: RevisionRuns, after: RevisionRuns) -> Iterator[RocmPerfError]:
     for program in request.programs:
         if error := after.errors.get(program.name):
             yield error

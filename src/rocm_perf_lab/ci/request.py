@@ -16,14 +16,14 @@ _NAMED = re.compile(r"([A-Za-z0-9][\w.-]*)=(\S.*)", re.DOTALL)
 
 
 @dataclass(frozen=True)
-class Program:
+class CiProgram:
     """name: that of its results. command: the program, relative to the top of the checkout, and its arguments."""
 
     name: str
     command: str
 
     @classmethod
-    def of(cls, text: str) -> Program:
+    def of(cls, text: str) -> CiProgram:
         """'NAME=COMMAND', or a command whose program has the name. Raises UsageError."""
         if named := _NAMED.fullmatch(text.strip()):
             return cls(*named.groups())
@@ -42,7 +42,7 @@ class CiRequest:
     base: str
     head: str
     builds: Sequence[str]
-    programs: Sequence[Program]
+    programs: Sequence[CiProgram]
     limits: Sequence[Limit]
     output: Path
     device: str = devices.AUTO

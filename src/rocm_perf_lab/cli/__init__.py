@@ -17,7 +17,7 @@ from typing import NoReturn
 import click
 
 from rocm_perf_lab import __version__
-from rocm_perf_lab.cli import debug, elsewhere, mistakes, signals
+from rocm_perf_lab.cli import debian_root_entry, debug, mistakes, signals
 from rocm_perf_lab.errors import MissingInputError, OutputError, RocmPerfError, UsageError, exit_codes
 
 _GARBAGE_THRESHOLD = 100_000  # imports and models make many objects and no garbage; the default is a few thousand
@@ -104,7 +104,7 @@ def main() -> None:
     _open_what_is_closed()
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # file names can be any bytes; stderr accepts them already
-    elsewhere.enter_if_needed(sys.argv[1:])
+    debian_root_entry.enter_if_needed(sys.argv[1:])
     signals.end_on_signals()
     code = _run(sys.argv[1:])
     signals.leave_signals_to_the_system()

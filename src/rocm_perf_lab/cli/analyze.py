@@ -105,10 +105,10 @@ def command(
     from rocm_perf_lab.profiling.existing import analyse_existing
     from rocm_perf_lab.profiling.parallel_ranks import AnalysisRequest
     from rocm_perf_lab.profiling.run_name import of_trace
-    from rocm_perf_lab.rocpd.trace_part import Part
+    from rocm_perf_lab.rocpd.trace_part import TracePart
 
     wanted = tuple(Speedup(*speedup) for speedup in speedups)
-    request = AnalysisRequest(Part(gpu, window), kernel, clock_mhz, memory_bandwidth_gbps, wanted, ceilings, thread_trace)
+    request = AnalysisRequest(TracePart(gpu, window), kernel, clock_mhz, memory_bandwidth_gbps, wanted, ceilings, thread_trace)
     with Imports(note) as imports:
         databases = [path for trace in traces for path in imports.databases(trace)]
         if len({path.resolve() for path in databases}) < len(databases):

@@ -70,13 +70,13 @@ def command(
         raise UsageError("--markdown and --json exclude each other", "give one of them")
     from rocm_perf_lab.ci.check import check
     from rocm_perf_lab.ci.files import write_files
-    from rocm_perf_lab.ci.request import CiRequest, Program
+    from rocm_perf_lab.ci.request import CiProgram, CiRequest
 
     request = CiRequest(
         base=base,
         head=head,
         builds=builds,
-        programs=[Program.of(text) for text in programs],
+        programs=[CiProgram.of(text) for text in programs],
         limits=limits,
         output=output,
         device=device,

@@ -54,11 +54,11 @@ def command(
     from rocm_perf_lab.importing.formats import Imports
     from rocm_perf_lab.profiling.databases import only_rank
     from rocm_perf_lab.profiling.pipeline import analyse
-    from rocm_perf_lab.rocpd.trace_part import Part
+    from rocm_perf_lab.rocpd.trace_part import TracePart
 
     with Imports(note) as imports:
         rank = only_rank(imports.databases(run))
-        base = read_base_run(rank.base, part=Part(gpu, window))
+        base = read_base_run(rank.base, part=TracePart(gpu, window))
         base.expect_kernels()
         if perfetto or chrome:
             if base.path is None:

@@ -90,4 +90,4 @@ def command(
 
 
 def _describe(judgement: Judgement) -> None:
-    print_verdict(judgement.verdict, judgement.survey is not None and judgement.survey.timing == "modelled")
+    print_verdict(judgement.verdict, judgement.summary is not None and judgement.summary.timing == "modelled")

@@ -204,8 +204,8 @@ def _history(
     program: tuple[str, ...], source: Path | None, folder: Path | None, as_json: bool, triton_kernel: str | None
 ) -> None:
     from rocm_perf_lab.optimize.build_target import program_of
+    from rocm_perf_lab.optimize.open_run import folder_of
     from rocm_perf_lab.optimize.run_folder import history
-    from rocm_perf_lab.optimize.under_way import folder_of
 
     script = Path(triton_kernel.rpartition("::")[0]) if triton_kernel is not None else None
     if folder is None and not program and script is None:

@@ -18,10 +18,10 @@ def command() -> None:
     `rocm-perf shell` gives a shell in it, with hipcc. Again, it brings the root up to date or does nothing. Debian's mirror is
     the one that apt uses here, or that of ROCM_PERF_DEBIAN_MIRROR. To remove it, delete that folder.
     """
-    from rocm_perf_lab.debian_root import place
+    from rocm_perf_lab.debian_root import paths
     from rocm_perf_lab.debian_root.make import make
 
-    if place.is_inside() or place.machine_can_run():
+    if paths.is_inside() or paths.machine_can_run():
         note("this machine has a ROCm that works: there is nothing to set up")
         return
     make()

@@ -20,10 +20,10 @@ def command(arguments: tuple[str, ...]) -> None:
     Your home, /tmp, the current folder and what is mounted for data are visible in it as usual, and hipcc is there. The exit
     code is the command's.
     """
-    from rocm_perf_lab.debian_root import place
+    from rocm_perf_lab.debian_root import paths
 
-    if not place.is_ready():
+    if not paths.is_ready():
         raise UnavailableError("there is no Debian root yet", "run `rocm-perf setup` once")
-    shell = ["bash", "--rcfile", str(place.script().with_name("shell.bash")), "-i"]
-    line = place.entering(Path.cwd(), list(arguments) or shell)
+    shell = ["bash", "--rcfile", str(paths.script().with_name("shell.bash")), "-i"]
+    line = paths.entering(Path.cwd(), list(arguments) or shell)
     os.execv(line[0], line)

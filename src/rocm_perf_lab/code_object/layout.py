@@ -18,7 +18,7 @@ _PADDING = (b"\x00\x00\x80\xbf", b"\x00\x00\x9f\xbf", b"\0\0\0\0")
 
 
 @dataclass(frozen=True)
-class Section:
+class ElfSection:
     """name, kind and flags as in the section's header, without the flags that concern only the linker."""
 
     name: str
@@ -27,24 +27,24 @@ class Section:
 
 
 @dataclass(frozen=True)
-class Layout:
+class CodeObjectLayout:
     """notes: what is wrong with the metadata's note, None if it is the only one and stands alone. sections: all sections.
     unowned: each run of bytes in executable segments that belongs to no function and is not the linker's padding.
     """
 
     notes: str | None
-    sections: frozenset[Section]
+    sections: frozenset[ElfSection]
     unowned: tuple[bytes, ...]
 
 
-def layout_of(image: bytes) -> Layout:
+def layout_of(image: bytes) -> CodeObjectLayout:
     """Raises SourceError if the image is not a readable ELF file."""
     from elftools.elf.elffile import ELFFile
 
     try:
         elf = ELFFile(io.BytesIO(image))
-        sections = frozenset(Section(s.name, str(s["sh_type"]), s["sh_flags"] & ~_JOINED) for s in elf.iter_sections())
-        return Layout(_notes(elf), sections, tuple(_unowned(elf)))
+        sections = frozenset(ElfSection(s.name, str(s["sh_type"]), s["sh_flags"] & ~_JOINED) for s in elf.iter_sections())
+        return CodeObjectLayout(_notes(elf), sections, tuple(_unowned(elf)))
     except Exception as error:  # the ELF reader reacts to damage with exceptions of every kind
         raise SourceError(f"code object without readable layout ({type(error).__name__}: {error})", "build it again") from error
 

@@ -17,7 +17,7 @@ _NOTE_TYPE = 32  # NT_AMDGPU_METADATA
 
 
 @dataclass(frozen=True)
-class Argument:
+class KernelArgument:
     """One kernel argument: bytes [offset, offset + size) of the kernarg segment. Hidden arguments are set by the runtime."""
 
     name: str | None
@@ -54,7 +54,7 @@ class KernelMetadata:
     max_workgroup_size: int
     required_workgroup_size: tuple[int, int, int] | None
     wgp_mode: bool | None
-    arguments: tuple[Argument, ...]
+    arguments: tuple[KernelArgument, ...]
     code: bytes
     code_address: int = field(default=0, compare=False)
 
@@ -138,5 +138,7 @@ def _kernel(entry: dict[str, Any], code: dict[str, tuple[int, bytes]]) -> Kernel
     )
 
 
-def _argument(entry: dict[str, Any]) -> Argument:
-    return Argument(entry.get(".name"), entry[".offset"], entry[".size"], entry[".value_kind"], entry.get(".address_space"))
+def _argument(entry: dict[str, Any]) -> KernelArgument:
+    return KernelArgument(
+        entry.get(".name"), entry[".offset"], entry[".size"], entry[".value_kind"], entry.get(".address_space")
+    )

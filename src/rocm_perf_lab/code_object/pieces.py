@@ -29,7 +29,7 @@ _LOADED = 2  # SHF_ALLOC
 
 
 @dataclass(frozen=True)
-class Piece:
+class SymbolContent:
     """The object that one symbol names. content: its bytes, with zeros where a relocation patches; None if it has no bytes.
 
     references: (offset in it, what it refers to) of each relocation. writable: whether it lies in memory that can change.
@@ -50,7 +50,7 @@ class Piece:
 
 
 @functools.lru_cache(maxsize=16)  # one judgement asks for the same few objects again and again
-def pieces_of(image: bytes) -> dict[str, Piece]:
+def pieces_of(image: bytes) -> dict[str, SymbolContent]:
     """Functions, kernel descriptors and variables of a linked code object, by symbol. Raises SourceError.
 
     The result is shared by all who ask for the same image, so it must not be changed.
@@ -105,8 +105,8 @@ class _Layout:
         self._places = sorted((s["st_value"], s["st_size"], number) for number, s in enumerate(self._symbols))
         self._patches = self._relocations()
 
-    def pieces(self) -> dict[str, Piece]:
-        found: dict[str, Piece] = {}
+    def pieces(self) -> dict[str, SymbolContent]:
+        found: dict[str, SymbolContent] = {}
         for symbol in self._symbols:
             name, number = symbol.name, 1
             while name in found:
@@ -115,13 +115,13 @@ class _Layout:
             found[name] = self._piece(symbol, name)
         return found
 
-    def _piece(self, symbol: Any, name: str) -> Piece:
+    def _piece(self, symbol: Any, name: str) -> SymbolContent:
         section = self._sections[symbol["st_shndx"]]
         start, size = symbol["st_value"], symbol["st_size"]
         content, references = self._content(section, start, size)
         writable = bool(section["sh_flags"] & 1) and section.name != ".data.rel.ro"
         linkage = f"{symbol['st_info']['bind']} {symbol['st_other']['visibility']}"
-        return Piece(name, symbol["st_info"]["type"], size, content, references, writable, linkage)
+        return SymbolContent(name, symbol["st_info"]["type"], size, content, references, writable, linkage)
 
     def _content(self, section: Any, start: int, size: int) -> tuple[bytes | None, tuple[tuple[int, str], ...]]:
         if section["sh_type"] == "SHT_NOBITS":

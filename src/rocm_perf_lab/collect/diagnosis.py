@@ -174,7 +174,7 @@ def _rocprofv3() -> Finding:
 
 def _cage() -> Finding:
     """The mechanism with which `optimize`, `llm-optimize` and `gate` confine candidates."""
-    found = mechanism.found()
+    found = mechanism.best_mechanism()
     if found is None:
         return Finding("cage", OPTIONAL, "no means to cage candidates; the commands that judge them refuse to run", REMEDY)
     layer = "" if found.overlays else "; the current folder is read-only in it"

@@ -18,7 +18,7 @@ from rocm_perf_lab.collect import rocprofv3_options, rocprofv3_output
 from rocm_perf_lab.collect.command import Command
 from rocm_perf_lab.collect.device import Device
 from rocm_perf_lab.collect.execute import Stream, execute
-from rocm_perf_lab.collect.rocprofv3_log import Complaint, complaint, doubt, last_words, missing_counters
+from rocm_perf_lab.collect.rocprofv3_log import LogMessage, complaint, doubt, last_words, missing_counters
 from rocm_perf_lab.collect.rocprofv3_watch import Rocprofv3Watch, to_descriptor
 from rocm_perf_lab.errors import (
     ProgramFailedError,
@@ -114,7 +114,7 @@ class Rocprofv3:
 
     def _counter_pass(
         self, names: tuple[str, ...], command: Command, environment: Mapping[str, str], database: Path, limit: float
-    ) -> tuple[Pass, Complaint | None]:
+    ) -> tuple[Pass, LogMessage | None]:
         log = database.with_name(database.name.removesuffix(rocprofv3_output.SUFFIX) + ".log")
         scratch = _emptied(database.with_suffix(".rocprofv3"))
         try:
@@ -128,14 +128,14 @@ class Rocprofv3:
             trouble = _trouble(error, _text(log))
             absent = missing_counters(_text(log))
             if absent >= set(names):
-                trouble = Complaint("rocprofv3 has no such counter on this GPU")
+                trouble = LogMessage("rocprofv3 has no such counter on this GPU")
             return Pass.failed_counters(names, trouble.reason), trouble
         finally:
             shutil.rmtree(scratch, ignore_errors=True)
         missing = {name: _why_missing(name, _text(log)) for name in names if name not in collected}
         if len(missing) == len(names):
             database.unlink()
-            return Pass.failed_counters(names, missing[names[0]]), Complaint(missing[names[0]])
+            return Pass.failed_counters(names, missing[names[0]]), LogMessage(missing[names[0]])
         return Pass(COUNTERS, database, None, names, missing, doubt=doubt(_text(log))), None
 
     def thread_trace(
@@ -226,13 +226,13 @@ def _explain(error: ProgramFailedError | ProgramKilledError, log: str) -> None:
     error.hint += "; if it succeeds, rocprofv3 is at fault: try --no-rocprof"
 
 
-def _trouble(error: RocmPerfError, log: str) -> Complaint:
+def _trouble(error: RocmPerfError, log: str) -> LogMessage:
     """Why a pass failed; its log takes precedence, because a status or signal says little about the cause."""
     if known := complaint(log):
         return known
     words = last_words(log)
     reason = f"{error.what} ({words})" if words else error.what
-    return Complaint(reason, divisible=not isinstance(error, ProgramTimeoutError | TraceError),
+    return LogMessage(reason, divisible=not isinstance(error, ProgramTimeoutError | TraceError),
                      hopeless=isinstance(error, ProgramTimeoutError))  # fmt: skip
 
 

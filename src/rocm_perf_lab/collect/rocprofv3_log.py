@@ -17,7 +17,7 @@ from pathlib import Path
 
 
 @dataclass(frozen=True)
-class Complaint:
+class LogMessage:
     """reason: for people. divisible: fewer counters at once may work. hopeless: no other pass of this kind will work either."""
 
     reason: str
@@ -44,16 +44,16 @@ class Death:
 
 _COMPLAINTS = (
     (r"rocprof-trace-decoder library path not found|Decoder library not found",
-     Complaint("rocprof-trace-decoder is not installed (https://github.com/ROCm/rocprof-trace-decoder)", hopeless=True)),
-    (r"Error loading decoder", Complaint("the library rocprof-trace-decoder cannot be loaded", hopeless=True)),
+     LogMessage("rocprof-trace-decoder is not installed (https://github.com/ROCm/rocprof-trace-decoder)", hopeless=True)),
+    (r"Error loading decoder", LogMessage("the library rocprof-trace-decoder cannot be loaded", hopeless=True)),
     (r"INVALID_SHADER_DATA|Agent not supported",
-     Complaint("the thread trace cannot be decoded: aqlprofile or rocprof-trace-decoder is too old", hopeless=True)),
+     LogMessage("the thread trace cannot be decoded: aqlprofile or rocprof-trace-decoder is too old", hopeless=True)),
     (r"Request exceeds the capabilities of the hardware",
-     Complaint("the GPU cannot collect these counters together", divisible=True)),
+     LogMessage("the GPU cannot collect these counters together", divisible=True)),
     (r"CAP_PERFMON|ERROR_PERMISSION_DENIED",
-     Complaint("permission denied: this user may not read the GPU's counters", hopeless=True)),
+     LogMessage("permission denied: this user may not read the GPU's counters", hopeless=True)),
     (r"SQLite3 error|database (disk image is malformed|or disk is full)",
-     Complaint("rocprofv3 stopped while it wrote the database")),
+     LogMessage("rocprofv3 stopped while it wrote the database")),
 )  # fmt: skip
 
 _PREFIX = re.compile(r"([IWEF])\d{8} \d\d:\d\d:\d\d\.\d+ +(\d+) [^\s:]+:\d+\] ?")
@@ -99,7 +99,7 @@ def _begun(line: str) -> Record | None:
     return None
 
 
-def complaint(log: str) -> Complaint | None:
+def complaint(log: str) -> LogMessage | None:
     """The first known complaint in the log, or None."""
     said = "\n".join(record.text for record in records(log))
     return next((known for pattern, known in _COMPLAINTS if re.search(pattern, said)), None)

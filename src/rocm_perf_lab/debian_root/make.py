@@ -6,7 +6,7 @@ import shutil
 import subprocess
 
 from rocm_perf_lab import native
-from rocm_perf_lab.debian_root import place
+from rocm_perf_lab.debian_root import paths
 from rocm_perf_lab.debian_root.repack import repack
 from rocm_perf_lab.errors import UnavailableError
 from rocm_perf_lab.extras import EXTRAS, absent_modules
@@ -17,13 +17,13 @@ def make() -> None:
 
     Raises UnavailableError where it cannot be made, with the cause.
     """
-    if not place.SCRIPTS.is_dir():
+    if not paths.SCRIPTS.is_dir():
         raise UnavailableError("this is a clone of the repository, not an installed package", "use `./dev shell` there")
     native.device_library()  # before gigabytes are loaded for a package that cannot use them
-    folder = place.script().parents[1]
+    folder = paths.script().parents[1]
     folder.mkdir(parents=True, exist_ok=True)
-    shutil.copytree(place.SCRIPTS, folder / "env", dirs_exist_ok=True)
+    shutil.copytree(paths.SCRIPTS, folder / "env", dirs_exist_ok=True)
     extras = ",".join(name for name in EXTRAS if not absent_modules(name))
-    done = subprocess.run([place.script(), "setup", f"{repack(folder)}[{extras}]"], stdin=subprocess.DEVNULL)
+    done = subprocess.run([paths.script(), "setup", f"{repack(folder)}[{extras}]"], stdin=subprocess.DEVNULL)
     if done.returncode != 0:
         raise UnavailableError("the Debian root could not be made", "see the lines above; running it again continues there")

@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from rocm_perf_lab import cage
-from rocm_perf_lab.cage import Limits, View
+from rocm_perf_lab.cage import CageLimits, View
 from rocm_perf_lab.collect import device as devices
 from rocm_perf_lab.collect.command import Command
 from rocm_perf_lab.collect.tracer import BuiltinTracer
@@ -32,7 +32,7 @@ from rocm_perf_lab.errors import (
     ProgramTimeoutError,
     UsageError,
 )
-from rocm_perf_lab.gate.claim import Claim, SeenGain
+from rocm_perf_lab.gate.gain_in_program import Claim, SeenGain
 from rocm_perf_lab.gate.program_run import ProgramRun, read_program_run
 from rocm_perf_lab.gate.verdict import StepVerdict, passed, rejected
 from rocm_perf_lab.gate.verdict_document import APPLICATION, ApplicationEvidence
@@ -320,7 +320,7 @@ class Application:
         """
         seen = self._options.view.showing((folder, self._cache), writable, replaced)
         view = replace(seen, traces=folder / "trace", gpu=on_gpu)
-        limits = Limits(seconds=_DAY_SECONDS if self._limit is None else self._limit + _LEAST_PATIENCE_SECONDS)
+        limits = CageLimits(seconds=_DAY_SECONDS if self._limit is None else self._limit + _LEAST_PATIENCE_SECONDS)
         caged = cage.within(words, Path.cwd(), view, limits)
         return Command(tuple(caged), Path(caged[0]), self._place.name)
 

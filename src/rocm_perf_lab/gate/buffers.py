@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rocm_perf_lab.code_object import KernelMetadata
+from rocm_perf_lab.gate.captured_parts import writable_variables
 from rocm_perf_lab.gate.numbers import dtype_of
-from rocm_perf_lab.gate.program_memory import writable_variables
 from rocm_perf_lab.hip_source import SourceKernel
 from rocm_perf_lab.hip_source.demangle import demangled
-from rocm_perf_lab.hip_source.layout import Layout, Leaf, Types
+from rocm_perf_lab.hip_source.layout import Leaf, TypeLayout, Types
 from rocm_perf_lab.isolate import Capture
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ _MOST_BUFFERS = 512
 _MOST_NUMBERS = 32  # numbers passed by value; each adds cases of its own
 _POINTER = np.dtype("<u8")
 _ADDRESS_SIZED = ("int64", "uint64")
-_WORDS = Layout("unsigned int", 4, (Leaf("", 0, "uint32"),))
+_WORDS = TypeLayout("unsigned int", 4, (Leaf("", 0, "uint32"),))
 """What lies behind a number that is an address: any bits but a pointer's can be changed, whatever their type is."""
 
 
@@ -49,7 +49,7 @@ class Buffer:
     name: str
     parameter: str
     address: int
-    layout: Layout
+    layout: TypeLayout
     count: int
     is_variable: bool = False
     before: int = 0
@@ -301,7 +301,7 @@ def _buffer(capture: Capture, types: Types, pointer: _Pointer) -> Buffer | Unkno
     return Buffer(pointer.name, pointer.parameter, pointer.address, layout, size // layout.size)
 
 
-def _holds_pointers(layout: Layout) -> bool:
+def _holds_pointers(layout: TypeLayout) -> bool:
     return any(leaf.scalar is None for leaf in layout.leaves)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from rocm_perf_lab.gate.perturbation import NEARBY, PREFERRED, SPARSE, Perturbation
 from rocm_perf_lab.gate.timed_replays import OtherInputs
-from rocm_perf_lab.gate.unproven import TriedCase
+from rocm_perf_lab.gate.untested_inputs import TriedCase
 
 _COMPARABLE = 0.5  # of the baseline's time on the captured inputs
 _AT_WORK = 0.25  # the same, below which a race is unlikely to show

@@ -10,7 +10,7 @@ from rocm_perf_lab.code_object.pieces import pieces_of
 from rocm_perf_lab.errors import SourceError
 from rocm_perf_lab.gate.image_layout import laid_out_otherwise, other_kernels, runs_on
 from rocm_perf_lab.gate.machine_code import compare_device
-from rocm_perf_lab.gate.observing import TRAP, lost_fence, new_observations, reached
+from rocm_perf_lab.gate.run_observation import TRAP, lost_fence, new_observations, reached
 from rocm_perf_lab.gate.verdict import StepVerdict, passed, rejected
 from rocm_perf_lab.gate.verdict_document import CODE_OBJECT, CodeObjectEvidence
 from rocm_perf_lab.hip_source import SourceKernel

@@ -7,25 +7,25 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from rocm_perf_lab.errors import UnfitCodeError
-from rocm_perf_lab.gate.complaint import Complaint
+from rocm_perf_lab.gate.complaint import Mismatch
 from rocm_perf_lab.gate.launched import Code
 from rocm_perf_lab.gate.outputs import Outputs, difference
 from rocm_perf_lab.gate.reference import Reference
-from rocm_perf_lab.gate.unproven import DIFFERS_IN_SAME_MEMORY, TriedCase
+from rocm_perf_lab.gate.untested_inputs import DIFFERS_IN_SAME_MEMORY, TriedCase
 from rocm_perf_lab.replaying import CaseOutcome
 
 _PATIENCE, _LEAST_PATIENCE_SECONDS = 20, 90.0  # a candidate may take this multiple of the baseline's wall time
 
 
-def wrong_memory(reference: Reference, candidate: Code, found: dict[str, str]) -> Complaint | None:
-    """What is wrong with the memory that the candidate leaves on all cases; None if nothing is. found: receives the outcome
+def wrong_memory(reference: Reference, candidate: Code, outcomes: dict[str, str]) -> Mismatch | None:
+    """What is wrong with the memory that the candidate leaves on all cases; None if nothing is. outcomes: receives the outcome
     of each case.
     """
     left = reference.tried
     while left:
-        found |= {one.name: "dropped: the baseline itself fails on it" for one in left if one.outcome.failure}
+        outcomes |= {one.name: "dropped: the baseline itself fails on it" for one in left if one.outcome.failure}
         dropped: list[TriedCase] = []
-        if complaint := _wrong_on(reference, [one for one in left if not one.outcome.failure], candidate, found, dropped):
+        if complaint := _wrong_on(reference, [one for one in left if not one.outcome.failure], candidate, outcomes, dropped):
             return complaint
         left = [part for one in dropped for part in reference.parts_of(one)]
     return None
@@ -35,30 +35,30 @@ def _wrong_on(
     reference: Reference,
     tried: Sequence[TriedCase],
     candidate: Code,
-    found: dict[str, str],
+    outcomes: dict[str, str],
     dropped: list[TriedCase],
-) -> Complaint | None:
+) -> Mismatch | None:
     """The same on these cases. dropped: receives the cases that are not held against the candidate."""
     if not tried:
         return None
     with tempfile.TemporaryDirectory(dir=reference.folder) as folder:
         try:
             cases = [one.case for one in tried]
-            outcomes = reference.replay(cases, Path(folder), candidate, seconds=patience(reference, len(cases)))
+            replayed = reference.replay(cases, Path(folder), candidate, seconds=patience(reference, len(cases)))
         except UnfitCodeError as error:
-            return Complaint(error.what)
-        for one, outcome in zip(tried, outcomes, strict=True):
+            return Mismatch(error.what)
+        for one, outcome in zip(tried, replayed, strict=True):
             complaint = compared(reference, one, outcome)
             if complaint and one.perturbation and one.perturbation.same_memory:
-                found[one.name] = DIFFERS_IN_SAME_MEMORY
+                outcomes[one.name] = DIFFERS_IN_SAME_MEMORY
                 continue
             if complaint and (why := reference.why_unfit(one, outcome)):
-                found[one.name] = why
+                outcomes[one.name] = why
                 dropped.append(one)
                 continue
-            found[one.name] = "differs" if complaint else "equal"
+            outcomes[one.name] = "differs" if complaint else "equal"
             if complaint:
-                return Complaint(f"on {one.name}: {complaint.reason}", complaint.difference, one.name)
+                return Mismatch(f"on {one.name}: {complaint.reason}", complaint.difference, one.name)
     return None
 
 
@@ -67,12 +67,12 @@ def patience(reference: Reference, cases: int) -> float:
     return max(_LEAST_PATIENCE_SECONDS, _PATIENCE * reference.seconds * cases)
 
 
-def compared(reference: Reference, one: TriedCase, outcome: CaseOutcome) -> Complaint | None:
+def compared(reference: Reference, one: TriedCase, outcome: CaseOutcome) -> Mismatch | None:
     """What is wrong with the memory that a candidate leaves on one case; None if nothing is."""
     if outcome.failure:  # leave out the capture's path, which means nothing to a proposer
-        return Complaint(outcome.failure.removeprefix(f"{reference.capture.path}: "))
+        return Mismatch(outcome.failure.removeprefix(f"{reference.capture.path}: "))
     expected, found = Outputs(one.outcome.dump), Outputs(outcome.dump)
     inputs, nans = reference.inputs_on(one), reference.nans_on(one)
     if apart := difference(expected, found, reference.arguments.buffers, reference.ulps, inputs, nans):
-        return Complaint(apart.reason, apart.where)
+        return Mismatch(apart.reason, apart.where)
     return None

@@ -15,15 +15,15 @@ from rocm_perf_lab.errors import ReplayFailedError
 from rocm_perf_lab.gate.buffers import Arguments, arguments_of
 from rocm_perf_lab.gate.chosen_cases import timed_inputs
 from rocm_perf_lab.gate.comparison import wrong_memory
-from rocm_perf_lab.gate.complaint import Complaint
+from rocm_perf_lab.gate.complaint import Mismatch
 from rocm_perf_lab.gate.equivalence_options import EquivalenceOptions
 from rocm_perf_lab.gate.in_program import InProgram, difference_in_program
 from rocm_perf_lab.gate.launch_rule import LaunchRule, LaunchRules
 from rocm_perf_lab.gate.launched import Code
 from rocm_perf_lab.gate.named_runs import wrong_on_named_numbers
-from rocm_perf_lab.gate.other_runs import OtherRuns
 from rocm_perf_lab.gate.outputs import Difference, Outputs
 from rocm_perf_lab.gate.reference import Reference, replay_with, succeeded
+from rocm_perf_lab.gate.reordered_runs import OtherRuns
 from rocm_perf_lab.gate.timed_replays import OtherInputs
 from rocm_perf_lab.gate.verdict import StepVerdict, passed, rejected, skipped
 from rocm_perf_lab.gate.verdict_document import (
@@ -56,12 +56,12 @@ class _Known:
     complaint: str | None
     again: list[InProgram] = field(default_factory=list)
 
-    def judge(self, candidate: Code, named: Sequence[float], found: dict[str, str]) -> Complaint | None:
-        """What is wrong with the candidate on this capture; None if nothing is. found: receives the outcome of each case."""
+    def judge(self, candidate: Code, named: Sequence[float], outcomes: dict[str, str]) -> Mismatch | None:
+        """What is wrong with the candidate on this capture; None if nothing is. outcomes: receives the outcome of each case."""
         return (
-            wrong_memory(self.reference, candidate, found)
-            or self.others.judge(candidate, found)
-            or wrong_on_named_numbers(self.reference, candidate, named, found)
+            wrong_memory(self.reference, candidate, outcomes)
+            or self.others.judge(candidate, outcomes)
+            or wrong_on_named_numbers(self.reference, candidate, named, outcomes)
         )
 
 
@@ -111,17 +111,17 @@ class Equivalence:
         apart: list[str] = []
         for index in range(len(self._captures)):
             known = self._known_of(index, rule)
-            found: dict[str, str] = {}
-            complaint = None if known.complaint else known.judge(candidate, named, found)
-            evidence.captures = [*evidence.captures, _about(*self._captures[index], candidate, found)]
+            outcomes: dict[str, str] = {}
+            complaint = None if known.complaint else known.judge(candidate, named, outcomes)
+            evidence.captures = [*evidence.captures, _about(*self._captures[index], candidate, outcomes)]
             if known.complaint:
                 return rejected(STEP, known.complaint, evidence)
             if complaint:
                 arguments = self._captures[index][0]
                 where = "" if arguments == options.arguments else f"with `{arguments}`, "
                 return rejected(STEP, where + complaint.reason, evidence.model_copy(update=complaint.evidence))
-            left.append({one.name: str(one) for one in known.reference.unproven(found)})
-            apart += known.reference.same_memory_unproven(found)
+            left.append({one.name: str(one) for one in known.reference.unproven(outcomes)})
+            apart += known.reference.same_memory_unproven(outcomes)
         # An input is unproven only if no dispatch proves it.
         unproven = [words for name, words in left[0].items() if all(name in other for other in left)]
         unproven += ["sizes beyond the captured ones in the new shape of its launches"] if rule is not None else []

@@ -8,21 +8,21 @@ import re
 from collections.abc import Collection, Iterator, Mapping
 
 from rocm_perf_lab.code_object.disassembly import instructions
-from rocm_perf_lab.code_object.layout import Layout, Section, layout_of
-from rocm_perf_lab.code_object.pieces import Piece
-from rocm_perf_lab.gate.observing import named, reached
+from rocm_perf_lab.code_object.layout import CodeObjectLayout, ElfSection, layout_of
+from rocm_perf_lab.code_object.pieces import SymbolContent
+from rocm_perf_lab.gate.run_observation import named, reached
 
 _ALLOCATED, _WRITABLE, _NOT_LOADED = 2, 1, 0
 # Sections that the compiler adds for honest changes: tables of constants and of addresses, and the relocations for these and
 # for calls.
 _ADDED = frozenset(
     {
-        Section(".rodata", "SHT_PROGBITS", _ALLOCATED),
-        Section(".data.rel.ro", "SHT_PROGBITS", _ALLOCATED | _WRITABLE),
-        Section(".got", "SHT_PROGBITS", _ALLOCATED | _WRITABLE),
-        Section(".relro_padding", "SHT_NOBITS", _ALLOCATED | _WRITABLE),
-        Section(".rela.dyn", "SHT_RELA", _ALLOCATED),
-        *(Section(f".rela{name}", "SHT_RELA", _NOT_LOADED) for name in (".text", ".rodata", ".data.rel.ro")),
+        ElfSection(".rodata", "SHT_PROGBITS", _ALLOCATED),
+        ElfSection(".data.rel.ro", "SHT_PROGBITS", _ALLOCATED | _WRITABLE),
+        ElfSection(".got", "SHT_PROGBITS", _ALLOCATED | _WRITABLE),
+        ElfSection(".relro_padding", "SHT_NOBITS", _ALLOCATED | _WRITABLE),
+        ElfSection(".rela.dyn", "SHT_RELA", _ALLOCATED),
+        *(ElfSection(f".rela{name}", "SHT_RELA", _NOT_LOADED) for name in (".text", ".rodata", ".data.rel.ro")),
     }
 )
 _ENDS = re.compile(r"s_(endpgm(_saved)?|set_?pc_[bi]64|branch|trap)\b")  # a trap halts the wave
@@ -40,7 +40,7 @@ def laid_out_otherwise(baseline: bytes, candidate: bytes) -> str | None:
     return _unowned(before, after)
 
 
-def _unowned(before: Layout, after: Layout) -> str | None:
+def _unowned(before: CodeObjectLayout, after: CodeObjectLayout) -> str | None:
     left = list(before.unowned)
     for gap in after.unowned:
         if gap not in left:
@@ -49,7 +49,9 @@ def _unowned(before: Layout, after: Layout) -> str | None:
     return None
 
 
-def runs_on(before: Mapping[str, Piece], after: Mapping[str, Piece], kernels: Collection[str], target: str) -> str | None:
+def runs_on(
+    before: Mapping[str, SymbolContent], after: Mapping[str, SymbolContent], kernels: Collection[str], target: str
+) -> str | None:
     """Which function used by the kernels does not end its control flow, among those that are new or newly used; None
     if all do.
     """
@@ -64,13 +66,15 @@ def runs_on(before: Mapping[str, Piece], after: Mapping[str, Piece], kernels: Co
     return None
 
 
-def other_kernels(before: Mapping[str, Piece], after: Mapping[str, Piece], kernels: Collection[str]) -> str | None:
+def other_kernels(
+    before: Mapping[str, SymbolContent], after: Mapping[str, SymbolContent], kernels: Collection[str]
+) -> str | None:
     """The name of a kernel that is newly referred to in `after`. kernels: all kernels of both code objects."""
     added = _referred(after, kernels) - _referred(before, kernels)
     return sorted(added)[0][1] if added else None
 
 
-def _referred(pieces: Mapping[str, Piece], kernels: Collection[str]) -> set[tuple[str, str]]:
+def _referred(pieces: Mapping[str, SymbolContent], kernels: Collection[str]) -> set[tuple[str, str]]:
     """Pairs of (piece that refers, kernel), without the references from a kernel's own code and descriptor."""
     found = set()
     for piece in pieces.values():
@@ -81,7 +85,7 @@ def _referred(pieces: Mapping[str, Piece], kernels: Collection[str]) -> set[tupl
     return found
 
 
-def _ends(piece: Piece, pieces: Mapping[str, Piece], target: str) -> bool:
+def _ends(piece: SymbolContent, pieces: Mapping[str, SymbolContent], target: str) -> bool:
     words = list(instructions(piece.content or b"", target))
     while words and _FILLS.match(words[-1]):
         words.pop()
@@ -90,13 +94,13 @@ def _ends(piece: Piece, pieces: Mapping[str, Piece], target: str) -> bool:
     return bool(words) and bool(_ENDS.match(words[-1]))
 
 
-def _last_called(piece: Piece, pieces: Mapping[str, Piece]) -> Iterator[Piece]:
+def _last_called(piece: SymbolContent, pieces: Mapping[str, SymbolContent]) -> Iterator[SymbolContent]:
     """The function that its last reference names, if any."""
     callee = pieces.get(named(piece.references[-1][1])) if piece.references else None
     if callee is not None and callee is not piece and callee.is_function:
         yield callee
 
 
-def _returns(piece: Piece, target: str) -> bool:
+def _returns(piece: SymbolContent, target: str) -> bool:
     """Whether the function can return. One that ends in another way is checked on its own."""
     return any(_RETURNS.match(word) for word in instructions(piece.content or b"", target))

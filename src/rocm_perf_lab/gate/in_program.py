@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rocm_perf_lab.gate.buffers import Arguments, Buffer
-from rocm_perf_lab.gate.outputs import Difference, difference_in, location
-from rocm_perf_lab.gate.program_memory import (
+from rocm_perf_lab.gate.captured_parts import (
     Key,
     ProgramMemory,
     differing,
@@ -22,6 +21,7 @@ from rocm_perf_lab.gate.program_memory import (
     otherwise_allocated,
     rewritten_code,
 )
+from rocm_perf_lab.gate.outputs import Difference, difference_in, location
 from rocm_perf_lab.isolate import Capture
 
 if TYPE_CHECKING:

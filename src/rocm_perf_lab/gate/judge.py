@@ -19,21 +19,21 @@ from rocm_perf_lab.arch.families import family_of
 from rocm_perf_lab.arch.occupancy import KernelResources
 from rocm_perf_lab.code_object import CodeObject, KernelMetadata, parse
 from rocm_perf_lab.errors import RocmPerfError, SourceError
-from rocm_perf_lab.gate import application, code_object_check, elsewhere, equivalence, measurement, source_check
-from rocm_perf_lab.gate.claim import Claim
+from rocm_perf_lab.gate import application, code_object_check, equivalence, measurement, other_units, source_check
 from rocm_perf_lab.gate.code_object_check import Image, ResourceLimits, check_code_object, instances
 from rocm_perf_lab.gate.equivalence import Equivalence
 from rocm_perf_lab.gate.equivalence_options import EquivalenceOptions
-from rocm_perf_lab.gate.expanded import Expanded
+from rocm_perf_lab.gate.expanded_text_check import Expanded
+from rocm_perf_lab.gate.gain_in_program import Claim
 from rocm_perf_lab.gate.launch_change import LaunchChange
 from rocm_perf_lab.gate.launch_growth import falls_behind
 from rocm_perf_lab.gate.launch_rule import LaunchRule, LaunchRules
 from rocm_perf_lab.gate.launched import Code
+from rocm_perf_lab.gate.location_dependence import depends_on_place
 from rocm_perf_lab.gate.measurement import MeasurementOptions, check_measurement, first_time, not_faster
 from rocm_perf_lab.gate.named_numbers import numbers_added
-from rocm_perf_lab.gate.place_of_text import depends_on_place
 from rocm_perf_lab.gate.promises import NONE, Promises, broken_in_capture
-from rocm_perf_lab.gate.reader import Reader
+from rocm_perf_lab.gate.reader_client import Reader
 from rocm_perf_lab.gate.source_check import Taken, check_source, with_promises
 from rocm_perf_lab.gate.timed_replays import Compared, Known
 from rocm_perf_lab.gate.verdict import StepOutcome, StepVerdict, Verdict, passed, rejected, skipped
@@ -264,7 +264,7 @@ class Judge:
         try:
             devices = self._builder.device(self._baseline), judged.device
             before, after = (Image(parse(device), device) for device in devices)
-            complaint = elsewhere.device_differs(self._baseline, judged.source, self._builder, self._kernel, self._symbol)
+            complaint = other_units.device_differs(self._baseline, judged.source, self._builder, self._kernel, self._symbol)
             if complaint:
                 return rejected(code_object_check.STEP, complaint)
         except SourceError as error:
@@ -333,7 +333,7 @@ class Judge:
         removed, a use of __LINE__ in other code depends on the line directives.
         """
         plain = self._with(judged.plain, judged.launch)
-        plain_will_do = elsewhere.makes_judged_code(plain, judged.source, self._host_of(judged), self._builder)
+        plain_will_do = other_units.makes_judged_code(plain, judged.source, self._host_of(judged), self._builder)
         return plain if plain_will_do else judged.source
 
     def _with(self, text: bytes, launch: LaunchChange | None) -> HipSource:
@@ -346,7 +346,7 @@ class Judge:
 
     def _compiled_elsewhere(self, judged: _Judged) -> StepVerdict:
         """What other passes of the compiler make of it: for the host, and where the file has another name."""
-        complaint = elsewhere.host_differs(self._host_of(judged), judged.kept, self._builder) or depends_on_place(
+        complaint = other_units.host_differs(self._host_of(judged), judged.kept, self._builder) or depends_on_place(
             self._baseline, judged.source, judged.given, judged.plain, self._builder
         )
         return rejected(application.STEP, complaint) if complaint else _SAME_HOST

@@ -12,15 +12,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 
 from rocm_perf_lab.gate.launch_rule import LaunchRules
-from rocm_perf_lab.hip_source.integer_expression import Argument, NoValue
+from rocm_perf_lab.hip_source.integer_expression import LaunchArgument, NoValue
 from rocm_perf_lab.isolate import Capture
-from rocm_perf_lab.replaying import Launch
+from rocm_perf_lab.replaying import LaunchConfiguration
 
 _FACTORS = (2, 3, 5, 8, 16, 64)
 _MANY = 8  # workgroups, of which one may be left out of account
 _COMMON = 8  # up to this factor, a launch that the baseline can make must be possible for the candidate
 
-Values = Mapping[Argument, int]
+Values = Mapping[LaunchArgument, int]
 
 
 def falls_behind(rules: LaunchRules, captures: Sequence[Capture]) -> str | None:
@@ -54,7 +54,7 @@ def _behind(rules: LaunchRules, values: Values, factor: int, judged: Fraction) -
     )
 
 
-def _larger(captured: Values) -> Iterator[tuple[int, dict[Argument, int]]]:
+def _larger(captured: Values) -> Iterator[tuple[int, dict[LaunchArgument, int]]]:
     """Each number alone, and all of them, multiplied, and one more than that."""
     for chosen in [*([one] for one in captured), list(captured)]:
         for factor in _FACTORS:
@@ -64,11 +64,11 @@ def _larger(captured: Values) -> Iterator[tuple[int, dict[Argument, int]]]:
                     yield factor, values
 
 
-def _items(launch: Launch) -> int:
+def _items(launch: LaunchConfiguration) -> int:
     return math.prod(launch.items)
 
 
-def _full(launch: Launch) -> int:
+def _full(launch: LaunchConfiguration) -> int:
     """The work-items without the last workgroup, which may have had next to nothing to do. Of few workgroups all count as full:
     each of them is too large a part.
     """
@@ -76,6 +76,6 @@ def _full(launch: Launch) -> int:
     return math.prod(max(count - last, 1) * size for count, size in zip(launch.groups, launch.group_size, strict=True))
 
 
-def _needed(launch: Launch) -> int:
+def _needed(launch: LaunchConfiguration) -> int:
     """The work-items that are needed at least if no workgroup is superfluous: of the last one, a single work-item."""
     return math.prod((count - 1) * size + 1 for count, size in zip(launch.groups, launch.group_size, strict=True))

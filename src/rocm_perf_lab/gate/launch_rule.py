@@ -9,9 +9,9 @@ from dataclasses import dataclass
 
 from rocm_perf_lab.code_object import KernelMetadata
 from rocm_perf_lab.hip_source.integer_expression import (
-    Argument,
     Constant,
     Expression,
+    LaunchArgument,
     NoValue,
     arguments_in,
     in_source,
@@ -19,7 +19,7 @@ from rocm_perf_lab.hip_source.integer_expression import (
 )
 from rocm_perf_lab.hip_source.launch_shapes import Shape
 from rocm_perf_lab.isolate import Capture
-from rocm_perf_lab.replaying import Launch
+from rocm_perf_lab.replaying import LaunchConfiguration
 from rocm_perf_lab.replaying.launch import captured_launch
 
 Overlays = Sequence[tuple[int, bytes]]
@@ -36,13 +36,13 @@ class LaunchRule:
     def of(cls, shape: Shape, metadata: KernelMetadata) -> LaunchRule:
         return cls(shape, tuple((one.offset, one.size) for one in metadata.arguments if not one.hidden))
 
-    def launch(self, capture: Capture, overlays: Overlays = ()) -> Launch:
+    def launch(self, capture: Capture, overlays: Overlays = ()) -> LaunchConfiguration:
         """The launch with the captured arguments, or with those that the overlays put in their place. Raises NoValue if the
         host would not get a valid shape from them.
         """
         return self.launch_of(self.arguments(capture, overlays))
 
-    def arguments(self, capture: Capture, overlays: Overlays = ()) -> dict[Argument, int]:
+    def arguments(self, capture: Capture, overlays: Overlays = ()) -> dict[LaunchArgument, int]:
         """The values of the arguments that the shape depends on. Raises NoValue."""
         content = _arguments(capture, overlays)
         values = {}
@@ -53,10 +53,10 @@ class LaunchRule:
             values[argument] = argument.passed_as(content[offset : offset + size])
         return values
 
-    def launch_of(self, values: Mapping[Argument, int]) -> Launch:
+    def launch_of(self, values: Mapping[LaunchArgument, int]) -> LaunchConfiguration:
         """The launch with these arguments. Raises NoValue."""
         numbers = [value_of(one, values.__getitem__) for one in self.shape.expressions]
-        launch = Launch((numbers[0], numbers[1], numbers[2]), (numbers[3], numbers[4], numbers[5]), numbers[6])
+        launch = LaunchConfiguration((numbers[0], numbers[1], numbers[2]), (numbers[3], numbers[4], numbers[5]), numbers[6])
         if launch.complaint:
             raise NoValue(launch.complaint)
         return launch

@@ -9,7 +9,7 @@ from pathlib import Path
 from rocm_perf_lab.gate.launch_rule import LaunchRule, Overlays
 from rocm_perf_lab.hip_source.integer_expression import NoValue
 from rocm_perf_lab.isolate import Capture
-from rocm_perf_lab.replaying import Case, CaseOutcome, Launch
+from rocm_perf_lab.replaying import Case, CaseOutcome, LaunchConfiguration
 from rocm_perf_lab.replaying.launch import captured_launch
 
 
@@ -20,7 +20,7 @@ class Code:
     file: Path | None = None
     rule: LaunchRule | None = None
 
-    def launch(self, capture: Capture, overlays: Overlays = ()) -> Launch | None:
+    def launch(self, capture: Capture, overlays: Overlays = ()) -> LaunchConfiguration | None:
         """The launch with these inputs; None for the captured shape. Raises NoValue if the host could not launch it."""
         if self.rule is None:
             return None

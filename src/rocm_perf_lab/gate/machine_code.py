@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from rocm_perf_lab.code_object.pieces import Piece, host_sections, pieces_of
+from rocm_perf_lab.code_object.pieces import SymbolContent, host_sections, pieces_of
 
 _DESCRIPTOR = ".kd"
 _OF_ASSERTIONS = ("__assert_fail", "__assertfail")
@@ -67,7 +67,7 @@ def _numbered(name: str) -> bool:
     return name.startswith(".L")
 
 
-def _difference(before: Piece, after: Piece) -> str | None:
+def _difference(before: SymbolContent, after: SymbolContent) -> str | None:
     if (before.kind, before.size, before.writable) != (after.kind, after.size, after.writable):
         return "size or kind"
     if before.linkage != after.linkage:
@@ -77,7 +77,7 @@ def _difference(before: Piece, after: Piece) -> str | None:
     return None if before.references == after.references else "references"
 
 
-def _not_the_targets(piece: Piece, how: str) -> str | None:
+def _not_the_targets(piece: SymbolContent, how: str) -> str | None:
     if piece.is_function or (piece.name.startswith(".L") and not piece.writable):
         return None
     if piece.writable:
@@ -87,11 +87,11 @@ def _not_the_targets(piece: Piece, how: str) -> str | None:
     return None
 
 
-def _functions(pieces: Collection[Piece]) -> tuple[str, ...]:
+def _functions(pieces: Collection[SymbolContent]) -> tuple[str, ...]:
     return tuple(sorted(piece.name for piece in pieces if piece.is_function))
 
 
-def _what(piece: Piece) -> str:
+def _what(piece: SymbolContent) -> str:
     if piece.is_function:
         return "the function"
     return "the descriptor" if piece.name.endswith(_DESCRIPTOR) else "the variable"

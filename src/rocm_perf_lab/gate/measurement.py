@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from rocm_perf_lab.cage import View
 from rocm_perf_lab.collect import device as devices
 from rocm_perf_lab.errors import ReplayFailedError
-from rocm_perf_lab.gate.checked_replay import is_modelled
 from rocm_perf_lab.gate.least_time import Work, least_milliseconds
+from rocm_perf_lab.gate.memory_check_option import is_modelled
 from rocm_perf_lab.gate.statistics import Ratio, ratio_of_medians
 from rocm_perf_lab.gate.timed_replays import Compared, OtherInputs, Replays, Setting, Times, times
 from rocm_perf_lab.gate.verdict import StepVerdict, passed, rejected

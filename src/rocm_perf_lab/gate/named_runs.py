@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from rocm_perf_lab.gate.comparison import compared, patience
-from rocm_perf_lab.gate.complaint import Complaint
+from rocm_perf_lab.gate.complaint import Mismatch
 from rocm_perf_lab.gate.launched import Code
 from rocm_perf_lab.gate.races import new_race, without_unwritten_reads
 from rocm_perf_lab.gate.reference import Reference
@@ -17,32 +17,32 @@ _SLOWER = 4  # under the race check
 
 
 def wrong_on_named_numbers(
-    reference: Reference, candidate: Code, numbers: Sequence[float], found: dict[str, str]
-) -> Complaint | None:
-    """What is wrong with a candidate on inputs that consist of these numbers; None if nothing is. found: receives the outcome
-    of each case. All run in the usual order under the race check, where there is one.
+    reference: Reference, candidate: Code, numbers: Sequence[float], outcomes: dict[str, str]
+) -> Mismatch | None:
+    """What is wrong with a candidate on inputs that consist of these numbers; None if nothing is. outcomes: receives the
+    outcome of each case. All run in the usual order under the race check, where there is one.
     """
     tried = reference.with_numbers(tuple(numbers)) if numbers else []
-    found |= {one.name: "dropped: the baseline itself fails on it" for one in tried if one.outcome.failure}
+    outcomes |= {one.name: "dropped: the baseline itself fails on it" for one in tried if one.outcome.failure}
     usable = [one for one in tried if not one.outcome.failure]
     if not usable:
         return None
     known = [race for one in usable for race in one.outcome.races]
     with tempfile.TemporaryDirectory(dir=reference.folder) as folder:
         seconds = _SLOWER * patience(reference, len(usable))
-        outcomes = reference.replay([one.case for one in usable], Path(folder), candidate, seconds=seconds)
-        for one, outcome in zip(usable, outcomes, strict=True):
+        replayed = reference.replay([one.case for one in usable], Path(folder), candidate, seconds=seconds)
+        for one, outcome in zip(usable, replayed, strict=True):
             complaint = compared(reference, one, outcome) or _race(reference, known, outcome)
             if complaint and (why := reference.why_unfit(one, outcome)):
-                found[one.name] = why
+                outcomes[one.name] = why
                 continue
-            found[one.name] = "differs" if complaint else "equal"
+            outcomes[one.name] = "differs" if complaint else "equal"
             if complaint:
-                return Complaint(f"on {one.name}: {complaint.reason}", complaint.difference, one.name)
+                return Mismatch(f"on {one.name}: {complaint.reason}", complaint.difference, one.name)
     return None
 
 
-def _race(reference: Reference, known: Sequence[str], outcome: CaseOutcome) -> Complaint | None:
+def _race(reference: Reference, known: Sequence[str], outcome: CaseOutcome) -> Mismatch | None:
     races = without_unwritten_reads(reference.races_that_matter(outcome.races))
     race = new_race(known, races, reference.capture, reference.arguments.buffers)
-    return Complaint(f"it races: {race}") if race else None
+    return Mismatch(f"it races: {race}") if race else None

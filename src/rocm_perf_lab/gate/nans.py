@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rocm_perf_lab.gate.numbers import bits_of, limits_of
-from rocm_perf_lab.gate.observing import instructions_of
+from rocm_perf_lab.gate.run_observation import instructions_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

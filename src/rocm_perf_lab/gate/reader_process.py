@@ -1,4 +1,4 @@
-"""The process that reads candidates: `python -m rocm_perf_lab.gate.reader_process`, started by reader.py in the cage.
+"""The process that reads candidates: `python -m rocm_perf_lab.gate.reader_process`, started by reader_client.py in the cage.
 
 Standard input: one JSON object per line. The first is the baseline; each later one is a candidate and gets an answer of one
 line. Each candidate is read in a fork of the process that has read the baseline, so that headers are read only once and any
@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from rocm_perf_lab.errors import RocmPerfError
-from rocm_perf_lab.gate.reading import read_change
-from rocm_perf_lab.gate.reading_elsewhere import NotAllowed
+from rocm_perf_lab.gate.candidate_diff import read_change
+from rocm_perf_lab.gate.launch_only_diff import NotAllowed
 from rocm_perf_lab.hip_source import HipSource, read
 
 

@@ -10,11 +10,11 @@ from pathlib import Path
 
 from rocm_perf_lab.cage import View
 from rocm_perf_lab.errors import ReplayFailedError
-from rocm_perf_lab.gate.checked_replay import is_modelled, memory_check
 from rocm_perf_lab.gate.launched import Code
+from rocm_perf_lab.gate.memory_check_option import is_modelled, memory_check
 from rocm_perf_lab.hip_source.integer_expression import NoValue
 from rocm_perf_lab.isolate import Capture
-from rocm_perf_lab.replaying import Case, CaseOutcome, Launch, replay, replay_cases
+from rocm_perf_lab.replaying import Case, CaseOutcome, LaunchConfiguration, replay, replay_cases
 from rocm_perf_lab.replaying.replay_document import CountedSection
 
 
@@ -180,7 +180,7 @@ def _measured(capture: Capture, code: Code, settings: Sequence[Setting], replays
     return [Timed(statistics.median(result.gpu_ms), result.counted) for result in results]
 
 
-def _launch(code: Code, capture: Capture, setting: Setting) -> Launch | None:
+def _launch(code: Code, capture: Capture, setting: Setting) -> LaunchConfiguration | None:
     try:
         return code.launch(capture, setting.overlays)
     except NoValue as error:

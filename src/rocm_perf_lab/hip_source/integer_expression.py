@@ -63,7 +63,7 @@ class Constant:
 
 
 @dataclass(frozen=True)
-class Argument:
+class LaunchArgument:
     """A variable that is passed to the kernel by value.
 
     position: of the kernel's parameter, from 0. type: the variable's. stored: the parameter's, which holds all its values, or
@@ -98,8 +98,8 @@ class Operation:
     type: IntegerType
 
 
-Expression = Constant | Argument | Conversion | Operation
-Values = Callable[[Argument], int]
+Expression = Constant | LaunchArgument | Conversion | Operation
+Values = Callable[[LaunchArgument], int]
 
 
 def operation(operator: str, left: Expression, right: Expression) -> Operation:
@@ -119,7 +119,7 @@ def value_of(expression: Expression, values: Values) -> int:
     """Its value. values: of the arguments. Raises NoValue."""
     if isinstance(expression, Constant):
         return _held(expression.value, expression)
-    if isinstance(expression, Argument):
+    if isinstance(expression, LaunchArgument):
         return _held(values(expression), expression)
     if isinstance(expression, Conversion):
         return _held(value_of(expression.inner, values), expression)
@@ -132,7 +132,7 @@ def in_source(expression: Expression, inside: str = "", right: bool = False) -> 
     """C++ text with this value and type. inside, right: the operator around it, and whether it is the right operand."""
     if isinstance(expression, Constant):
         return f"{expression.value}{expression.type.suffix}"
-    if isinstance(expression, Argument):
+    if isinstance(expression, LaunchArgument):
         return expression.name
     if isinstance(expression, Conversion):
         return f"static_cast<{expression.type}>({in_source(expression.inner)})"
@@ -143,8 +143,8 @@ def in_source(expression: Expression, inside: str = "", right: bool = False) -> 
     return f"({text})" if weaker or (same and right) else text
 
 
-def arguments_in(expression: Expression) -> Iterator[Argument]:
-    if isinstance(expression, Argument):
+def arguments_in(expression: Expression) -> Iterator[LaunchArgument]:
+    if isinstance(expression, LaunchArgument):
         yield expression
     elif isinstance(expression, Conversion):
         yield from arguments_in(expression.inner)

@@ -49,7 +49,7 @@ def invariant_loads(unit: TranslationUnit, kernel: SourceKernel, loop: Loop) -> 
     moving = changed_in(cursor, unit.bindings) | escaping_in(function, unit.bindings)
     groups: dict[tuple[str, str, str], list[Read]] = {}
     for read in reads_in(unit, function, body):
-        if _stays(cursor, moving, read) and not unit.is_cut_by_macro(read.cursor):
+        if _is_invariant(cursor, moving, read) and not unit.is_cut_by_macro(read.cursor):
             groups.setdefault((unit.text_of(read.cursor), read.type, read.parameter.spelling), []).append(read)
     exits = [c.extent.start.offset for c in walk(cursor) if c.kind.name in LEAVES]
     return [
@@ -79,7 +79,7 @@ def _kind(loop: Loop) -> str:
     return next(name for name, kind in KINDS.items() if kind == loop.kind)
 
 
-def _stays(loop: Cursor, moving: frozenset[str], read: Read) -> bool:
+def _is_invariant(loop: Cursor, moving: frozenset[str], read: Read) -> bool:
     """Whether no variable in the address is declared in the loop or may change in it."""
     start, end = place_of(loop)
     return not any(start <= variable.extent.start.offset < end or variable.get_usr() in moving for variable in read.variables)

@@ -14,15 +14,15 @@ from rocm_perf_lab.hip_source.integer_expression import (
     ARITHMETIC,
     UNSIGNED,
     UNSIGNED_LONG,
-    Argument,
     Constant,
     Expression,
     IntegerType,
+    LaunchArgument,
     Operation,
     converted,
     integer_type,
 )
-from rocm_perf_lab.hip_source.launches import LaunchSite, is_construction, is_dim3, launches_of, stays
+from rocm_perf_lab.hip_source.launches import LaunchSite, is_construction, is_dim3, is_unchanged, launches_of
 from rocm_perf_lab.hip_source.model import SourceKernel
 from rocm_perf_lab.hip_source.tokens import texts, tokens_of
 from rocm_perf_lab.hip_source.written_launches import MACRO, WrittenShape, apart, operands_of
@@ -74,7 +74,7 @@ class ShapedLaunch:
     by_macro: bool
     stream: tuple[str, ...]
     shape: Shape
-    arguments: Mapping[str, Argument] = field(compare=False)
+    arguments: Mapping[str, LaunchArgument] = field(compare=False)
     changing: frozenset[str] = field(compare=False)
     constants: Mapping[str, Constant] = field(compare=False)
 
@@ -185,7 +185,7 @@ class _Launch:
         operands = operands_of(words)
         return tuple(words[i] for i in operands[3]) if len(operands) > 3 else ()
 
-    def _by_value(self) -> Iterator[tuple[Cursor, Argument]]:
+    def _by_value(self) -> Iterator[tuple[Cursor, LaunchArgument]]:
         """The variables that are passed as they are, with the parameters that receive them."""
         for position, (cursor, parameter) in enumerate(zip(self._site.arguments, self._kernel.parameters, strict=False)):
             variable = _bare(cursor)
@@ -198,7 +198,7 @@ class _Launch:
             if type_ is None or stored is None or not (local or canonical.is_const_qualified()):
                 continue
             if self._is_written(position, variable) and (stored.holds_all_of(type_) or stored.bits == type_.bits):
-                yield decl, Argument(position, type_, stored, decl.spelling)
+                yield decl, LaunchArgument(position, type_, stored, decl.spelling)
 
     def _is_written(self, position: int, variable: Cursor) -> bool:
         """Whether the variable's name stands in the launch as the whole argument."""
@@ -229,7 +229,7 @@ class _Launch:
         if operand.kind.name == "DECL_REF_EXPR" and operand.referenced is not None:
             variable = operand.referenced
             made = [child for child in variable.get_children() if child.kind.is_expression()]
-            if variable.kind.name == "VAR_DECL" and is_dim3(variable) and stays(variable) and made:
+            if variable.kind.name == "VAR_DECL" and is_dim3(variable) and is_unchanged(variable) and made:
                 return self._extent(made[-1], variable.extent.start.offset)
         elif operand.kind.name in _WRAPS and len(inside) == 1:
             return self._extent(inside[0], at)

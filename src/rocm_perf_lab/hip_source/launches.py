@@ -128,7 +128,7 @@ class _Search:
             return self._constants(inside)
         if operand.kind == kinds.DECL_REF_EXPR and operand.referenced is not None:
             variable = operand.referenced
-            if variable.kind != kinds.VAR_DECL or not is_dim3(variable) or not stays(variable):
+            if variable.kind != kinds.VAR_DECL or not is_dim3(variable) or not is_unchanged(variable):
                 return None
             made = next((c for c in variable.get_children() if c.kind.is_expression()), None)
             return self._dimensions(made) if made is not None else None
@@ -175,7 +175,7 @@ def is_construction(call: Cursor) -> bool:
     return call.spelling == "dim3" and (call.referenced is None or call.referenced.kind.name == "CONSTRUCTOR")
 
 
-def stays(variable: Cursor) -> bool:
+def is_unchanged(variable: Cursor) -> bool:
     """Whether a dim3 is only ever copied as a whole: through a reference it could be changed."""
     if variable.type.is_const_qualified():
         return True

@@ -79,7 +79,7 @@ class Leaf:
 
 
 @dataclass(frozen=True)
-class Layout:
+class TypeLayout:
     """The layout of a type. size: its size in bytes. unknown: its parts that are neither numbers nor pointers of a known kind,
     and why.
     """
@@ -98,19 +98,19 @@ class Types:
     that the kernel uses, by symbol: (name in the source, layout).
     """
 
-    parameters: tuple[Layout, ...]
-    behind: Mapping[str, Layout]
-    variables: Mapping[str, tuple[str, Layout]] = field(default_factory=dict)
+    parameters: tuple[TypeLayout, ...]
+    behind: Mapping[str, TypeLayout]
+    variables: Mapping[str, tuple[str, TypeLayout]] = field(default_factory=dict)
 
 
 def types_of(parameters: list[ClangType | None], spellings: list[str]) -> Types:
     """The layouts of Clang types, and of all types reachable through their pointers. None: a type that Clang cannot resolve."""
-    layouts: list[Layout] = []
-    behind: dict[str, Layout] = {}
+    layouts: list[TypeLayout] = []
+    behind: dict[str, TypeLayout] = {}
     wanted: list[ClangType] = []
     for type_, spelling in zip(parameters, spellings, strict=True):
         if type_ is None:
-            layouts.append(Layout(spelling, 0, unknown=(("", "its type cannot be named outside of the kernel"),)))
+            layouts.append(TypeLayout(spelling, 0, unknown=(("", "its type cannot be named outside of the kernel"),)))
         else:
             layouts.append(layout_of(type_, wanted))
     while wanted:
@@ -128,7 +128,7 @@ def spelled(type_: ClangType) -> str:
     return words
 
 
-def layout_of(type_: ClangType, wanted: list[ClangType]) -> Layout:
+def layout_of(type_: ClangType, wanted: list[ClangType]) -> TypeLayout:
     """The layout of a type. wanted: receives the types that its pointers point to."""
     type_ = type_.get_canonical()
     leaves: list[Leaf] = []
@@ -141,7 +141,7 @@ def layout_of(type_: ClangType, wanted: list[ClangType]) -> Layout:
             break
         else:
             unknown.append(part)
-    return Layout(spelled(type_), max(0, type_.get_size()), tuple(leaves), tuple(unknown))
+    return TypeLayout(spelled(type_), max(0, type_.get_size()), tuple(leaves), tuple(unknown))
 
 
 def _parts(type_: ClangType, path: str, offset: int, dims: _Dims, wanted: list[ClangType]) -> Iterator[Leaf | _Unknown]:

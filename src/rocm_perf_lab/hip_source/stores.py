@@ -86,7 +86,7 @@ class _Search:
             stores.obstacle = stores.obstacle or f"its elements are {subscript.type.spelling}"
         elif self._unit.is_cut_by_macro(assignment):
             stores.obstacle = stores.obstacle or f"a macro contains a store (line {line})"
-        elif self._stays(subscript, climbing[:-2]):
+        elif self._is_invariant(subscript, climbing[:-2]):
             stores.obstacle = stores.obstacle or f"a loop writes to one place repeatedly (line {line})"
         else:
             value = list(assignment.get_children())[1]
@@ -96,7 +96,7 @@ class _Search:
         is_plain = cursor.kind == self._kinds.BINARY_OPERATOR and libclang.operator(self._unit.bindings, cursor) == "="
         return is_plain and next(cursor.get_children()) == place
 
-    def _stays(self, place: Cursor, ancestors: list[Cursor]) -> bool:
+    def _is_invariant(self, place: Cursor, ancestors: list[Cursor]) -> bool:
         """Whether the innermost enclosing loop neither declares nor assigns any variable in the place."""
         loop = next((a for a in reversed(ancestors) if a.kind.name in KINDS), None)
         if loop is None:

@@ -32,7 +32,7 @@ def stride_of(unit: TranslationUnit, loop: Cursor) -> Stride | None:
     # Both sides of the comparison must have the type that they show: no conversion from signed to unsigned.
     if not is_variable(target, variable) or {_type(left), _type(bound)} != {_type(variable)}:
         return None
-    if not all(_stays(unit, part, body, variable) for part in (step, bound)) or _type(step) not in _INTEGERS:
+    if not all(_is_invariant(unit, part, body, variable) for part in (step, bound)) or _type(step) not in _INTEGERS:
         return None
     return Stride(unit.text_of(bound), unit.text_of(step), span_of(increment))
 
@@ -42,18 +42,18 @@ def _type(cursor: Cursor) -> str:
     return spelling.removeprefix("const ")
 
 
-def _stays(unit: TranslationUnit, expression: Cursor, body: Cursor, variable: Cursor) -> bool:
+def _is_invariant(unit: TranslationUnit, expression: Cursor, body: Cursor, variable: Cursor) -> bool:
     """Whether the expression has the same value each time it is read while the loop runs."""
     left = [expression]
     while left:
-        operands = _stays_if(unit, left.pop(), body, variable)
+        operands = _invariant_operands(unit, left.pop(), body, variable)
         if operands is None:
             return False
         left += operands
     return True
 
 
-def _stays_if(unit: TranslationUnit, expression: Cursor, body: Cursor, variable: Cursor) -> list[Cursor] | None:
+def _invariant_operands(unit: TranslationUnit, expression: Cursor, body: Cursor, variable: Cursor) -> list[Cursor] | None:
     """The operands that must be unchanged for the expression to be unchanged; None if it may change in any case."""
     kinds = unit.bindings.CursorKind
     if expression.kind == kinds.INTEGER_LITERAL:

@@ -51,7 +51,7 @@ class Symbol:
 
 
 @dataclass(frozen=True)
-class Launch:
+class ImportedDispatch:
     """A dispatch. kernel: from RocpdDatabase.kernel. start, end: ns. workgroup, grid: work-items. call: id of the call that
     launched it.
     """
@@ -100,7 +100,7 @@ class RocpdDatabase:
             self._insert("info_kernel_symbol", id, symbol.symbol, symbol.name, *resources, symbol.code_object)
         return self._kernels[symbol]
 
-    def dispatch(self, one: Launch) -> int:
+    def dispatch(self, one: ImportedDispatch) -> int:
         """The event of the dispatch, to which counters belong."""
         event = self._event(one.call)
         row = (one.agent, one.kernel, one.queue, one.stream, one.start, one.end, one.lds_bytes, one.scratch_bytes)

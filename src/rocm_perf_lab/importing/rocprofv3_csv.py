@@ -14,7 +14,7 @@ from pathlib import Path
 
 from rocm_perf_lab.errors import TraceError
 from rocm_perf_lab.importing.csv_rows import Row, header, rows
-from rocm_perf_lab.importing.database import UNNAMED_GPU, Launch, RocpdDatabase, Size, Symbol
+from rocm_perf_lab.importing.database import UNNAMED_GPU, ImportedDispatch, RocpdDatabase, Size, Symbol
 
 SOURCE = "rocprofv3 (CSV)"
 # The columns by which each kind of file is told, whatever its name.
@@ -160,10 +160,10 @@ def _launches(files: Files, agents: dict[int, str], into: RocpdDatabase) -> None
         into.counter(events[id], row.text("Counter_Name"), row.number("Counter_Value"))
 
 
-def _launch(row: Row, agents: dict[int, str], into: RocpdDatabase, workgroup: Size, grid: Size) -> Launch:
+def _launch(row: Row, agents: dict[int, str], into: RocpdDatabase, workgroup: Size, grid: Size) -> ImportedDispatch:
     name = row.text("Kernel_Name")
     registers = (row.optional_integer(column) for column in ("VGPR_Count", "Accum_VGPR_Count", "SGPR_Count"))
-    return Launch(
+    return ImportedDispatch(
         kernel=into.kernel(Symbol(name, name, *registers)),
         agent=_gpu(row, agents),
         start=row.integer("Start_Timestamp"),

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from rocm_perf_lab.errors import TraceError
-from rocm_perf_lab.importing.database import Launch, RocpdDatabase, Size, Symbol
+from rocm_perf_lab.importing.database import ImportedDispatch, RocpdDatabase, Size, Symbol
 
 SOURCE = "rocprofv3 (JSON)"
 _ROOT = "rocprofiler-sdk-tool"
@@ -96,7 +96,7 @@ class _Conversion:
     def _dispatch(self, record: Record) -> int:
         info = record["dispatch_info"]
         return self.into.dispatch(
-            Launch(
+            ImportedDispatch(
                 kernel=self.kernels[info["kernel_id"]],
                 agent=self.agents[info["agent_id"]["handle"]],
                 start=record["start_timestamp"],

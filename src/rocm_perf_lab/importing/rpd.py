@@ -12,7 +12,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 
 from rocm_perf_lab.errors import TraceError
-from rocm_perf_lab.importing.database import UNNAMED_GPU, Launch, RocpdDatabase, Symbol
+from rocm_perf_lab.importing.database import UNNAMED_GPU, ImportedDispatch, RocpdDatabase, Symbol
 from rocm_perf_lab.rocpd.file_uri import file_uri
 
 SOURCE = "rocmProfileData"
@@ -95,7 +95,7 @@ def _add(row: tuple[object, ...], streams: dict[str, int], into: RocpdDatabase) 
         x, y, z, wide, high, deep, lds, scratch = (number if isinstance(number, int) else 0 for number in numbers)
         grid = (x, y, z) if caller in _WORK_ITEMS else (x * wide, y * high, z * deep)
         into.dispatch(
-            Launch(
+            ImportedDispatch(
                 kernel=into.kernel(Symbol(str(text), str(text))),
                 agent=gpu + 1,
                 start=start,

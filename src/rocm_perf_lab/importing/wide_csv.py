@@ -15,7 +15,7 @@ from pathlib import Path
 
 from rocm_perf_lab.arch.products import Product, products
 from rocm_perf_lab.importing.csv_rows import Row, header, rows
-from rocm_perf_lab.importing.database import UNNAMED_GPU, Launch, RocpdDatabase, Symbol
+from rocm_perf_lab.importing.database import UNNAMED_GPU, ImportedDispatch, RocpdDatabase, Symbol
 
 COMPUTE, ROCPROF = "rocprof-compute", "rocprof"
 MAIN_FILE, _SYSTEM_FILE = "pmc_perf.csv", "sysinfo.csv"
@@ -112,7 +112,7 @@ def _dispatch(row: Row, counters: Sequence[_Counter], into: RocpdDatabase) -> No
         row.optional_integer(*of) for of in (("Arch_VGPR", "arch_vgpr"), ("Accum_VGPR", "accum_vgpr"), ("SGPR", "sgpr"))
     ]
     event = into.dispatch(
-        Launch(
+        ImportedDispatch(
             kernel=into.kernel(Symbol(name, name, *registers)),
             agent=1,
             start=row.integer(*_BEGIN),

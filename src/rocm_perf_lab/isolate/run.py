@@ -13,14 +13,14 @@ from pathlib import Path
 from typing import IO
 
 from rocm_perf_lab import cage, native
-from rocm_perf_lab.cage import Limits, View
+from rocm_perf_lab.cage import CageLimits, View
 from rocm_perf_lab.collect import device as devices
 from rocm_perf_lab.collect import device_code, kernel_failures
 from rocm_perf_lab.collect.command import Command, resolve
 from rocm_perf_lab.collect.execute import execute, execute_attached
 from rocm_perf_lab.errors import NoCaptureError, OutputError
-from rocm_perf_lab.isolate.answers import answering
 from rocm_perf_lab.isolate.capture import NEWEST, Capture
+from rocm_perf_lab.isolate.kernel_filter_server import answering
 from rocm_perf_lab.kernel_pattern import checked
 
 _DAY_SECONDS = 86400.0
@@ -157,7 +157,7 @@ def _caged(command: Command, view: View) -> Command:
     capture.
     """
     words = (str(command.executable), *command.argv[1:])
-    caged = cage.within(words, Path.cwd(), view, Limits(seconds=_DAY_SECONDS))
+    caged = cage.within(words, Path.cwd(), view, CageLimits(seconds=_DAY_SECONDS))
     return Command(tuple(caged), Path(caged[0]), command.program)
 
 

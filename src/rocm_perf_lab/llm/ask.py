@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 
-from rocm_perf_lab.errors import JournalDiffersError, ModelError
+from rocm_perf_lab.errors import JournalDiffersError, LanguageModelError
 from rocm_perf_lab.llm.budget import Budget, UnsentError
 from rocm_perf_lab.llm.journal_lines import (
     FailureLine,
@@ -67,7 +67,7 @@ class Asker:
 
         asked: identifies the question within the run.
 
-        Errors: ModelError, UnsentError, JournalDiffersError.
+        Errors: LanguageModelError, UnsentError, JournalDiffersError.
         """
         known = self._cache.knows(ResponseLine, asked)
         if not known and self._provider is None:
@@ -95,13 +95,13 @@ class Asker:
         try:
             reserved = self._allowed(provider, messages)
             told = [MessageSection(role=message.role, text=message.text) for message in messages]
-            self._journal.append(RequestLine(question=asked, place=provider.place, messages=told))
+            self._journal.append(RequestLine(question=asked, place=provider.endpoint, messages=told))
             answer, complaint = self._answered(provider, messages, reserved, lost)
         except UnsentError as error:
             self._journal.append(UnsentLine(question=asked, reason=error.reason, detail=error.detail))
             raise
-        except ModelError as error:
-            shown = ModelError(self._redactor.keys(error.what), error.hint)
+        except LanguageModelError as error:
+            shown = LanguageModelError(self._redactor.keys(error.what), error.hint)
             self._journal.append(FailureLine(question=asked, what=shown.what, hint=shown.hint))
             raise shown from None
         return ModelAnswer(
@@ -119,7 +119,7 @@ class Asker:
         """Reserve the most that the question can cost. Raises UnsentError if the budget or the user does not allow it."""
         reserved = self._budget.reserve(messages)
         try:
-            self._consent(provider.place, messages)
+            self._consent(provider.endpoint, messages)
         except BaseException:
             self._budget.release(reserved)
             raise
@@ -133,7 +133,7 @@ class Asker:
             answer = self._tried(provider, messages, reserved, lost)
         except TooLong as error:
             return None, error.what
-        except (UnsentError, ModelError):
+        except (UnsentError, LanguageModelError):
             self._budget.release(reserved)
             raise
         return answer, "" if answer.whole else "the answer was cut off at the limit of its length: give a shorter one"
@@ -154,13 +154,13 @@ class Asker:
                     self._budget.check()
                 raise
 
-        return patiently(once, provider.place, self._note)
+        return patiently(once, provider.endpoint, self._note)
 
     def _ended_before(self, asked: Question) -> Exception:
         """The error for a question without an answer in the journal: the failure recorded in its place, if there is one."""
         for line in self._journal.of_any(FailureLine, UnsentLine):
             if isinstance(line, FailureLine) and line.question == asked:
-                return ModelError(line.what, line.hint)
+                return LanguageModelError(line.what, line.hint)
             if isinstance(line, UnsentLine) and line.question == asked:
                 return UnsentError(line.reason, line.detail)
         return JournalDiffersError(

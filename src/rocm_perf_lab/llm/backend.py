@@ -14,7 +14,7 @@ from rocm_perf_lab.optimize.targets import Target
 
 
 class ModelBackend(Backend, Protocol):
-    def context(self, source: Any, survey: ProfileSummary, target: Target) -> str:
+    def context(self, source: Any, summary: ProfileSummary, target: Target) -> str:
         """What a proposer should know about the target: the first question."""
 
     def complaint(self, source: Any) -> str | None:
@@ -28,13 +28,13 @@ class HipModelBackend(HipBackend):
         super().__init__(*arguments)
         self._runs, self._full_source = runs, full_source
 
-    def context(self, source: HipSource, survey: ProfileSummary, target: Target) -> str:
+    def context(self, source: HipSource, summary: ProfileSummary, target: Target) -> str:
         from rocm_perf_lab.prompt import AnswerRules, build_context, tried_in
 
         options = self._options
         tried = tried_in(self._runs, target.demangled, digest(source.state))
         rules = AnswerRules.asked_for(options)
-        return build_context(survey.reports, source, target, tried, rules).text(self._full_source)
+        return build_context(summary.reports, source, target, tried, rules).text(self._full_source)
 
     def complaint(self, source: HipSource) -> str | None:
         return builds.complaint(source, self._target, self._limits, self.view)

@@ -17,7 +17,7 @@ from rocm_perf_lab.llm.journal_lines import (
     OfKernel,
     OfRound,
     OfSource,
-    RememberedSurvey,
+    RememberedProfile,
     RememberedTarget,
     SurveyLine,
     SyntaxLine,
@@ -40,17 +40,17 @@ class CachedBackend:
 
     def __init__(self, backend: ModelBackend | None, read: Callable[[bytes], Source], cache: ReplayCache, redactor: Redactor):
         self._backend, self.read, self._cache, self._redactor = backend, read, cache, redactor
-        self._surveys: dict[bytes, ProfileSummary] = {}
+        self._summaries: dict[bytes, ProfileSummary] = {}
 
-    def survey(self, source: Source) -> ProfileSummary:
+    def profile(self, source: Source) -> ProfileSummary:
         asked = OfSource(source=digest(source.state))
-        return _survey(self._cache.recall(SurveyLine, asked, lambda: _remembered(self._surveyed(source))))
+        return _summary(self._cache.recall(SurveyLine, asked, lambda: _remembered(self._profiled(source))))
 
     def context(self, source: Source, target: Target, round_: int) -> str:
         asked = OfRound(source=digest(source.state), kernel=target.demangled, round=round_)
 
         def ask() -> str:
-            return self._redactor.secrets(self._asked.context(source, self._surveyed(source), target))
+            return self._redactor.secrets(self._asked.context(source, self._profiled(source), target))
 
         return self._cache.recall(ContextLine, asked, ask)
 
@@ -84,10 +84,10 @@ class CachedBackend:
     def redacted(self, text: str) -> str:
         return self._redactor.text(text)
 
-    def _surveyed(self, source: Source) -> ProfileSummary:
-        if source.state not in self._surveys:
-            self._surveys[source.state] = self._asked.survey(source)
-        return self._surveys[source.state]
+    def _profiled(self, source: Source) -> ProfileSummary:
+        if source.state not in self._summaries:
+            self._summaries[source.state] = self._asked.profile(source)
+        return self._summaries[source.state]
 
     @property
     def _asked(self) -> ModelBackend:
@@ -119,16 +119,16 @@ class _RedactedGate:
         return replace(step, reason=reason, evidence=evidence)
 
 
-def _remembered(survey: ProfileSummary) -> RememberedSurvey:
-    return RememberedSurvey(
-        runtime_ms=survey.runtime_ms,
-        timing=survey.timing,
-        timing_parameters=survey.timing_parameters,
-        device=survey.device,
-        targets=[_remembered_target(target) for target in survey.targets],
-        left=[SkippedKernel(kernel=one.kernel, reason=one.reason) for one in survey.left],
-        dominant=survey.dominant,
-        fraction=survey.fraction,
+def _remembered(summary: ProfileSummary) -> RememberedProfile:
+    return RememberedProfile(
+        runtime_ms=summary.runtime_ms,
+        timing=summary.timing,
+        timing_parameters=summary.timing_parameters,
+        device=summary.device,
+        targets=[_remembered_target(target) for target in summary.targets],
+        left=[SkippedKernel(kernel=one.kernel, reason=one.reason) for one in summary.left],
+        dominant=summary.dominant,
+        fraction=summary.fraction,
     )
 
 
@@ -147,7 +147,7 @@ def _remembered_target(target: Target) -> RememberedTarget:
     )
 
 
-def _survey(kept: RememberedSurvey) -> ProfileSummary:
+def _summary(kept: RememberedProfile) -> ProfileSummary:
     left = [SkippedTarget(one.kernel, one.reason) for one in kept.left]
     targets = [_target(one) for one in kept.targets]
     return ProfileSummary(**(dict(kept) | {"targets": targets, "left": left}))

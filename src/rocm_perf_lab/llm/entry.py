@@ -14,22 +14,22 @@ from rocm_perf_lab.llm.cached_backend import CachedBackend
 from rocm_perf_lab.llm.journal_lines import LoopSettings, SettingsLine
 from rocm_perf_lab.llm.keys import Key
 from rocm_perf_lab.llm.loop import LlmLoopOptions, ModelLoop
+from rocm_perf_lab.llm.model_target import ModelTarget, of_program
 from rocm_perf_lab.llm.page import page
 from rocm_perf_lab.llm.providers import ModelOptions, Provider, provider_of
 from rocm_perf_lab.llm.redact import Redactor
 from rocm_perf_lab.llm.replay_cache import ReplayCache
 from rocm_perf_lab.llm.result import ModelOutcome
-from rocm_perf_lab.llm.subject import Subject, of_program
 from rocm_perf_lab.optimize import run_folder
 from rocm_perf_lab.optimize.backend import BackendOptions, Log
 from rocm_perf_lab.optimize.build_target import find_build_target
 from rocm_perf_lab.optimize.journal import Journal
 from rocm_perf_lab.optimize.journal_lines import BuildLine, Line
+from rocm_perf_lab.optimize.open_run import folder_of, under_way
 from rocm_perf_lab.optimize.page import write_page
 from rocm_perf_lab.optimize.run_seed import with_seed
 from rocm_perf_lab.optimize.run_state import Approve, RunState
 from rocm_perf_lab.optimize.source_choice import by_time
-from rocm_perf_lab.optimize.under_way import folder_of, under_way
 
 COMMAND = "llm-optimize"
 
@@ -89,7 +89,7 @@ MakeBackend = Callable[[Path, BackendOptions, Log, Path], ClearableBackend]
 
 
 def run_with(
-    subject: Subject,
+    subject: ModelTarget,
     made: MakeBackend,
     request: LlmRequest,
     keys: Mapping[str, Key],
@@ -104,7 +104,7 @@ def run_with(
     run_folder.expect_place_for_results(subject.source)
     folder = folder_of(request.folder, subject.name).absolute()
     with under_way(folder, COMMAND, request.resume, note) as (directory, journal):
-        note(f"source: {subject.source} (by {subject.found_by}); journal: {directory}; model: {provider.place}")
+        note(f"source: {subject.source} (by {subject.found_by}); journal: {directory}; model: {provider.endpoint}")
         redactor = Redactor(subject.source.parent, keys.values(), environment, subject.known)
         log = _redacted_log(journal, redactor, subject.source.name)
         backend = made(directory, with_seed(request.backend_options, journal), log, folder)
@@ -115,7 +115,7 @@ def run_with(
 
 
 def loop_on(
-    subject: Subject,
+    subject: ModelTarget,
     request: LlmRequest,
     journal: Journal,
     backend: ModelBackend,
@@ -149,11 +149,11 @@ def loop_on(
 
 
 def budget_of(model: ModelOptions, provider: Provider) -> Budget:
-    price = per_million(model.price) if model.price else listed_price(model.provider, provider.place, model.name)
+    price = per_million(model.price) if model.price else listed_price(model.provider, provider.endpoint, model.name)
     return Budget(price, model.max_cost, model.max_tokens)
 
 
-def _settings(request: LlmRequest, subject: Subject) -> SettingsLine:
+def _settings(request: LlmRequest, subject: ModelTarget) -> SettingsLine:
     """The settings that a replay needs."""
     return SettingsLine(
         source=str(subject.source.resolve()),

@@ -91,7 +91,7 @@ class RememberedTarget(JsonModel):
     siblings: list[RememberedTarget]
 
 
-class RememberedSurvey(JsonModel):
+class RememberedProfile(JsonModel):
     """Like optimize.backend.ProfileSummary, without its documents."""
 
     runtime_ms: float | None
@@ -105,7 +105,7 @@ class RememberedSurvey(JsonModel):
     fraction: float | None
 
 
-class SurveyLine(RememberedLine[OfSource, RememberedSurvey]):
+class SurveyLine(RememberedLine[OfSource, RememberedProfile]):
     event: Literal["survey"] = "survey"
 
 

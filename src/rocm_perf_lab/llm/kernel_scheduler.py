@@ -32,8 +32,8 @@ class KernelScheduler:
     rounds: Counter[str] = field(default_factory=Counter)
     failures: Counter[str] = field(default_factory=Counter)
 
-    def next(self, survey: ProfileSummary) -> Target | Stop:
-        wanted = self._wanted(survey)
+    def next(self, summary: ProfileSummary) -> Target | Stop:
+        wanted = self._wanted(summary)
         if isinstance(wanted, Stop):
             return wanted
         left = [target for target in wanted if not self.exhausted(target)]
@@ -55,17 +55,17 @@ class KernelScheduler:
     def exhausted(self, target: Target) -> bool:
         return self.failures[target.demangled] >= MOST_FAILURES
 
-    def _wanted(self, survey: ProfileSummary) -> list[Target] | Stop:
-        if self.chosen or survey.fraction is None or survey.fraction < DOMINATES:
-            if survey.targets:
-                return list(survey.targets[:_MOST_KERNELS])
-            return Stop("no headroom", _left(survey) or "the program has no kernel of this source")
-        dominant = [target for target in survey.targets if target.demangled == survey.dominant]
+    def _wanted(self, summary: ProfileSummary) -> list[Target] | Stop:
+        if self.chosen or summary.fraction is None or summary.fraction < DOMINATES:
+            if summary.targets:
+                return list(summary.targets[:_MOST_KERNELS])
+            return Stop("no headroom", _left(summary) or "the program has no kernel of this source")
+        dominant = [target for target in summary.targets if target.demangled == summary.dominant]
         if dominant:
             return dominant
-        why = next((one.reason for one in survey.left if one.kernel == survey.dominant), "it is not in this source")
-        return Stop("ceiling reached", f"{survey.dominant} has {survey.fraction:.0%} of the critical path, and {why}")
+        why = next((one.reason for one in summary.left if one.kernel == summary.dominant), "it is not in this source")
+        return Stop("ceiling reached", f"{summary.dominant} has {summary.fraction:.0%} of the critical path, and {why}")
 
 
-def _left(survey: ProfileSummary) -> str:
-    return "; ".join(f"{one.kernel}: {one.reason}" for one in survey.left)
+def _left(summary: ProfileSummary) -> str:
+    return "; ".join(f"{one.kernel}: {one.reason}" for one in summary.left)

@@ -67,15 +67,15 @@ class ModelLoop:
     def optimize(self) -> ModelOutcome:
         original = self._run.original()
         current = self._backend.read(original)
-        survey = self._run.survey(current)
+        summary = self._run.profile(current)
         number = 0
         while True:
-            target = self._next(number, survey)
+            target = self._next(number, summary)
             if isinstance(target, Stop):
                 return self._end(target)
             number += 1
             self._note(f"iteration {number}: kernel {target.demangled}: {target.reason}")
-            changed, error = self._round(number, current, survey, target)
+            changed, error = self._round(number, current, summary, target)
             if changed is not None:
                 current = changed
                 self._run.write(original, current.state)
@@ -84,12 +84,12 @@ class ModelLoop:
             if error is not None:
                 raise error
             if changed is not None and number < self._options.max_iterations:
-                survey = self._run.survey(current)
+                summary = self._run.profile(current)
 
-    def _next(self, number: int, survey: ProfileSummary) -> Target | Stop:
+    def _next(self, number: int, summary: ProfileSummary) -> Target | Stop:
         if number == self._options.max_iterations:
             return Stop("iterations", f"all {number} iterations are used up")
-        return self._scheduler.next(survey)
+        return self._scheduler.next(summary)
 
     def _end(self, stop: Stop) -> ModelOutcome:
         self._note(f"stopped: {stop.detail}")
@@ -99,10 +99,10 @@ class ModelLoop:
         return self.outcome
 
     def _round(
-        self, number: int, source: Source, survey: ProfileSummary, target: Target
+        self, number: int, source: Source, summary: ProfileSummary, target: Target
     ) -> tuple[Source | None, Exception | None]:
         """The source with the best accepted change, None without one; and the exception that ended the round early."""
-        accepted, errors = self._asked(number, source, survey, target)
+        accepted, errors = self._asked(number, source, summary, target)
         obstacle = next((error.what for error in errors if isinstance(error, CANNOT_JUDGE)), "")
         error = next((error for error in errors if not isinstance(error, CANNOT_JUDGE)), None)
         best = self._run.best(target, accepted)
@@ -114,15 +114,15 @@ class ModelLoop:
         if error is None:
             self._scheduler.failed(target, for_good=bool(obstacle))
             if self._scheduler.exhausted(target):
-                self._run.leave(target, f"it cannot be judged: {obstacle}" if obstacle else self._why_nothing(target))
+                self._run.skip(target, f"it cannot be judged: {obstacle}" if obstacle else self._why_nothing(target))
         return None, error
 
     def _asked(
-        self, number: int, source: Source, survey: ProfileSummary, target: Target
+        self, number: int, source: Source, summary: ProfileSummary, target: Target
     ) -> tuple[list[Judged], list[Exception]]:
         """The candidates that the gate accepts, and the exceptions that ended candidates early."""
         context = self._backend.context(source, target, self._scheduler.rounds[target.demangled])
-        alone = survey.timing == "measured"
+        alone = summary.timing == "measured"
         with LockedGate(lambda: self._backend.gate(source, target), alone) as gate:
             shared = (self._run, self._backend, self._asker, self._journal, source, target)
             chain = CandidateChain(*shared, lambda: gate, self._options.ulps, self._language)

@@ -28,7 +28,7 @@ SCHEMA: dict[str, Any] = {
 }
 
 
-class Documents:
+class CallDocuments:
     def __init__(self) -> None:
         self._numbers = itertools.count(1)
         self._kept: OrderedDict[str, Any] = OrderedDict()

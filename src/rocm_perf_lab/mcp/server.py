@@ -36,7 +36,7 @@ class Commands:
         self._folder, self._cage, self._tools = folder, cage, tools(cli)
         self._turn = anyio.Lock()  # commands that share a GPU would distort each other's times
         self._calls: set[anyio.CancelScope] = set()
-        self._documents = reading.Documents()
+        self._documents = reading.CallDocuments()
 
     async def list_tools(self, _context: Any, _params: Any) -> types.ListToolsResult:
         return types.ListToolsResult(tools=[*map(_described, self._tools.values()), _READING])

@@ -48,9 +48,9 @@ class ProfileSummary:
 
     @property
     def reports(self) -> Reports:
-        """The documents of a survey made by this process; a survey restored from a journal has none."""
+        """The documents of a summary made by this process; one restored from a journal has none."""
         if self.documents is None:
-            raise ValueError("the documents of a remembered survey are gone")
+            raise ValueError("the documents of a remembered summary are gone")
         return self.documents
 
 
@@ -69,7 +69,7 @@ class Backend(Protocol):
 
     def read(self, text: bytes) -> Source: ...
 
-    def survey(self, source: Any) -> ProfileSummary: ...
+    def profile(self, source: Any) -> ProfileSummary: ...
 
     def gate(self, source: Any, target: Target) -> AbstractContextManager[Gate]: ...
 

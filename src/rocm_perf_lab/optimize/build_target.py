@@ -16,8 +16,8 @@ from rocm_perf_lab.hip_source.flags import is_header, is_source
 from rocm_perf_lab.hip_source.kernel_text import defines_kernels
 from rocm_perf_lab.hip_source.kernels import files_with_kernels
 from rocm_perf_lab.hip_source.source import OtherUnit
-from rocm_perf_lab.optimize.beside import Beside, beside
 from rocm_perf_lab.optimize.build import Build, build_of, units_around
+from rocm_perf_lab.optimize.other_programs import OtherProducts, beside
 from rocm_perf_lab.optimize.plan import DATABASE, MAKEFILES, NINJA_FILE, commands_of, is_script, of_folder
 from rocm_perf_lab.optimize.source_choice import Choose
 from rocm_perf_lab.optimize.source_settings import SourceSettings, UnitSettings
@@ -53,7 +53,7 @@ class BuildTarget:
     name: str
     arguments: tuple[str, ...]
     found_by: str
-    beside: Beside = Beside()
+    beside: OtherProducts = OtherProducts()
 
     def read(self, text: bytes | None = None) -> HipSource:
         """Read the source. text: replaces the file's contents. Errors: SourceError."""

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rocm_perf_lab.code_object import parse
-from rocm_perf_lab.code_object.pieces import Piece, pieces_of, width_of
+from rocm_perf_lab.code_object.pieces import SymbolContent, pieces_of, width_of
 from rocm_perf_lab.errors import NoCaptureError
-from rocm_perf_lab.gate.elsewhere import same_machine_code
 from rocm_perf_lab.gate.judge import Builder
-from rocm_perf_lab.gate.observing import reached
+from rocm_perf_lab.gate.other_units import same_machine_code
+from rocm_perf_lab.gate.run_observation import reached
 from rocm_perf_lab.hip_source import HipSource
 from rocm_perf_lab.isolate import Capture
 
@@ -48,7 +48,7 @@ def is_of(captured: bytes, image: bytes, symbol: str) -> bool:
     return named[0] == named[1] and all(_same_code(piece, after[piece.name]) for piece in reached(before, symbol))
 
 
-def _same_code(piece: Piece, captured: Piece) -> bool:
+def _same_code(piece: SymbolContent, captured: SymbolContent) -> bool:
     """Compare the code without the bytes that a relocation patches, which are zero only in the first."""
     content = bytearray(captured.content or b"")
     for place, reference in piece.references:

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from rocm_perf_lab import cage
 from rocm_perf_lab.atomic_write import atomic_write
-from rocm_perf_lab.cage import Ended, Limits, View
+from rocm_perf_lab.cage import CageLimits, Ended, View
 from rocm_perf_lab.code_object import code_objects_in
 from rocm_perf_lab.code_object.fat_binary import LARGEST
 from rocm_perf_lab.errors import SourceError, UnavailableError
@@ -56,7 +56,7 @@ class SourceBuilder:
     candidate.
     """
 
-    def __init__(self, target: str, limits: Limits = Limits(), log: Log | None = None, view: View = View()):
+    def __init__(self, target: str, limits: CageLimits = CageLimits(), log: Log | None = None, view: View = View()):
         self._target, self._limits, self._log, self._view = target, limits, log, view
         self._preambles = Preambles(limits, view)
         self._names: dict[bytes, frozenset[str]] = {}
@@ -194,7 +194,7 @@ def _called_elsewhere(preprocessed: str, source: HipSource) -> set[str]:
     return found
 
 
-def complaint(source: HipSource, target: str, limits: Limits = Limits(), view: View = View()) -> str | None:
+def complaint(source: HipSource, target: str, limits: CageLimits = CageLimits(), view: View = View()) -> str | None:
     """The compiler's whole message if it rejects the device code of a source; None if it accepts it.
 
     If the message contains no error, how the compiler ended (timeout, killed). Only the syntax and semantics are checked; no
@@ -214,7 +214,7 @@ def complaint(source: HipSource, target: str, limits: Limits = Limits(), view: V
 
 
 def build(
-    command: Sequence[str], folder: Path, failure: str, limits: Limits, log: Log | None = None, view: View = View()
+    command: Sequence[str], folder: Path, failure: str, limits: CageLimits, log: Log | None = None, view: View = View()
 ) -> Ended:
     """Run a build command in the cage. failure: the words for a failure ("a.hip does not compile").
 
@@ -256,7 +256,9 @@ class ProgramBuilder:
     log: receives every command. view: what the cage shows.
     """
 
-    def __init__(self, build: Build, target: str, folder: Path, limits: Limits, log: Log | None = None, view: View = View()):
+    def __init__(
+        self, build: Build, target: str, folder: Path, limits: CageLimits, log: Log | None = None, view: View = View()
+    ):
         self._build, self._target, self._folder = build, target, folder
         self._limits, self._log, self._view = limits, log, view
         self._kept: dict[Path, Path] = {}

@@ -13,12 +13,12 @@ from rocm_perf_lab.optimize.hip_backend import HipBackend
 from rocm_perf_lab.optimize.journal_lines import TargetLine
 from rocm_perf_lab.optimize.loop import COMMAND, OptimizeLoopOptions, Session
 from rocm_perf_lab.optimize.measure_script import write_script
+from rocm_perf_lab.optimize.open_run import folder_of, under_way
 from rocm_perf_lab.optimize.page import page, write_page
 from rocm_perf_lab.optimize.result import OptimizeResult
 from rocm_perf_lab.optimize.run_seed import with_seed
 from rocm_perf_lab.optimize.run_state import Approve
 from rocm_perf_lab.optimize.source_choice import by_time
-from rocm_perf_lab.optimize.under_way import folder_of, under_way
 
 
 @dataclass(frozen=True)

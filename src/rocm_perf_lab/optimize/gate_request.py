@@ -14,7 +14,7 @@ from rocm_perf_lab.errors import MissingInputError, OutputError, SourceError, Us
 from rocm_perf_lab.gate.change import KernelChange
 from rocm_perf_lab.gate.gate_document import GateDocument
 from rocm_perf_lab.gate.judge import STEPS
-from rocm_perf_lab.gate.reader import Reader
+from rocm_perf_lab.gate.reader_client import Reader
 from rocm_perf_lab.gate.verdict import StepOutcome, Verdict, skipped
 from rocm_perf_lab.hip_source import HipSource, SourceKernel
 from rocm_perf_lab.hip_source.edits import unified_diff
@@ -51,25 +51,25 @@ class GateRequest:
 
 @dataclass(frozen=True)
 class Judgement:
-    """A verdict and its subject. kernel: its name in the trace, or in the source if nothing ran; survey: None if none
+    """A verdict and its subject. kernel: its name in the trace, or in the source if nothing ran; summary: None if none
     was made.
     """
 
     request: GateRequest
     verdict: Verdict
     kernel: str
-    survey: ProfileSummary | None = None
+    summary: ProfileSummary | None = None
 
     def document(self) -> GateDocument:
         """The document for --json."""
-        request, survey, verdict = self.request, self.survey, self.verdict.document()
+        request, summary, verdict = self.request, self.summary, self.verdict.document()
         return GateDocument(
             baseline=str(request.baseline),
             candidate=str(request.candidate),
-            kernel=self.kernel if survey else None,
-            device=survey.device if survey else None,
-            timing=survey.timing if survey else None,
-            timing_parameters=survey.timing_parameters if survey else None,
+            kernel=self.kernel if summary else None,
+            device=summary.device if summary else None,
+            timing=summary.timing if summary else None,
+            timing_parameters=summary.timing_parameters if summary else None,
             equivalence=request.backend_options.equivalence,
             ulps=request.backend_options.ulps,
             accepted=verdict.accepted,
@@ -130,8 +130,8 @@ def _judged(
         first = backend.check_text(baseline, kernel, change)
         if first.outcome is StepOutcome.REJECTED:
             return Judgement(request, Verdict((first, *map(skipped, STEPS[1:]))), kernel.name)
-        survey = backend.survey(baseline)
-        target = next((one for one in survey.targets if baseline.kernel(one.kernel).identity == kernel.identity), None)
+        summary = backend.profile(baseline)
+        target = next((one for one in summary.targets if baseline.kernel(one.kernel).identity == kernel.identity), None)
         if target is None:
             raise SourceError(
                 f"{kernel.name} is not among the kernels that the program launches", "give arguments that launch it"
@@ -139,7 +139,7 @@ def _judged(
         note(f"judging {request.candidate} as {target.demangled}")
         with backend.gate(baseline, target) as gate:
             verdict = gate.judge(texts[1])
-    return Judgement(request, verdict, target.demangled, survey)
+    return Judgement(request, verdict, target.demangled, summary)
 
 
 def _keep(folder: Path, request: GateRequest, judgement: Judgement, texts: tuple[bytes, bytes]) -> None:

@@ -15,12 +15,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rocm_perf_lab import __version__, cage
-from rocm_perf_lab.cage import Ended, Limits, View
+from rocm_perf_lab.cage import CageLimits, Ended, View
 from rocm_perf_lab.code_object import parse
 from rocm_perf_lab.collect import device as devices
 from rocm_perf_lab.errors import NoCaptureError, RocmPerfError, SourceError, UsageError
 from rocm_perf_lab.gate import seeds
-from rocm_perf_lab.gate.elsewhere import machine_code
+from rocm_perf_lab.gate.other_units import machine_code
 from rocm_perf_lab.gate.promises import NONE, Promises
 from rocm_perf_lab.gate.verdict import StepVerdict, Verdict
 from rocm_perf_lab.hip_source import HipSource, SourceKernel
@@ -40,7 +40,7 @@ from rocm_perf_lab.process.side_by_side import side_by_side
 if TYPE_CHECKING:
     from rocm_perf_lab.gate.application import Application
     from rocm_perf_lab.gate.change import KernelChange
-    from rocm_perf_lab.gate.claim import Claim
+    from rocm_perf_lab.gate.gain_in_program import Claim
     from rocm_perf_lab.gate.judge import GateOptions, Judge
     from rocm_perf_lab.isolate import Capture
 
@@ -78,7 +78,7 @@ class HipBackend:
 
     def __init__(self, build_target: BuildTarget, folder: Path, options: BackendOptions, log: Log, note: Callable[[str], None]):
         self._build_target, self._folder, self._options, self._log, self._note = build_target, folder, options, log, note
-        self._limits = Limits()
+        self._limits = CageLimits()
         self._say_how_caged()
         self._profiles = 0
         self._timing: str | None = None  # the timing parameters of the last profile; None if times are measured
@@ -134,13 +134,13 @@ class HipBackend:
         """The verdict of the gate's first step, for which nothing has to run. change: see gate.source_check. Errors: those of
         preprocessing the baseline.
         """
-        from rocm_perf_lab.gate.expanded import Expanded
+        from rocm_perf_lab.gate.expanded_text_check import Expanded
         from rocm_perf_lab.gate.source_check import check_source
 
         expanded = Expanded(source, kernel, self._builder.preprocessed)
         return check_source(source, kernel, change, NONE, lambda: self._builder.names(source), expanded.complaint).verdict
 
-    def survey(self, source: HipSource) -> ProfileSummary:
+    def profile(self, source: HipSource) -> ProfileSummary:
         """Build and profile. Errors: those of building and of profiling.session.profile()."""
         from rocm_perf_lab.profiling.request import ProfileRequest
         from rocm_perf_lab.profiling.session import profile
@@ -184,7 +184,7 @@ class HipBackend:
         Errors: those of isolate.capture(), of the Judge and of the baseline's own runs.
         """
         from rocm_perf_lab.gate.judge import Judge
-        from rocm_perf_lab.gate.reader import Reader
+        from rocm_perf_lab.gate.reader_client import Reader
         from rocm_perf_lab.gate.text_in_program import holds_text
 
         gate = self._gate_options(target)
@@ -279,7 +279,8 @@ class HipBackend:
 
         options = self._options
         if self._application is None:
-            self._note("running the unchanged program twice" if self._profiles < 2 else "running what was accepted twice")
+            accepted = "running the accepted version twice, as the new baseline"
+            self._note("running the unchanged program twice" if self._profiles < 2 else accepted)
             limits = ApplicationOptions(
                 runtime=options.limits.runtime,
                 dram_bytes=options.limits.dram,
@@ -357,7 +358,7 @@ class HipBackend:
     def _whole_program(self, baseline: Application, is_data: bool, candidate: HipSource, claim: Claim | None) -> StepVerdict:
         """is_data: whether the program holds the kernel's text as data."""
         from rocm_perf_lab.gate.application import STEP, SourceText
-        from rocm_perf_lab.gate.elsewhere import program_differs
+        from rocm_perf_lab.gate.other_units import program_differs
         from rocm_perf_lab.gate.verdict import rejected
 
         if is_data:

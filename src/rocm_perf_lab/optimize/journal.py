@@ -1,4 +1,4 @@
-"""The run's memory: one JSON line per step, appended and on disk before the step takes effect.
+"""The run's journal: one JSON line per step, appended and on disk before the step takes effect.
 
 A line truncated by a kill can only be the last one; readers ignore it, and it is cut off before the next line is appended.
 """

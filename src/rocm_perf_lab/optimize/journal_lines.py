@@ -210,7 +210,7 @@ class RemeasuredLine(Line):
     change: RemeasuredSection
 
 
-class LeftAloneLine(Line):
+class SkippedLine(Line):
     event: Literal["left alone"] = "left alone"
     kernel: Text
     reason: Text

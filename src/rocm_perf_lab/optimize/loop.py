@@ -12,7 +12,7 @@ from rocm_perf_lab.optimize.journal import Journal
 from rocm_perf_lab.optimize.locked_gate import LockedGate
 from rocm_perf_lab.optimize.prediction import Option, predicted
 from rocm_perf_lab.optimize.ranking import ranked
-from rocm_perf_lab.optimize.rejections import Memory, Rejections
+from rocm_perf_lab.optimize.rejections import KernelRejections, Rejections
 from rocm_perf_lab.optimize.result import Judged, OptimizeResult
 from rocm_perf_lab.optimize.run_state import Approve, RunState
 from rocm_perf_lab.optimize.search import Search
@@ -80,35 +80,35 @@ class Session:
     def optimize(self) -> OptimizeResult:
         original = self._run.original()
         current = self._backend.read(original)
-        survey = self._run.survey(current)
+        summary = self._run.profile(current)
         stop = f"ended at --max-iters {self._options.max_iterations}"
         for number in range(1, self._options.max_iterations + 1):
-            best = self._iteration(current, survey)
+            best = self._iteration(current, summary)
             if best is None:
-                stop = self._why_it_stops(survey)
+                stop = self._why_it_stops(summary)
                 break
             target, judged, candidate = best
             current = candidate
             self._run.accept(number, target, judged, current)
             if number < self._options.max_iterations:
-                survey = self._run.survey(current)
+                summary = self._run.profile(current)
         if self._outcome.accepted:
             self._run.write(original, current.state)
         return self._run.end(stop)
 
-    def _why_it_stops(self, survey: ProfileSummary) -> str:
+    def _why_it_stops(self, summary: ProfileSummary) -> str:
         """After an iteration that accepted nothing."""
         if self._options.dry_run:
             return "a dry run judges nothing"
         if self._budget.used:
             return str(self._budget)
-        if not survey.targets:
+        if not summary.targets:
             return f"nothing left above {self._options.min_improvement * 100:g} %"
         return "no proposal for a kernel that could gain is kept"
 
-    def _iteration(self, source: Source, survey: ProfileSummary) -> tuple[Target, Judged, Source] | None:
+    def _iteration(self, source: Source, summary: ProfileSummary) -> tuple[Target, Judged, Source] | None:
         """The best accepted change of the first kernel that has one; kernels without one are skipped from then on."""
-        wanted = [target for target in survey.targets if target.demangled not in self._exhausted]
+        wanted = [target for target in summary.targets if target.demangled not in self._exhausted]
         for target in wanted[:_MOST_KERNELS]:
             if self._budget.used:
                 return None
@@ -119,7 +119,7 @@ class Session:
                 return target, best, self._backend.read(best.text)
             self._exhausted.add(target.demangled)
             self._outcome.refused += [refusal for refusal in refusals if refusal not in self._outcome.refused]
-            self._run.leave(target, obstacle or self._why_nothing(judged, refusals))
+            self._run.skip(target, obstacle or self._why_nothing(judged, refusals))
         return None
 
     def _options_for(self, source: Source, target: Target) -> tuple[list[Option], list[Refusal]]:
@@ -143,8 +143,8 @@ class Session:
             return None, [], f"a dry run: {len(options)} proposals were not judged" if options else ""
         alone = self._outcome.timing == "measured"
         with LockedGate(lambda: self._backend.gate(source, target), alone) as gate:
-            memory = self._memory_of(source, target)
-            search = Search(self._run, source, target, gate, self._options, self._note, self._budget, memory)
+            rejections = self._rejections_of(source, target)
+            search = Search(self._run, source, target, gate, self._options, self._note, self._budget, rejections)
             best = search.best(options)
         self._outcome.judged += [*search.judged, *search.passed_over]
         return (
@@ -161,10 +161,10 @@ class Session:
         how = "by experiments and by their time on the captured inputs" if search.timed else "by experiments"
         return f"none of {len(options)} proposals can gain the required {self._options.min_improvement:.1%}, {how}"
 
-    def _memory_of(self, source: Source, target: Target) -> Memory:
+    def _rejections_of(self, source: Source, target: Target) -> KernelRejections:
         """What is known of proposals for this kernel, of earlier runs."""
         kernel, fingerprint = source.kernel(target.kernel), self._backend.fingerprint(source, target)
-        return Memory(self._rejections, kernel, fingerprint)
+        return KernelRejections(self._rejections, kernel, fingerprint)
 
     def _why_nothing(self, judged: Sequence[Judged], refusals: Sequence[Refusal]) -> str:
         if judged:

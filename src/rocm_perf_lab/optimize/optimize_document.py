@@ -74,7 +74,7 @@ class RefusalSection(JsonModel):
     reason: Text = Field(description="why not")
 
 
-class LeftAloneSection(JsonModel):
+class SkippedKernelSection(JsonModel):
     """A kernel that was skipped."""
 
     kernel: Text = Field(description="demangled name")
@@ -102,7 +102,7 @@ class OptimizeDocument(JsonModel):
         description="proposals that were not judged: experiments or other verdicts say that they gain too little"
     )
     refusals: list[RefusalSection] = Field(description="changes that could not be proposed safely")
-    left_alone: list[LeftAloneSection] = Field(description="kernels that were skipped")
+    left_alone: list[SkippedKernelSection] = Field(description="kernels that were skipped")
     stop: str = Field(description="why the run ended, in words")
     written: list[Text] = Field(description="files with the result")
     notes: list[str] = Field(description="other remarks")

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rocm_perf_lab import cage
-from rocm_perf_lab.cage import Limits, View
+from rocm_perf_lab.cage import CageLimits, View
 from rocm_perf_lab.hip_source.flags import architectures
 
 # Blanks and comments, or an include that nothing else follows in its line.
@@ -48,7 +48,7 @@ class Head:
 class Preambles:
     """The precompiled includes of one builder; they are removed with it. view: what the cage shows to the compiler."""
 
-    def __init__(self, limits: Limits, view: View):
+    def __init__(self, limits: CageLimits, view: View):
         self._limits, self._view = limits, view
         self._scratch = tempfile.TemporaryDirectory(prefix="rocm-perf-includes-")
         self._known: dict[bytes, Path | None] = {}

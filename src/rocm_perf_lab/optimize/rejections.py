@@ -43,8 +43,8 @@ class Rejection(JsonModel):
 
 @dataclass(frozen=True)
 class Rejections:
-    """The memory of a program. folder: of its runs. run: the current one, whose own rejections are in its journal. ignored:
-    whether earlier rejections do not count; new ones are kept nevertheless.
+    """The rejections on record of a program. folder: of its runs. run: the current one, whose own rejections are in its
+    journal. ignored: whether earlier rejections do not count; new ones are kept nevertheless.
     """
 
     folder: Path
@@ -95,7 +95,7 @@ class Rejections:
 
 
 @dataclass(frozen=True)
-class Memory:
+class KernelRejections:
     """The rejections of one kernel as it is."""
 
     rejections: Rejections

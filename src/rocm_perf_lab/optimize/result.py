@@ -12,12 +12,12 @@ from rocm_perf_lab.gate.verdict_document import Timing
 from rocm_perf_lab.optimize.counters_moved import explanation, moved
 from rocm_perf_lab.optimize.optimize_document import (
     IterationSection,
-    LeftAloneSection,
     MovedCounter,
     OptimizeDocument,
     PassedOverSection,
     ProposalSection,
     RefusalSection,
+    SkippedKernelSection,
     UndecidedSection,
 )
 from rocm_perf_lab.optimize.prediction import Prediction
@@ -178,7 +178,7 @@ class OptimizeResult:
             proposals=[_proposal(one) for one in self.judged],
             passed_over=[PassedOverSection(**asdict(one)) for one in self.passed_over],
             refusals=[RefusalSection(**asdict(refusal)) for refusal in self.refused],
-            left_alone=[LeftAloneSection(**asdict(one)) for one in self.left],
+            left_alone=[SkippedKernelSection(**asdict(one)) for one in self.left],
             written=[str(path) for path in self.written],
             notes=self.notes,
             stop=self.stop,

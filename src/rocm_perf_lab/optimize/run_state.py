@@ -20,7 +20,6 @@ from rocm_perf_lab.optimize.journal_lines import (
     AnswerLine,
     BeginLine,
     EndLine,
-    LeftAloneLine,
     OutcomeLine,
     PassedOverLine,
     ProfiledKernel,
@@ -29,6 +28,7 @@ from rocm_perf_lab.optimize.journal_lines import (
     PutLine,
     ResumeLine,
     SkippedKernel,
+    SkippedLine,
     UndecidedLine,
     VerdictLine,
 )
@@ -92,24 +92,24 @@ class RunState:
         self._journal.append(ResumeLine())
         return text
 
-    def survey(self, source: Source) -> ProfileSummary:
-        """Profile the source. The first survey sets the initial figures of the outcome."""
-        survey, outcome = self._backend.survey(source), self.outcome
-        self._check_parameters(survey.timing, survey.timing_parameters)
+    def profile(self, source: Source) -> ProfileSummary:
+        """Profile the source. The first profile sets the initial figures of the outcome."""
+        summary, outcome = self._backend.profile(source), self.outcome
+        self._check_parameters(summary.timing, summary.timing_parameters)
         if not outcome.device:
-            outcome.timing, outcome.timing_parameters = survey.timing, survey.timing_parameters
-            outcome.device, outcome.baseline_ms, outcome.left = survey.device, survey.runtime_ms, list(survey.left)
+            outcome.timing, outcome.timing_parameters = summary.timing, summary.timing_parameters
+            outcome.device, outcome.baseline_ms, outcome.left = summary.device, summary.runtime_ms, list(summary.left)
         self._journal.append(
             ProfileLine(
                 source=digest(source.state),
-                runtime_ms=survey.runtime_ms,
-                timing=survey.timing,
-                timing_parameters=survey.timing_parameters,
-                kernels=[ProfiledKernel(kernel=target.demangled, why=target.reason) for target in survey.targets],
-                left_alone=[SkippedKernel(kernel=one.kernel, reason=one.reason) for one in survey.left],
+                runtime_ms=summary.runtime_ms,
+                timing=summary.timing,
+                timing_parameters=summary.timing_parameters,
+                kernels=[ProfiledKernel(kernel=target.demangled, why=target.reason) for target in summary.targets],
+                left_alone=[SkippedKernel(kernel=one.kernel, reason=one.reason) for one in summary.left],
             )
         )
-        return survey
+        return summary
 
     def _check_parameters(self, timing: str, parameters: str | None) -> None:
         """Times with other timing parameters cannot be compared with those that the run began with. Errors: TraceError."""
@@ -222,10 +222,10 @@ class RunState:
         moved, unmoved = judged.verdict.counters
         self.outcome.iterations.append(Iteration(number, target.demangled, judged, after, moved, tuple(unmoved)))
 
-    def leave(self, target: Target, reason: str) -> None:
+    def skip(self, target: Target, reason: str) -> None:
         if any(one.kernel == target.demangled for one in self.outcome.iterations):
             return  # it gained earlier, so a lack of further gains is not reported
-        self._journal.append(LeftAloneLine(kernel=target.demangled, reason=reason))
+        self._journal.append(SkippedLine(kernel=target.demangled, reason=reason))
         self.outcome.left.append(SkippedTarget(target.demangled, reason))
 
     def write(self, original: bytes, state: bytes) -> None:

@@ -16,7 +16,7 @@ from typing import Protocol
 from rocm_perf_lab.optimize.backend import CANNOT_JUDGE, Gate
 from rocm_perf_lab.optimize.not_judged import grouped
 from rocm_perf_lab.optimize.prediction import Option
-from rocm_perf_lab.optimize.rejections import Memory
+from rocm_perf_lab.optimize.rejections import KernelRejections
 from rocm_perf_lab.optimize.result import Candidate, Judged
 from rocm_perf_lab.optimize.run_state import RunState
 from rocm_perf_lab.optimize.source import Source
@@ -27,7 +27,7 @@ from rocm_perf_lab.process.side_by_side import mapped
 _UNKNOWN = 0.0  # no candidate is faster, so that those whose time is not known are judged first
 
 
-class Limits(Protocol):
+class SearchLimits(Protocol):
     """workers: number of candidates that are timed or judged at a time. min_improvement: the least gain that counts."""
 
     @property
@@ -50,14 +50,14 @@ class Search:
         source: Source,
         target: Target,
         gate: Gate,
-        limits: Limits,
+        limits: SearchLimits,
         note: Callable[[str], None],
         budget: TimeBudget,
-        memory: Memory,
+        rejections: KernelRejections,
     ):
         self._run, self._source, self._target, self._gate = run, source, target, gate
         self._workers, self._least, self._note = limits.workers, limits.min_improvement, note
-        self._budget, self._memory = budget, memory
+        self._budget, self._rejections = budget, rejections
         self._waiting: list[tuple[float, Option]] = []
         self.judged: list[Judged] = []
         self.passed_over: list[Candidate] = []
@@ -88,7 +88,7 @@ class Search:
         return True
 
     def _known(self, option: Option) -> bool:
-        found = self._memory.of(option.proposal)
+        found = self._rejections.of(option.proposal)
         if found is None:
             return False
         self.known += 1
@@ -131,8 +131,8 @@ class Search:
                     break
                 self._waiting.pop(0)
                 self.judged.append(one)
-                if one.verdict.rejection is not None and self._memory.of(one.proposal) is None:
-                    self._memory.keep(one.proposal, one.verdict.rejection)
+                if one.verdict.rejection is not None and self._rejections.of(one.proposal) is None:
+                    self._rejections.keep(one.proposal, one.verdict.rejection)
                 self._note(f"  {one.proposal.description}: {one.in_words}")
 
     def _is_beaten(self, bound: float) -> bool:

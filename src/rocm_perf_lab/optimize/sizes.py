@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from rocm_perf_lab import cage
-from rocm_perf_lab.cage import Limits, View
+from rocm_perf_lab.cage import CageLimits, View
 
-_HELP = Limits(seconds=10.0, file_bytes=1 << 20)
+_HELP = CageLimits(seconds=10.0, file_bytes=1 << 20)
 _DEFAULT_SIZE = 2048
 
 # `-n N`, `--size SIZE`, `--width=INT`, `--rows <n>`, each possibly after other spellings: `-n, --size N`.

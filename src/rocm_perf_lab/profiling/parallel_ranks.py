@@ -20,7 +20,7 @@ from rocm_perf_lab.process.cores import available_cores
 from rocm_perf_lab.profiling.pipeline import analyse
 from rocm_perf_lab.report.documents import Reports
 from rocm_perf_lab.report.exporters import export_all
-from rocm_perf_lab.rocpd.trace_part import EmptyPartError, Part
+from rocm_perf_lab.rocpd.trace_part import EmptyPartError, TracePart
 from rocm_perf_lab.run_directory import TRACE_FOLDER
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ SHORT_BYTES = 32 << 20
 class AnalysisRequest:
     """How to analyse each rank; see profiling.pipeline.analyse."""
 
-    part: Part
+    part: TracePart
     kernel: str | None
     clock_mhz: float | None
     memory_bandwidth_gbps: float | None

@@ -32,7 +32,7 @@ from rocm_perf_lab.report.passes import FurtherRuns
 from rocm_perf_lab.report.source import MOST_INSTRUCTIONS
 from rocm_perf_lab.rocpd.origin import Origin
 from rocm_perf_lab.rocpd.tables import Trace
-from rocm_perf_lab.rocpd.trace_part import WHOLE, Part
+from rocm_perf_lab.rocpd.trace_part import WHOLE, TracePart
 
 
 def analyse(
@@ -45,7 +45,7 @@ def analyse(
     clock_mhz: float | None = None,
     memory_bandwidth_gbps: float | None = None,
     ceilings: Path | None = None,
-    part: Part = WHOLE,
+    part: TracePart = WHOLE,
     kernel: str | None = None,
     speedups: Sequence[Speedup] = (),
     further: FurtherRuns = FurtherRuns(),

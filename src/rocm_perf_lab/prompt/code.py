@@ -9,7 +9,7 @@ from pathlib import Path
 
 from rocm_perf_lab.hip_source import HipSource, SourceKernel
 from rocm_perf_lab.hip_source.tokens import compiled_line_of
-from rocm_perf_lab.hip_source.uses import DeclarationText, pieces_of
+from rocm_perf_lab.hip_source.used_declarations import DeclarationText, pieces_of
 from rocm_perf_lab.prompt.path_scrubber import PathScrubber
 
 _MOST_BYTES = 8000  # length of one declaration that the kernel uses

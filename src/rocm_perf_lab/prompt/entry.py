@@ -67,7 +67,7 @@ def _profiled(
     if request.profile is None:
         backend = HipBackend(build_target, scratch, request.backend_options, lambda _event, **_fields: None, note)
         source = backend.read(build_target.source.read_bytes())
-        return source, backend.survey(source).reports
+        return source, backend.profile(source).reports
     reports = reports_in(request.profile)
     if build_target.source.stat().st_mtime > (request.profile / "profile.json").stat().st_mtime:
         note(f"{build_target.source} was changed after {request.profile} was made: its line numbers may be off")

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from rocm_perf_lab import cage
-from rocm_perf_lab.cage import Limits, View
+from rocm_perf_lab.cage import CageLimits, View
 from rocm_perf_lab.collect import live
 from rocm_perf_lab.isolate.capture import Capture
 
@@ -31,9 +31,9 @@ class Caged:
         view = self.view.showing(readable=(scratch,), writable=(*self.writable, *live.pages(scratch)))
         return cage.within(command, Path("/"), replace(view, gpu=on_gpu), self._limits(capture))
 
-    def _limits(self, capture: Capture | Path) -> Limits:
+    def _limits(self, capture: Capture | Path) -> CageLimits:
         captured = sum(region.bytes for region in capture.regions) if isinstance(capture, Capture) else 0
-        usual = Limits()
+        usual = CageLimits()
         return replace(
             usual,
             seconds=self.seconds,

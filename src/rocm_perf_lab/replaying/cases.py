@@ -17,7 +17,7 @@ from rocm_perf_lab.collect import device as devices
 from rocm_perf_lab.errors import ReplayFailedError
 from rocm_perf_lab.isolate.capture import Capture
 from rocm_perf_lab.replaying.caged import SETTING_UP_SECONDS, Caged
-from rocm_perf_lab.replaying.launch import Launch
+from rocm_perf_lab.replaying.launch import LaunchConfiguration
 from rocm_perf_lab.replaying.overlay import packed
 from rocm_perf_lab.replaying.replay_document import CountedSection
 from rocm_perf_lab.replaying.run import error_of, races_and_written, run_json
@@ -42,7 +42,7 @@ class Case:
     compare: bool = False
     dump: bool = True
     findings: bool = False
-    launch: Launch | None = None
+    launch: LaunchConfiguration | None = None
 
 
 @dataclass(frozen=True)

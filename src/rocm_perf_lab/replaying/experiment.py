@@ -6,7 +6,7 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from rocm_perf_lab.analysis.model_error import UNCALIBRATED, ModelError, limit_of_stack, model_error_of
+from rocm_perf_lab.analysis.model_error import UNCALIBRATED, TimingDeviation, limit_of_stack, model_error_of
 from rocm_perf_lab.analysis.thread_trace import time_stack
 from rocm_perf_lab.analysis.thread_trace.parse import Unreadable
 from rocm_perf_lab.analysis.thread_trace.time_stack import TimeStack
@@ -26,7 +26,7 @@ class Experiment:
     recorded_ns: int
     measured: bool
     stack: TimeStack
-    error: ModelError | str
+    error: TimingDeviation | str
 
     @property
     def beyond_error(self) -> bool | None:

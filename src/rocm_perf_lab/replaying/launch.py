@@ -15,7 +15,7 @@ MOST_LDS_BYTES = 160 * 1024  # on the GPU that has most, gfx950; the one that la
 
 
 @dataclass(frozen=True)
-class Launch:
+class LaunchConfiguration:
     """groups: number of workgroups in x, y and z. group_size: work-items in each. dynamic_lds: bytes of LDS for each, besides
     those that the kernel declares.
     """
@@ -50,14 +50,14 @@ class Launch:
         return None
 
 
-def captured_launch(capture: Capture) -> Launch | None:
+def captured_launch(capture: Capture) -> LaunchConfiguration | None:
     """The shape of a captured dispatch; None if its last workgroup is smaller than the others."""
     packet, declared = capture.dispatch["packet"], capture.dispatch["kernel"]["group_segment_size"]
     grid, size = packet["grid"], packet["workgroup"]
     if any(total % one for total, one in zip(grid, size, strict=True)):
         return None
     x, y, z = (total // one for total, one in zip(grid, size, strict=True))
-    return Launch((x, y, z), (size[0], size[1], size[2]), max(0, packet["group_segment_size"] - declared))
+    return LaunchConfiguration((x, y, z), (size[0], size[1], size[2]), max(0, packet["group_segment_size"] - declared))
 
 
 def _size(extent: Extent) -> str:

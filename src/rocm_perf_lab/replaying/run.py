@@ -30,7 +30,7 @@ from rocm_perf_lab.errors import (
 from rocm_perf_lab.isolate.capture import Capture
 from rocm_perf_lab.process.child import expect_more
 from rocm_perf_lab.replaying.caged import SETTING_UP_SECONDS, Caged
-from rocm_perf_lab.replaying.launch import Launch
+from rocm_perf_lab.replaying.launch import LaunchConfiguration
 from rocm_perf_lab.replaying.overlay import packed
 from rocm_perf_lab.replaying.replay_document import ComparedRegion, CountedSection, FullVmDocument, ReserveCheckDocument
 
@@ -87,7 +87,7 @@ def replay(
     capture: Capture | Path,
     *,
     hsaco: Path | None = None,
-    launch: Launch | None = None,
+    launch: LaunchConfiguration | None = None,
     iterations: int = 10,
     warmup: int = 0,
     recopy: bool = True,
@@ -138,7 +138,7 @@ def replay(
         return ReplayResult(FullVmDocument.model_validate_json(completed.stdout), *races_and_written(races, written))
 
 
-def _words_of(launch: Launch) -> list[str]:
+def _words_of(launch: LaunchConfiguration) -> list[str]:
     groups, size = (",".join(map(str, extent)) for extent in (launch.groups, launch.group_size))
     return ["--groups", groups, "--group-size", size, "--dynamic-lds", str(launch.dynamic_lds)]
 

@@ -12,7 +12,7 @@ from rocm_perf_lab.analysis.ceilings import Ceilings
 from rocm_perf_lab.analysis.durations import durations
 from rocm_perf_lab.analysis.findings import Findings
 from rocm_perf_lab.analysis.kernel import KernelFindings
-from rocm_perf_lab.analysis.model_error import ModelError, limit_of_stack, model_error, model_error_by_limit
+from rocm_perf_lab.analysis.model_error import TimingDeviation, limit_of_stack, model_error, model_error_by_limit
 from rocm_perf_lab.analysis.roofline import NO_CEILINGS, NO_TIME
 from rocm_perf_lab.analysis.sampling import Sampling
 from rocm_perf_lab.analysis.stability import Stability
@@ -151,7 +151,7 @@ def _run(trace: Trace) -> schema.Run:
     )
 
 
-def _model_error(kernel: KernelFindings, findings: Findings) -> ModelError | str:
+def _model_error(kernel: KernelFindings, findings: Findings) -> TimingDeviation | str:
     if not findings.trace.process.is_modelled:
         return "times are measured"
     if findings.path is None:

@@ -27,15 +27,15 @@ class _Files:
     lines: dict[str, set[int]] = field(default_factory=lambda: defaultdict(set))
     numbers: dict[str, int] = field(default_factory=dict)
 
-    def place(self, text: str) -> schema.Place | None:
+    def place(self, text: str) -> schema.SourceLocation | None:
         """text: "file:line"."""
         path, _, line = text.strip().rpartition(":")
         if not path or not line.isdecimal():
             return None
         self.lines[path].add(int(line))
-        return schema.Place(file=self.numbers.setdefault(path, len(self.numbers)), line=int(line))
+        return schema.SourceLocation(file=self.numbers.setdefault(path, len(self.numbers)), line=int(line))
 
-    def places(self, source: str) -> list[schema.Place]:
+    def places(self, source: str) -> list[schema.SourceLocation]:
         return [place for part in source.split(" -> ") if (place := self.place(part)) is not None]
 
 

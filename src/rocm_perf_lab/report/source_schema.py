@@ -21,7 +21,7 @@ class SourceFile(Section):
     )
 
 
-class Place(Section):
+class SourceLocation(Section):
     file: int = Field(description="index into files")
     line: int = Field(description="number of the line")
 
@@ -29,7 +29,7 @@ class Place(Section):
 class CodeInstruction(Section):
     address: int = Field(description="address in the code object, which tells equal instructions apart")
     isa: str = Field(description="assembly")
-    places: list[Place] = Field(
+    places: list[SourceLocation] = Field(
         description="its source line, then the places that this was inlined into; empty without line numbers"
     )
 
@@ -43,7 +43,7 @@ class InstructionCost(Section):
 
 
 class LineCost(Section):
-    place: Place = Field(description="the innermost location of its instructions")
+    place: SourceLocation = Field(description="the innermost location of its instructions")
     hits: int = Field(description="executions of its instructions by traced waves")
     latency_cycles: int = Field(description="sum over its instructions")
     stall_cycles: int = Field(description="sum over its instructions")

@@ -21,7 +21,7 @@ from rocm_perf_lab.rocpd.host_edges import host_graph, share_a_clock
 from rocm_perf_lab.rocpd.runtime_kernels import runtime_kernels
 from rocm_perf_lab.rocpd.software_agent import software_device
 from rocm_perf_lab.rocpd.tables import NO_ID, Agent, Calls, Copies, Dispatches, Edges, Kernel, Process, Trace
-from rocm_perf_lab.rocpd.trace_part import WHOLE, Part, restrict
+from rocm_perf_lab.rocpd.trace_part import WHOLE, TracePart, restrict
 
 if TYPE_CHECKING:
     from rocm_perf_lab.arrays import Integers
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 _ROWS_AT_ONCE = 100_000  # bounds the number of live Python objects; the arrays themselves are compact
 
 
-def read_trace(path: Path, suffix: str | None = None, part: Part = WHOLE) -> Trace:
+def read_trace(path: Path, suffix: str | None = None, part: TracePart = WHOLE) -> Trace:
     """Read the trace at `path`, a rocpd database of schema 3 from rocprofv3 or from the built-in tracer, or a part of it.
 
     suffix: of the tables to read, if the file holds several processes.

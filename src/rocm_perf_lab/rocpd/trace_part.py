@@ -17,7 +17,7 @@ _Table = TypeVar("_Table", Dispatches, Copies)
 
 
 @dataclass(frozen=True)
-class Part:
+class TracePart:
     """gpu: 0-based index among the trace's GPUs, as HIP numbers them; None for all.
 
     window: (from, to) in ns after the first start of a dispatch or copy, where None leaves an end open. It contains the work
@@ -28,14 +28,14 @@ class Part:
     window: tuple[int | None, int | None] | None = None
 
 
-WHOLE = Part()
+WHOLE = TracePart()
 
 
 class EmptyPartError(UsageError):
     """The requested part holds no dispatch of this trace."""
 
 
-def restrict(part: Part, agents: dict[int, Agent], dispatches: Dispatches, copies: Copies) -> tuple[Dispatches, Copies]:
+def restrict(part: TracePart, agents: dict[int, Agent], dispatches: Dispatches, copies: Copies) -> tuple[Dispatches, Copies]:
     """The rows that belong to the part. Raises EmptyPartError if the trace has no such GPU, or no dispatch is in the part."""
     if part.window is not None and len(dispatches) + len(copies):
         origin = min(int(rows.start.min()) for rows in (dispatches, copies) if len(rows))

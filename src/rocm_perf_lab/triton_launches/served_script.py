@@ -23,11 +23,11 @@ _SLICE = 1 << 20
 Message = dict[str, Any]
 
 
-class Died(Exception):
+class ScriptExited(Exception):
     """The script's process has ended without an answer; with how it ended and what it last said."""
 
 
-class TookTooLong(Exception):
+class ScriptTimeout(Exception):
     """There was no answer in time, and the process was killed."""
 
 
@@ -56,34 +56,36 @@ class ServedScript:
         self.close()
 
     def ask(self, timeout: float | None = None, **request: Any) -> Message:
-        """The answer to a request. Raises Died, TookTooLong, and KeyboardInterrupt as process.child.stoppable() says."""
-        self.tell(**request)
-        return self.heard(timeout)
+        """The answer to a request. Raises ScriptExited, ScriptTimeout, and KeyboardInterrupt as
+        process.child.stoppable() says.
+        """
+        self.send(**request)
+        return self.receive(timeout)
 
-    def tell(self, **request: Any) -> None:
+    def send(self, **request: Any) -> None:
         """Send a request that has no answer of its own."""
-        with contextlib.suppress(BrokenPipeError):  # hearing from it then says why
+        with contextlib.suppress(BrokenPipeError):  # receive() then says why
             stdin = piped(self._process.stdin)
             stdin.write(json.dumps(request).encode() + b"\n")
             stdin.flush()
 
-    def heard(self, timeout: float | None = None) -> Message:
+    def receive(self, timeout: float | None = None) -> Message:
         """The next message. Raises as ask() does."""
         deadline = None if timeout is None else time.monotonic() + timeout
         while b"\n" not in self._buffer:
             expect_more()
             if deadline is not None and time.monotonic() > deadline:
                 self.close()
-                raise TookTooLong(f"did not answer within {timeout:g} s")
+                raise ScriptTimeout(f"did not answer within {timeout:g} s")
             if not self._read():
                 self._process.wait()
-                raise Died(self._end())
+                raise ScriptExited(self._end())
         line, _, self._buffer = self._buffer.partition(b"\n")
         try:
             message: Message = json.loads(line)
         except ValueError:
             self.close()
-            raise Died("it wrote to a stream that is not its own") from None
+            raise ScriptExited("it wrote to a stream that is not its own") from None
         return message
 
     def close(self) -> None:
@@ -95,7 +97,7 @@ class ServedScript:
             with contextlib.suppress(OSError):
                 piped(stream).close()
 
-    def said(self) -> str:
+    def output_tail(self) -> str:
         """The end of what the script printed, in one line."""
         with self._stderr.open("rb") as stream:
             stream.seek(max(0, stream.seek(0, os.SEEK_END) - 4 * _SHOWN))
@@ -113,5 +115,5 @@ class ServedScript:
     def _end(self) -> str:
         status = self._process.returncode
         how = f"was killed by signal {-status}" if status < 0 else f"ended with status {status}"
-        said = self.said()
+        said = self.output_tail()
         return f"{how}: {said}" if said else how

@@ -141,7 +141,7 @@ def test_experiments_are_repeatable(rocm_perf, testbed, tmp_path):
 
 
 def test_every_cause_is_described(repository):
-    header = (repository / "native" / "device" / "timing" / "idealisation.h").read_text()
+    header = (repository / "native" / "device" / "timing" / "removed_causes.h").read_text()
     names = re.findall(r'"([a-z0-9-]+)"', header[header.index("kCauseNames") :])
     assert sorted(names) == sorted(time_stack.meanings())
 

@@ -11,7 +11,7 @@ void nothing(const Op&, Wave&) {}
 void meet(const Op& op, Wave& wave) {
   const uint64_t exec = wave.exec();
   const uint32_t others = wave.registers(op.source[0])[exec ? std::countr_zero(exec) : 0];
-  wave.meetings = wave.sync->meetings;
+  wave.generation = wave.sync->generation;
   if (!wave.sync->arrive(others + 1)) wave.state = WaveState::AtGlobalBarrier;
 }
 

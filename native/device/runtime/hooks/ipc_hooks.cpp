@@ -15,7 +15,7 @@
 
 #include "runtime/device.h"
 #include "runtime/hooks/hooks.h"
-#include "runtime/hooks/program_memory.h"
+#include "runtime/hooks/memory_declarations.h"
 
 namespace rpd {
 namespace {
@@ -106,7 +106,7 @@ hsa_status_t attach(const hsa_amd_ipc_memory_t* handle, size_t size, uint32_t, c
     device->allocations().add(reinterpret_cast<uint64_t>(got), size, static_cast<Owner>(shared.owner));
     device->allocations().name(reinterpret_cast<uint64_t>(got), size);
   }
-  program_memory().add(reinterpret_cast<uint64_t>(got), size);
+  writable_memory().add(reinterpret_cast<uint64_t>(got), size);
   const std::lock_guard lock(attached().mutex);
   attached().size[got] = size;
   *address = got;
@@ -117,7 +117,7 @@ hsa_status_t detach(void* address) {
   const std::lock_guard lock(attached().mutex);
   const auto found = attached().size.find(address);
   if (found == attached().size.end()) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
-  program_memory().remove(reinterpret_cast<uint64_t>(address));
+  writable_memory().remove(reinterpret_cast<uint64_t>(address));
   for (Device* device : devices()) {
     device->allocations().forget_name(reinterpret_cast<uint64_t>(address));
     device->memory_freed(reinterpret_cast<uint64_t>(address), found->second);

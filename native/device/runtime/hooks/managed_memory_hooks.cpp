@@ -9,7 +9,7 @@
 #include <optional>
 
 #include "runtime/hooks/hooks.h"
-#include "runtime/hooks/program_memory.h"
+#include "runtime/hooks/memory_declarations.h"
 
 namespace rpd {
 namespace {
@@ -77,7 +77,7 @@ bool is_access(uint64_t attribute) {
 hsa_status_t set_attributes(void* address, size_t size, hsa_amd_svm_attribute_pair_t* pairs, size_t count) {
   const hsa_status_t status = original().amd.hsa_amd_svm_attributes_set_fn(address, size, pairs, count);
   if (status != HSA_STATUS_SUCCESS) return status;
-  program_memory().add(reinterpret_cast<uint64_t>(address), size);
+  writable_memory().add(reinterpret_cast<uint64_t>(address), size);
   const Pages pages(address, size);
   const std::lock_guard lock(attributes().mutex);
   for (size_t i = 0; i < count; ++i) {

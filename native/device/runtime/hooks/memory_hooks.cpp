@@ -5,7 +5,7 @@
 
 #include "runtime/device.h"
 #include "runtime/hooks/hooks.h"
-#include "runtime/hooks/program_memory.h"
+#include "runtime/hooks/memory_declarations.h"
 #include "runtime/reports/memory_fault.h"
 
 namespace rpd {
@@ -16,11 +16,11 @@ constexpr char kArguments[] = "memory of kernel arguments";
 uint64_t number(const void* address) { return reinterpret_cast<uint64_t>(address); }
 
 hsa_status_t given(hsa_status_t status, const void* address, size_t size) {
-  if (status == HSA_STATUS_SUCCESS) program_memory().add(number(address), size);
+  if (status == HSA_STATUS_SUCCESS) writable_memory().add(number(address), size);
   return status;
 }
 
-void taken(const void* address) { program_memory().remove(number(address)), program_memory().unbar(number(address)); }
+void taken(const void* address) { writable_memory().remove(number(address)), writable_memory().unbar(number(address)); }
 
 void named(const void* address, size_t size) {
   for (Device* device : devices()) device->allocations().name(number(address), size);
@@ -41,8 +41,8 @@ hsa_status_t allocate(hsa_amd_memory_pool_t pool, size_t size, uint32_t flags, v
   const hsa_status_t status = original().amd.hsa_amd_memory_pool_allocate_fn(pool, size, flags, address);
   if (status != HSA_STATUS_SUCCESS) return status;
   named(*address, size);
-  if (is_for_arguments(pool)) program_memory().bar(number(*address), size, kArguments);
-  else program_memory().add(number(*address), size);
+  if (is_for_arguments(pool)) writable_memory().bar(number(*address), size, kArguments);
+  else writable_memory().add(number(*address), size);
   return status;
 }
 
@@ -56,8 +56,8 @@ hsa_status_t allocate_region(hsa_region_t region, size_t size, void** address) {
   const hsa_status_t status = original().core.hsa_memory_allocate_fn(region, size, address);
   if (status != HSA_STATUS_SUCCESS) return status;
   named(*address, size);
-  if (is_for_arguments({region.handle})) program_memory().bar(number(*address), size, kArguments);
-  else program_memory().add(number(*address), size);
+  if (is_for_arguments({region.handle})) writable_memory().bar(number(*address), size, kArguments);
+  else writable_memory().add(number(*address), size);
   return status;
 }
 

@@ -19,7 +19,7 @@
 #include "runtime/hooks/handlers_at_exit.h"
 #include "runtime/hooks/hooks.h"
 #include "runtime/hooks/host_threads.h"
-#include "runtime/hooks/program_memory.h"
+#include "runtime/hooks/memory_declarations.h"
 #include "runtime/queues/event_count.h"
 #include "runtime/queues/signals.h"
 #include "runtime/virtual_clock.h"
@@ -240,11 +240,11 @@ void subtract(hsa_signal_t signal, hsa_signal_value_t amount) {
 void is_new(hsa_status_t status, const hsa_signal_t* signal) {
   if (status != HSA_STATUS_SUCCESS) return;
   of(*signal).start_ts = of(*signal).end_ts = 0;
-  program_memory().add_signal(signal->handle, of(*signal).event_mailbox_ptr);
+  writable_memory().add_signal(signal->handle, of(*signal).event_mailbox_ptr);
 }
 
 hsa_status_t destroy(hsa_signal_t signal) {
-  program_memory().remove_signal(signal.handle);
+  writable_memory().remove_signal(signal.handle);
   return original().core.hsa_signal_destroy_fn(signal);
 }
 

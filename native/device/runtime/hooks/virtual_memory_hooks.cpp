@@ -12,7 +12,7 @@
 
 #include "runtime/device.h"
 #include "runtime/hooks/hooks.h"
-#include "runtime/hooks/program_memory.h"
+#include "runtime/hooks/memory_declarations.h"
 
 namespace rpd {
 namespace {
@@ -108,7 +108,7 @@ hsa_status_t free_addresses(void* address, size_t size) {
   if (found == state().reserved.end() || found->second != whole_pages(size)) return HSA_STATUS_ERROR_INVALID_ALLOCATION;
   if (any_mapped(number(address), size)) return HSA_STATUS_ERROR_RESOURCE_FREE;
   munmap(address, found->second);
-  program_memory().remove(number(address));
+  writable_memory().remove(number(address));
   for (Device* device : devices()) device->allocations().forget_host_ranges();
   state().reserved.erase(found);
   return HSA_STATUS_SUCCESS;
@@ -222,7 +222,7 @@ hsa_status_t map(void* address, size_t size, size_t offset, hsa_amd_vmem_alloc_h
     device->allocations().add(number(address), size, owner_of(memory->pool));
     device->allocations().name(number(address), size);
   }
-  program_memory().add(number(address), size);
+  writable_memory().add(number(address), size);
   return HSA_STATUS_SUCCESS;
 }
 
@@ -230,7 +230,7 @@ hsa_status_t unmap(void* address, size_t size) {
   const std::lock_guard lock(state().mutex);
   const auto found = state().mapped.find(number(address));
   if (found == state().mapped.end() || found->second.size != size) return HSA_STATUS_ERROR_INVALID_ALLOCATION;
-  program_memory().remove(number(address));
+  writable_memory().remove(number(address));
   mmap(address, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);
   for (Device* device : devices()) {
     device->allocations().forget_name(number(address));

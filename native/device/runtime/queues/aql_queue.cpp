@@ -7,7 +7,7 @@
 
 #include "runtime/device.h"
 #include "runtime/hooks/hooks.h"
-#include "runtime/hooks/program_memory.h"
+#include "runtime/hooks/memory_declarations.h"
 #include "runtime/queues/barrier_packets.h"
 #include "runtime/queues/queue_error.h"
 #include "runtime/queues/vendor_packets.h"
@@ -78,7 +78,7 @@ bool AqlQueue::is_submitted(uint64_t index) {
 }
 
 bool AqlQueue::is_about_to_serve(uint64_t time) const {
-  if (!progresses() || seat_.state != Turns::Seat::State::Absent) return false;
+  if (!progresses() || entry_.state != EngineScheduler::Entry::State::Absent) return false;
   const uint64_t index = __atomic_load_n(device_.memory().at<uint64_t>(info_.read_pointer_address), __ATOMIC_ACQUIRE);
   if (requires_release_.load(std::memory_order_acquire) && index >= released_end_.load(std::memory_order_acquire)) return false;
   if (packet_type(__atomic_load_n(header_of(index), __ATOMIC_ACQUIRE)) == HSA_PACKET_TYPE_INVALID) return false;
@@ -111,7 +111,7 @@ void AqlQueue::process(const AqlPacket& packet) {
   const uint8_t type = packet_type(packet.header());
   log_line("queue 0x%lx packet %lu: type %u, signal 0x%lx, submitted at %lu ns", ring_address(), next_, type,
            packet.completion_signal(), packet.submit_time());
-  program_memory().completes(packet.completion_signal());
+  writable_memory().completes(packet.completion_signal());
   switch (type) {
     case HSA_PACKET_TYPE_KERNEL_DISPATCH: return process_dispatch(packet);
     case HSA_PACKET_TYPE_BARRIER_AND:
@@ -168,7 +168,7 @@ void AqlQueue::process_dispatch(const AqlPacket& packet) {
 void AqlQueue::process_barrier(const AqlPacket& packet) {
   const auto barrier = packet.as<hsa_barrier_and_packet_t>();  // barrier-OR has the same layout
   const bool all = packet_type(barrier.header) == HSA_PACKET_TYPE_BARRIER_AND;
-  const Dependencies dependencies(device_.memory(), barrier.dep_signal, all);
+  const BarrierCondition dependencies(device_.memory(), barrier.dep_signal, all);
   if (!wait_until([&] { return dependencies.satisfied(); })) return;
   const uint64_t time = std::max(ready_time(packet), dependencies.satisfied_at());
   earliest_start_ = std::max(earliest_start_, time);  // a barrier packet holds back all that follow

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "exec/dispatch.h"
-#include "runtime/engine_turns.h"
+#include "runtime/engine_scheduler.h"
 #include "runtime/queues/aql_packets.h"
 #include "runtime/queues/command_processor.h"
 #include "runtime/queues/queue.h"
@@ -24,10 +24,10 @@ class AqlQueue : public Queue {
   // Packets before index `end` are released.
   void release_until(uint64_t end);
 
-  bool progresses() const override { return Queue::progresses() && seat_.state != Turns::Seat::State::Parked; }
+  bool progresses() const override { return Queue::progresses() && entry_.state != EngineScheduler::Entry::State::Parked; }
   bool is_about_to_serve(uint64_t time) const override;
-  // The seat of the dispatch in flight.
-  Turns::Seat& seat() { return seat_; }
+  // The entry of the dispatch in flight.
+  EngineScheduler::Entry& entry() { return entry_; }
 
   // Device address of the amd_queue_t that holds the write pointer.
   uint64_t queue_address() const;
@@ -54,7 +54,7 @@ class AqlQueue : public Queue {
   void fail_dispatch(const std::string& kernel, const DispatchResult& result);
   void fail(const std::string& reason, int64_t error_code);
 
-  Turns::Seat seat_;
+  EngineScheduler::Entry entry_;
   QueueRegisters registers_;
   uint64_t next_ = 0;  // index of the packet to process
   bool failed_ = false;

@@ -6,18 +6,18 @@
 
 namespace rpd {
 
-Dependencies::Dependencies(const AddressSpace& memory, const hsa_signal_t (&signals)[5], bool all) : all_(all) {
+BarrierCondition::BarrierCondition(const AddressSpace& memory, const hsa_signal_t (&signals)[5], bool all) : all_(all) {
   for (const hsa_signal_t signal : signals)
     if (signal.handle) signals_[count_++] = memory.at<amd_signal_t>(signal.handle);
 }
 
-bool Dependencies::satisfied() const {
+bool BarrierCondition::satisfied() const {
   const auto done = [](const amd_signal_t* signal) { return load_value(*signal) == 0; };
   if (count_ == 0) return true;
   return all_ ? std::all_of(signals_, signals_ + count_, done) : std::any_of(signals_, signals_ + count_, done);
 }
 
-uint64_t Dependencies::satisfied_at() const {
+uint64_t BarrierCondition::satisfied_at() const {
   uint64_t first = ~uint64_t{0}, last = 0;
   for (int i = 0; i < count_; ++i) {
     if (load_value(*signals_[i]) != 0) continue;  // still pending, in the case of OR

@@ -12,9 +12,9 @@ namespace rpd {
 
 // Up to five signals, of which all (barrier-AND) or at least one (barrier-OR) must be 0. A null signal counts as
 // 0 for AND and is ignored for OR; without any signal the condition is satisfied.
-class Dependencies {
+class BarrierCondition {
  public:
-  Dependencies(const AddressSpace& memory, const hsa_signal_t (&signals)[5], bool all);
+  BarrierCondition(const AddressSpace& memory, const hsa_signal_t (&signals)[5], bool all);
 
   bool satisfied() const;
   // When the last signal (AND) or the first one (OR) completed. Valid only when satisfied.

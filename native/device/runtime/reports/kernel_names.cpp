@@ -10,7 +10,7 @@
 
 #include "runtime/hooks/hooks.h"
 #include "runtime/hooks/loaded_code.h"
-#include "runtime/hooks/program_memory.h"
+#include "runtime/hooks/memory_declarations.h"
 #include "runtime/reports/thread_trace.h"
 
 namespace rpd {

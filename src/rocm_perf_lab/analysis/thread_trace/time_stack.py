@@ -36,7 +36,7 @@ class CauseMeaning:
 
 
 @dataclass(frozen=True)
-class Part:
+class TimePart:
     """Nanoseconds of the dispatch that belong to a cause. first_ns, last_ns: the gain if it is taken away before all others,
     and after them.
     """
@@ -79,7 +79,7 @@ class TimeStack:
     """
 
     duration_ns: int
-    parts: tuple[Part, ...]
+    parts: tuple[TimePart, ...]
     rest_ns: int
     without_ns: dict[str, int]
     instructions: tuple[InstructionGain, ...]
@@ -93,7 +93,7 @@ class TimeStack:
         return self.subset_ns[taken] if self.subset_ns else self.duration_ns
 
     def shares_without(self, cause: str) -> dict[str, float]:
-        """The parts of the other causes in the world without this one, as shares of the time there, largest first."""
+        """The parts of the other causes in the scenario without this one, as shares of the time there, largest first."""
         others = [name for name in self.chosen if name != cause]
         sets = ({cause} | {name for i, name in enumerate(others) if n >> i & 1} for n in range(1 << len(others)))
         times = [self.without(one) for one in sets]
@@ -131,7 +131,7 @@ def _stack(path: Path, document: dict[str, Any]) -> TimeStack:
         raise Unreadable(f"{path.name} names a cause that it does not describe")
     whole = len(times) - 1
     parts = [
-        Part(name, float(value), duration - times[1 << i], times[whole & ~(1 << i)] - times[whole])
+        TimePart(name, float(value), duration - times[1 << i], times[whole & ~(1 << i)] - times[whole])
         for i, (name, value) in enumerate(zip(chosen, shapley(times), strict=True))
     ]
     instructions = [

@@ -11,7 +11,7 @@ from rocm_perf_lab.autotune.cache import canonical
 from rocm_perf_lab.autotune.triton_kernel.static_features import StaticFeatures, static_features, unlaunchable
 from rocm_perf_lab.autotune.triton_kernel.workers import Values, Workers
 from rocm_perf_lab.process.child import stoppable
-from rocm_perf_lab.triton_launches import Died, TookTooLong
+from rocm_perf_lab.triton_launches import ScriptExited, ScriptTimeout
 
 
 class Compiled:
@@ -55,7 +55,7 @@ class Compiled:
         name = canonical(values)
         try:
             answer = self._workers.ask(worker, do="compile", values=values)
-        except (Died, TookTooLong) as error:
+        except (ScriptExited, ScriptTimeout) as error:
             answer = {"error": str(error)}
         if "error" in answer:
             self.failures[name] = answer["error"]

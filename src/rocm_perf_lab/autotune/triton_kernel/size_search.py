@@ -31,7 +31,7 @@ from rocm_perf_lab.autotune.triton_kernel.tuning_space import TuningSpace
 from rocm_perf_lab.autotune.triton_kernel.workers import Values
 from rocm_perf_lab.errors import NothingRanError, SpaceError
 from rocm_perf_lab.process.child import stoppable
-from rocm_perf_lab.triton_launches import Died, TookTooLong
+from rocm_perf_lab.triton_launches import ScriptExited, ScriptTimeout
 
 _AHEAD = 4  # a space is compiled ahead unless it has more than this many configurations for each evaluation of the budget,
 _ALWAYS_AHEAD, _MOST_AHEAD = 64, 1024  # or than these, for small budgets and without one
@@ -139,7 +139,7 @@ class SizeSearch:
             if "error" not in answer:
                 words = "the script's own values" if values is None else " ".join(f"{k}={v}" for k, v in values.items())
                 return words, answer["outputs"]
-        raise NothingRanError(f"{self._launch['kernel']} fails as it is launched: {answer['error']}", "mend it first")
+        raise NothingRanError(f"{self._launch['kernel']} fails as it is launched: {answer['error']}", "fix it first")
 
     def _evaluate(self, values: dict[str, object], worker: int) -> EvaluationOutcome:
         values = self._with_fixed(values)
@@ -161,8 +161,8 @@ class SizeSearch:
         """The worker's answer; with "error" and the "status" of the outcome if it failed."""
         try:
             answer = self._bench.workers.ask(worker, do="evaluate", values=values, folder=str(self._bench.folder))
-        except TookTooLong as error:
+        except ScriptTimeout as error:
             return {"error": str(error), "status": TIMEOUT}
-        except Died as error:
+        except ScriptExited as error:
             return {"error": str(error), "status": FAILED}
         return answer | {"status": FAILED if answer.get("is_dead") else BUILD_FAILED} if "error" in answer else answer

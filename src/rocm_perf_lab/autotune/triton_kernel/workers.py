@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from rocm_perf_lab.triton_launches import Died, ServedScript, TookTooLong
+from rocm_perf_lab.triton_launches import ScriptExited, ScriptTimeout, ServedScript
 from rocm_perf_lab.triton_launches.served_script import Message
 
 Values = dict[str, Any]
@@ -39,7 +39,7 @@ class Workers:
     def launch(self) -> tuple[Message | None, int]:
         """(the launch at which the first worker now waits, 0), or (None, exit status) if the script has ended.
 
-        Raises Died.
+        Raises ScriptExited.
         """
         try:
             return self._at_launch(self._workers[0]).launch, 0
@@ -51,23 +51,26 @@ class Workers:
         self._chosen.append(values)
 
     def ask(self, worker: int, **request: Any) -> Message:
-        """The answer of one worker. After a failure of the kernel, its process is replaced. Raises Died, TookTooLong."""
+        """The answer of one worker. After a failure of the kernel, its process is replaced.
+
+        Raises ScriptExited, ScriptTimeout.
+        """
         one = self._workers[worker]
         try:
             answer = self._script(self._at_launch(one)).ask(self._timeout, **request)
-        except (Died, TookTooLong):
+        except (ScriptExited, ScriptTimeout):
             self._end(one)
             raise
         except EndedEarly as end:
-            raise Died(f"the script ended with status {end.args[0]} where it had launched the kernel before") from end
+            raise ScriptExited(f"the script ended with status {end.args[0]} where it had launched the kernel before") from end
         if answer.get("is_dead"):
             self._end(one)
         return answer
 
-    def said(self) -> str:
+    def output_tail(self) -> str:
         """The end of what the first worker's script printed."""
         script = self._workers[0].script
-        return script.said() if script is not None else ""
+        return script.output_tail() if script is not None else ""
 
     def close(self) -> None:
         for worker in self._workers:
@@ -79,13 +82,13 @@ class Workers:
         if not worker.launch:
             self._next(worker)
         while worker.passed < len(self._chosen):
-            worker.script.tell(do="continue", values=self._chosen[worker.passed])
+            worker.script.send(do="continue", values=self._chosen[worker.passed])
             worker.passed += 1
             self._next(worker)
         return worker
 
     def _next(self, worker: _Worker) -> None:
-        message = self._script(worker).heard()
+        message = self._script(worker).receive()
         if message["event"] == "end":
             raise EndedEarly(message["status"])
         worker.launch = message

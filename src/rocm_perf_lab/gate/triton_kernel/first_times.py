@@ -19,9 +19,9 @@ from rocm_perf_lab.gate.triton_kernel.launching_script import launching
 from rocm_perf_lab.gate.triton_kernel.recorded_launch import RecordedLaunch, on_memory_of
 from rocm_perf_lab.gate.triton_kernel.repeated import Repetition
 from rocm_perf_lab.gate.triton_kernel.request import TritonGateRequest
-from rocm_perf_lab.triton_launches import Died, ScriptKernel, TookTooLong
+from rocm_perf_lab.triton_launches import ScriptExited, ScriptKernel, ScriptTimeout
 
-_CANNOT = (Died, TookTooLong, SourceError)
+_CANNOT = (ScriptExited, ScriptTimeout, SourceError)
 
 
 @contextmanager

@@ -10,13 +10,13 @@ from rocm_perf_lab.errors import CaptureError, NoKernelsError, SourceError
 from rocm_perf_lab.gate.triton_kernel.device import software_device
 from rocm_perf_lab.gate.triton_kernel.launch_judgement import LaunchJudgement, Note, words_of
 from rocm_perf_lab.gate.triton_kernel.launching_script import Launched, LaunchingScript, launching
-from rocm_perf_lab.gate.triton_kernel.rejection import LAUNCH, Found, Rejected
+from rocm_perf_lab.gate.triton_kernel.rejection import LAUNCH, JudgementRecord, Rejected
 from rocm_perf_lab.gate.triton_kernel.repeated import Repetition
 from rocm_perf_lab.gate.triton_kernel.request import TritonGateRequest
 from rocm_perf_lab.gate.triton_kernel.steps import Steps
 from rocm_perf_lab.gate.verdict import Verdict
 from rocm_perf_lab.gate.verdict_document import APPLICATION
-from rocm_perf_lab.triton_launches import Died, TookTooLong
+from rocm_perf_lab.triton_launches import ScriptExited, ScriptTimeout
 
 MOST_LAUNCHES = 4
 LEAST_SECONDS = 120.0
@@ -37,7 +37,7 @@ class _Judgement:
         self._request, self._device, self._scratch = request, device, scratch
         (files := scratch / "files").mkdir()
         self._files = files
-        self._found = Found()
+        self._found = JudgementRecord()
         repetition = Repetition(request.device, request.view, files, scratch, LEAST_SECONDS)
         self._launches = LaunchJudgement(request, repetition, files, self._found, note)
 
@@ -85,13 +85,13 @@ class _Judgement:
     def _next_of_baseline(self, script: LaunchingScript) -> Launched | int:
         try:
             return script.next()
-        except (Died, TookTooLong) as error:
+        except (ScriptExited, ScriptTimeout) as error:
             raise CaptureError(f"the baseline {error}", "make it run to its end with `rocm-perf run` first") from error
 
     def _next_of_candidate(self, script: LaunchingScript, count: int) -> Launched | int:
         try:
             return script.next()
-        except (Died, TookTooLong, SourceError) as error:
+        except (ScriptExited, ScriptTimeout, SourceError) as error:
             raise Rejected(APPLICATION if count else LAUNCH, f"it {error}") from error
 
 

@@ -15,12 +15,12 @@ from rocm_perf_lab.gate.triton_kernel.cases import CAPTURED, RANDOM, Size, input
 from rocm_perf_lab.gate.triton_kernel.interpreted import how_interpreted
 from rocm_perf_lab.gate.triton_kernel.launching_script import Launched, LaunchingScript
 from rocm_perf_lab.gate.triton_kernel.recorded_launch import RecordedLaunch, on_memory_of
-from rocm_perf_lab.gate.triton_kernel.rejection import LAUNCH, Found, Rejected
+from rocm_perf_lab.gate.triton_kernel.rejection import LAUNCH, JudgementRecord, Rejected
 from rocm_perf_lab.gate.triton_kernel.repeated import Repeated, Repetition
 from rocm_perf_lab.gate.triton_kernel.request import TritonGateRequest
 from rocm_perf_lab.gate.triton_kernel.results import ResultsDiffer, expect_same
 from rocm_perf_lab.gate.verdict_document import EQUIVALENCE, CapturedLaunch
-from rocm_perf_lab.triton_launches import Died, TookTooLong
+from rocm_perf_lab.triton_launches import ScriptExited, ScriptTimeout
 
 Note = Callable[[str], None]
 
@@ -28,7 +28,7 @@ Note = Callable[[str], None]
 class LaunchJudgement:
     """Judges launches one by one. files: the folder of code and contents. found: what is learnt goes there."""
 
-    def __init__(self, request: TritonGateRequest, repetition: Repetition, files: Path, found: Found, note: Note):
+    def __init__(self, request: TritonGateRequest, repetition: Repetition, files: Path, found: JudgementRecord, note: Note):
         self._request, self._repetition, self._files, self._found, self._note = request, repetition, files, found, note
         self._random = np.random.default_rng(request.seed)
 
@@ -56,13 +56,13 @@ class LaunchJudgement:
     def _recorded(self, baseline: LaunchingScript, size: Size) -> RecordedLaunch:
         try:
             return baseline.record(size.numbers)
-        except (Died, TookTooLong, SourceError) as error:
+        except (ScriptExited, ScriptTimeout, SourceError) as error:
             raise CaptureError(f"the baseline's launch cannot be recorded: {error}", "run it with `rocm-perf run`") from error
 
     def _from_candidate(self, candidate: LaunchingScript, size: Size, reference: RecordedLaunch) -> RecordedLaunch:
         try:
             launch = on_memory_of(candidate.record(size.numbers), reference)
-        except (Died, TookTooLong, SourceError) as error:
+        except (ScriptExited, ScriptTimeout, SourceError) as error:
             raise Rejected(LAUNCH, f"{size.name}: {error}") from error
         if isinstance(launch, str):
             raise Rejected(LAUNCH, launch)
@@ -78,7 +78,7 @@ class LaunchJudgement:
         expected = self._repetition.run(filled)
         if expected.failure is not None:
             if not size.numbers:
-                raise CaptureError(f"the baseline itself fails when it is repeated: {expected.failure}", "mend it first")
+                raise CaptureError(f"the baseline itself fails when it is repeated: {expected.failure}", "fix it first")
             cases |= dict.fromkeys(names, f"dropped: the baseline itself fails: {expected.failure}")
             return
         found = self._repetition.run(candidates)
@@ -103,11 +103,11 @@ class LaunchJudgement:
         (baseline, candidate), (expected, found) = scripts, left
         try:
             ours = how_interpreted(baseline, launch, self._files, size.numbers, expected.folder, number, types)
-        except (Died, TookTooLong, SourceError) as error:
+        except (ScriptExited, ScriptTimeout, SourceError) as error:
             raise CaptureError(f"the baseline's launch cannot be interpreted: {error}", "judge it again") from error
         try:
             theirs = how_interpreted(candidate, launch, self._files, size.numbers, found.folder, number, types)
-        except (Died, TookTooLong, SourceError) as error:
+        except (ScriptExited, ScriptTimeout, SourceError) as error:
             raise Rejected(EQUIVALENCE, f"{name}: it cannot be asked: {error}", case=name) from error
         if not isinstance(theirs, ResultsDiffer):
             cases[name] = "equal" if theirs is None else f"not interpreted: {theirs}"

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from rocm_perf_lab import cage
-from rocm_perf_lab.cage import Limits, View
+from rocm_perf_lab.cage import CageLimits, View
 from rocm_perf_lab.collect.device import Device
 from rocm_perf_lab.errors import SourceError
 from rocm_perf_lab.gate.triton_kernel.recorded_launch import RecordedLaunch, copied, read_launch
@@ -60,7 +60,7 @@ class LaunchingScript:
 
     def next(self) -> Launched | int:
         """The next launch that differs in its key, or the script's exit status."""
-        message = self._script.heard(self._timeout)
+        message = self._script.receive(self._timeout)
         try:
             return int(message["status"]) if message["event"] == "end" else _expected(Launched(message))
         except (KeyError, TypeError, AttributeError, ValueError) as error:
@@ -92,10 +92,10 @@ class LaunchingScript:
         return {str(name): copied(self._folder, str(file), self._files) for name, file in outputs.items()}
 
     def go_on(self) -> None:
-        self._script.tell(do="continue", values=None)
+        self._script.send(do="continue", values=None)
 
-    def said(self) -> str:
-        return self._script.said()
+    def output_tail(self) -> str:
+        return self._script.output_tail()
 
 
 def _expected(launched: Launched) -> Launched:
@@ -121,6 +121,6 @@ def launching(
             keep_env=(*view.keep_env, *kept, "PYTHONPATH", "ROCM_PERF_TRITON_KEY"),
             trusted=view.trusted,
         )
-        command = cage.within(command, Path.cwd(), view, Limits(seconds=_SECONDS))
+        command = cage.within(command, Path.cwd(), view, CageLimits(seconds=_SECONDS))
     with ServedScript(command, environment, scratch / f"{name}.stderr") as script:
         yield LaunchingScript(script, folder, files, view is not None, timeout)

@@ -19,7 +19,7 @@ class Rejected(Exception):
 
 
 @dataclass
-class Found:
+class JudgementRecord:
     """ms: (baseline, candidate) of each launch as it was captured. parameters: identifies those of the timing model."""
 
     launches: list[CapturedLaunch] = field(default_factory=list)

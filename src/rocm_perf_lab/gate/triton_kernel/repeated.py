@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rocm_perf_lab import cage
-from rocm_perf_lab.cage import Limits, View
+from rocm_perf_lab.cage import CageLimits, View
 from rocm_perf_lab.collect import device as devices
 from rocm_perf_lab.collect import kernel_failures
 from rocm_perf_lab.gate.triton_kernel.recorded_launch import RecordedLaunch
@@ -66,7 +66,7 @@ class Repetition:
             keep_env=("PYTHONPATH",),
             trusted=self._view.trusted,
         )
-        ended = cage.run(command, place, view, environment, Limits(seconds=self._seconds))
+        ended = cage.run(command, place, view, environment, CageLimits(seconds=self._seconds))
         lines = [json.loads(line) for line in ended.stdout.decode().splitlines() if line.startswith("{")]
         failure = None
         if len(lines) < len(launches) or not ended.succeeded or (reports / "foreign").exists():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rocm_perf_lab.gate import seeds
-from rocm_perf_lab.gate.triton_kernel.rejection import LAUNCH, STEPS, Found, Rejected
+from rocm_perf_lab.gate.triton_kernel.rejection import LAUNCH, STEPS, JudgementRecord, Rejected
 from rocm_perf_lab.gate.triton_kernel.request import TritonGateRequest
 from rocm_perf_lab.gate.verdict import StepVerdict, Verdict, passed, rejected, skipped
 from rocm_perf_lab.gate.verdict_document import (
@@ -20,7 +20,7 @@ from rocm_perf_lab.gate.verdict_document import (
 class Steps:
     """request: what was asked. found: is read when a verdict is made."""
 
-    def __init__(self, request: TritonGateRequest, found: Found):
+    def __init__(self, request: TritonGateRequest, found: JudgementRecord):
         self._request, self._found = request, found
 
     def of_statuses(self, baseline: int, candidate: int) -> Verdict:

@@ -13,9 +13,9 @@ class Anthropic(http.HttpModel):
     def _asked(self, messages: Sequence[Message], text: Collected, body: dict[str, float]) -> Answer:
         import anthropic
 
-        with http.conversation(anthropic, self.place, self.timeout) as client:
+        with http.conversation(anthropic, self.endpoint, self.timeout) as client:
             api = anthropic.Anthropic(
-                api_key=self.api_key, base_url=self.place, http_client=client, max_retries=0, timeout=self.timeout
+                api_key=self.api_key, base_url=self.endpoint, http_client=client, max_retries=0, timeout=self.timeout
             )
             create: Any = api.messages.create  # its types differ between versions of the SDK
             stream = create(

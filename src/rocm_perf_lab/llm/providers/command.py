@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import IO
 
 from rocm_perf_lab.collect.command import resolve
-from rocm_perf_lab.errors import MissingInputError, ModelError, UsageError
+from rocm_perf_lab.errors import LanguageModelError, MissingInputError, UsageError
 from rocm_perf_lab.llm.keys import Key
 from rocm_perf_lab.llm.providers import RegisteredProvider
 from rocm_perf_lab.llm.providers.protocol import Answer, Collected, Message, ModelOptions, Progress
@@ -48,17 +48,17 @@ class CommandProvider:
         return command
 
     @property
-    def place(self) -> str:
+    def endpoint(self) -> str:
         return f"the program `{self.model}`"
 
     def expect_program(self) -> None:
-        """Checked before anything is built. Raises ModelError if there is no such program, UsageError for words that cannot be
-        split.
+        """Checked before anything is built. Raises LanguageModelError if there is no such program, UsageError for words that
+        cannot be split.
         """
         try:
             resolve([*self._words()[:1], ""])
         except MissingInputError as error:
-            raise ModelError(f"{self.place} cannot be run: {error.what}", error.hint) from error
+            raise LanguageModelError(f"{self.endpoint} cannot be run: {error.what}", error.hint) from error
 
     def ask(self, messages: Sequence[Message], progress: Progress) -> Answer:
         with tempfile.TemporaryFile() as prompt, tempfile.TemporaryFile() as complaints, DeferredInterrupts() as interrupts:
@@ -71,13 +71,15 @@ class CommandProvider:
                 text = self._read(process, deadline, progress)
                 status = wait(process, max(0.0, deadline - time.monotonic()))
             except subprocess.TimeoutExpired as error:
-                raise ModelError(
-                    f"{self.place} did not answer and end within {self.timeout:g} s", "raise --model-timeout"
+                raise LanguageModelError(
+                    f"{self.endpoint} did not answer and end within {self.timeout:g} s", "raise --model-timeout"
                 ) from error
             finally:
                 _end(process)
             if status:
-                raise ModelError(f"{self.place} ended with status {status}{_last_words(complaints)}", "make it succeed first")
+                raise LanguageModelError(
+                    f"{self.endpoint} ended with status {status}{_last_words(complaints)}", "make it succeed first"
+                )
             return Answer(text, self.model)
 
     def _words(self) -> list[str]:
@@ -92,7 +94,9 @@ class CommandProvider:
             return subprocess.Popen(words, stdin=prompt, stdout=subprocess.PIPE, stderr=complaints, start_new_session=True)
         except (OSError, IndexError) as error:
             reason = getattr(error, "strerror", None) or "it is empty"
-            raise ModelError(f"{self.place} cannot be run ({reason})", "name an existing program with --model") from error
+            raise LanguageModelError(
+                f"{self.endpoint} cannot be run ({reason})", "name an existing program with --model"
+            ) from error
 
     def _read(self, process: subprocess.Popen[bytes], deadline: float, progress: Progress) -> str:
         """What the program prints until it closes its output or ends: a process that it leaves behind may keep it open."""

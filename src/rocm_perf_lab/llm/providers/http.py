@@ -16,7 +16,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from rocm_perf_lab.errors import ModelError, UsageError
+from rocm_perf_lab.errors import LanguageModelError, UsageError
 from rocm_perf_lab.extras import missing
 from rocm_perf_lab.llm.keys import Key
 from rocm_perf_lab.llm.providers import RegisteredProvider
@@ -51,9 +51,9 @@ def required_sdk(name: str) -> None:
 
 def endpoint(base_url: str | None, default: str) -> str:
     """The validated address of a service. Raises UsageError if this is not an HTTP address, or contains a password."""
-    place = (base_url or default).rstrip("/")
+    address = (base_url or default).rstrip("/")
     try:
-        parts = urlsplit(place)
+        parts = urlsplit(address)
         usable = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
     except ValueError:
         usable = False
@@ -61,21 +61,21 @@ def endpoint(base_url: str | None, default: str) -> str:
         raise UsageError(f"--base-url {base_url} is not an HTTP address", "write it like http://localhost:8000/v1")
     if parts.username or parts.password or parts.query:
         raise UsageError("--base-url contains a user name, password or query", "give a key in the environment only")
-    return place
+    return address
 
 
 @contextlib.contextmanager
-def conversation(sdk: ModuleType, place: str, seconds: float) -> Iterator[Any]:
+def conversation(sdk: ModuleType, endpoint: str, seconds: float) -> Iterator[Any]:
     """An HTTP client for one request: no redirects (the user has not seen their targets), and limits on time and size of the
     response.
 
-    Inside this context, the SDK's errors become ModelError and Transient.
+    Inside this context, the SDK's errors become LanguageModelError and Transient.
     """
     watch = _Watch(seconds)
     hooks = {"response": [watch.limit]}
     try:
         with (
-            _errors_told(sdk, place, seconds),
+            _errors_told(sdk, endpoint, seconds),
             sdk.DefaultHttpxClient(timeout=seconds, follow_redirects=False, event_hooks=hooks) as client,
         ):
             yield client
@@ -123,7 +123,7 @@ class HttpModel(abc.ABC):
     """
 
     model: str
-    place: str
+    endpoint: str
     key: Key | None
     temperature: float
     max_tokens: int
@@ -134,15 +134,15 @@ class HttpModel(abc.ABC):
     def of(cls, model: ModelOptions, registered: RegisteredProvider, key: Key | None) -> Self:
         """The provider for a model.
 
-        Errors: those of required_sdk and endpoint; ModelError if the hosted service is to be asked without a key.
+        Errors: those of required_sdk and endpoint; LanguageModelError if the hosted service is to be asked without a key.
         """
         required_sdk(model.provider)
-        place = endpoint(model.base_url, registered.hosted or "")
-        is_hosted = place == registered.hosted
+        address = endpoint(model.base_url, registered.hosted or "")
+        is_hosted = address == registered.hosted
         if key is None and is_hosted:
             hint = f"set {registered.key_variable} in the environment"
-            raise ModelError(f"there is no key for {model.provider}", hint)
-        return cls(model.name, place, key, model.temperature, model.max_tokens, model.timeout, is_hosted)
+            raise LanguageModelError(f"there is no key for {model.provider}", hint)
+        return cls(model.name, address, key, model.temperature, model.max_tokens, model.timeout, is_hosted)
 
     @property
     def api_key(self) -> str:
@@ -178,40 +178,40 @@ def _limited(stream: Any, checked: Callable[[Iterator[bytes]], Iterator[bytes]])
 
 
 @contextlib.contextmanager
-def _errors_told(sdk: ModuleType, place: str, seconds: float) -> Iterator[None]:
+def _errors_told(sdk: ModuleType, endpoint: str, seconds: float) -> Iterator[None]:
     try:
         yield
     except (Slow, sdk.APITimeoutError) as error:
-        raise _too_slow(place, seconds) from error
+        raise _too_slow(endpoint, seconds) from error
     except sdk.APIStatusError as error:
-        raise _of_status(error, place) from error
+        raise _of_status(error, endpoint) from error
     except sdk.APIConnectionError as error:
         if isinstance(error.__cause__, TooLong):
             raise error.__cause__ from error
         if isinstance(error.__cause__, Slow):
-            raise _too_slow(place, seconds) from error
+            raise _too_slow(endpoint, seconds) from error
         raise Transient(f"the connection failed ({_reason(error)})") from error
     except sdk.APIError as error:  # reported within the stream
         raise Transient(f"the answer ended with an error ({_shortened(error.message)})") from error
     except Exception as error:
         kinds = {kind.__name__ for kind in type(error).__mro__}
         if "TimeoutException" in kinds:  # from the HTTP library; one SDK lets it through while it reads a stream
-            raise _too_slow(place, seconds) from error
+            raise _too_slow(endpoint, seconds) from error
         if "TransportError" in kinds:
             raise Transient(f"the connection failed ({_shortened(str(error))})") from error
         if not isinstance(error, ValueError | TypeError | AttributeError | LookupError):
             raise
-        raise ModelError(
-            f"{place} sent something that is not an answer ({type(error).__name__}: {_shortened(str(error))})",
+        raise LanguageModelError(
+            f"{endpoint} sent something that is not an answer ({type(error).__name__}: {_shortened(str(error))})",
             "check --base-url and --provider",
         ) from error
 
 
-def _too_slow(place: str, seconds: float) -> ModelError:
-    return ModelError(f"{place} did not answer within {seconds:g} s", "raise --model-timeout")
+def _too_slow(endpoint: str, seconds: float) -> LanguageModelError:
+    return LanguageModelError(f"{endpoint} did not answer within {seconds:g} s", "raise --model-timeout")
 
 
-def _of_status(error: Any, place: str) -> Exception:
+def _of_status(error: Any, endpoint: str) -> Exception:
     status = error.status_code
     what = f"HTTP status {status} ({_shortened(_said(error))})"
     if status == 400 and "temperature" in what:
@@ -225,7 +225,7 @@ def _of_status(error: Any, place: str) -> Exception:
         hint = "check --model and --base-url"
     elif 300 <= status < 400:
         hint = "give the address that it redirects to as --base-url"
-    return ModelError(f"{place} refused: {what}", hint)
+    return LanguageModelError(f"{endpoint} refused: {what}", hint)
 
 
 def _said(error: Any) -> str:

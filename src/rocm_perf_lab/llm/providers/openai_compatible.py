@@ -15,9 +15,9 @@ class OpenAICompatible(http.HttpModel):
 
         # Self-hosted servers may not know the newer name that the hosted service uses.
         limit = "max_completion_tokens" if self.is_hosted else "max_tokens"
-        with http.conversation(openai, self.place, self.timeout) as client:
+        with http.conversation(openai, self.endpoint, self.timeout) as client:
             api = openai.OpenAI(
-                api_key=self.api_key, base_url=self.place, http_client=client, max_retries=0, timeout=self.timeout
+                api_key=self.api_key, base_url=self.endpoint, http_client=client, max_retries=0, timeout=self.timeout
             )
             create: Any = api.chat.completions.create  # its types differ between versions of the SDK
             stream = create(

@@ -77,7 +77,7 @@ class TooLong(Exception):
 
 class Provider(Protocol):
     @property
-    def place(self) -> str:
+    def endpoint(self) -> str:
         """Where prompts are sent, for the user to see: an endpoint, or a command."""
 
     def ask(self, messages: Sequence[Message], progress: Progress) -> Answer:

@@ -6,7 +6,7 @@ import random
 import time
 from collections.abc import Callable
 
-from rocm_perf_lab.errors import ModelError
+from rocm_perf_lab.errors import LanguageModelError
 from rocm_perf_lab.llm.providers.protocol import Answer, Transient
 
 RETRIES = 4
@@ -16,20 +16,24 @@ _MOST_PATIENCE = 120.0  # seconds; whether to wait longer is for the user to dec
 
 def patiently(
     ask: Callable[[], Answer],
-    place: str,
+    endpoint: str,
     note: Callable[[str], None],
     sleep: Callable[[float], None] = time.sleep,
 ) -> Answer:
-    """The result of ask(). Raises ModelError after the last retry, and any other exception of ask()."""
+    """The result of ask(). Raises LanguageModelError after the last retry, and any other exception of ask()."""
     for retry in range(RETRIES + 1):
         try:
             return ask()
         except Transient as error:
             if retry == RETRIES:
-                raise ModelError(f"{place}: {error.what}, {RETRIES + 1} times in a row", "try later, with --resume") from error
+                raise LanguageModelError(
+                    f"{endpoint}: {error.what}, {RETRIES + 1} times in a row", "try later, with --resume"
+                ) from error
             wait = _wait(retry, error.retry_after)
             if wait > _MOST_PATIENCE:
-                raise ModelError(f"{place}: {error.what}; it asks to wait {wait:.0f} s", "try later, with --resume") from error
+                raise LanguageModelError(
+                    f"{endpoint}: {error.what}; it asks to wait {wait:.0f} s", "try later, with --resume"
+                ) from error
             note(f"  {error.what}: asking again in {wait:.1f} s")
             sleep(wait)
     raise AssertionError("unreachable")

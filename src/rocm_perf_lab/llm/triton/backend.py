@@ -20,7 +20,7 @@ class TritonModelBackend(TritonBackend):
         super().__init__(*arguments)
         self._runs, self._full_source = runs, full_source
 
-    def context(self, source: TritonSource, survey: ProfileSummary, target: Target) -> str:
+    def context(self, source: TritonSource, summary: ProfileSummary, target: Target) -> str:
         from rocm_perf_lab.prompt.tried import tried_in
         from rocm_perf_lab.prompt.triton.entry import context_in
         from rocm_perf_lab.prompt.triton.rules import TritonAnswerRules
@@ -28,7 +28,7 @@ class TritonModelBackend(TritonBackend):
         options = self._options
         tried = tried_in(self._runs, target.demangled, digest(source.state))
         rules = TritonAnswerRules(options.min_improvement, options.ulps)
-        return context_in(survey.reports, source, target.kernel, rules, self._note, tried).text(self._full_source)
+        return context_in(summary.reports, source, target.kernel, rules, self._note, tried).text(self._full_source)
 
     def complaint(self, source: TritonSource) -> str | None:
         """Checks Python syntax only: Triton compiles for concrete arguments, in the gate."""

@@ -18,7 +18,7 @@ from rocm_perf_lab.gate.promises import NONE, Promises, broken_in_source
 from rocm_perf_lab.hip_source import Edit, HipSource, Loop, SourceKernel, constructs, libclang
 from rocm_perf_lab.hip_source.cursors import body_of, place_of, walk, walk_below, within
 from rocm_perf_lab.hip_source.edits import before_pragmas, indentation, line_start, new_names
-from rocm_perf_lab.hip_source.grid_places import depends_on, replaceable
+from rocm_perf_lab.hip_source.grid_dimensions import depends_on, replaceable
 from rocm_perf_lab.hip_source.independent_loop import Dependent, Independence, independence_of
 from rocm_perf_lab.hip_source.integer_expression import INT, UNSIGNED, Constant, Conversion, converted, operation
 from rocm_perf_lab.hip_source.kernels import function_of

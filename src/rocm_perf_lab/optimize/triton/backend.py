@@ -49,7 +49,7 @@ class TritonBackend:
     def read(self, text: bytes) -> TritonSource:
         return TritonSource(self._file, text)
 
-    def survey(self, source: TritonSource) -> ProfileSummary:
+    def profile(self, source: TritonSource) -> ProfileSummary:
         """Errors: those of profiling; NoKernelsError if the function is not launched."""
         self._profiles += 1
         self._note(f"profiling {self._kernel.script}" if self._profiles == 1 else "profiling what was accepted")

@@ -9,6 +9,7 @@ from pathlib import Path
 from rocm_perf_lab.optimize import run_folder
 from rocm_perf_lab.optimize.backend import BackendOptions
 from rocm_perf_lab.optimize.loop import COMMAND, OptimizeLoopOptions, Session
+from rocm_perf_lab.optimize.open_run import folder_of, under_way
 from rocm_perf_lab.optimize.page import page, write_page
 from rocm_perf_lab.optimize.result import OptimizeResult
 from rocm_perf_lab.optimize.run_seed import with_seed
@@ -16,7 +17,6 @@ from rocm_perf_lab.optimize.run_state import Approve
 from rocm_perf_lab.optimize.triton.backend import TritonBackend
 from rocm_perf_lab.optimize.triton.script_file import file_of
 from rocm_perf_lab.optimize.triton.transforms import TRANSFORMS
-from rocm_perf_lab.optimize.under_way import folder_of, under_way
 from rocm_perf_lab.triton_launches import ScriptKernel
 
 

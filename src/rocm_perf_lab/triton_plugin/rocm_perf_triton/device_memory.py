@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from rocm_perf_triton import hip, software_device
-from rocm_perf_triton.host_arrays import Span
+from rocm_perf_triton.host_arrays import MemorySpan
 
 _KEPT_BYTES = 4 << 30
 _ALIGNMENT = 16  # Triton specializes kernels for addresses that are multiples of this
@@ -22,7 +22,7 @@ _ALIGNMENT = 16  # Triton specializes kernels for addresses that are multiples o
 class Mirror:
     """The copy of a span of host memory in device memory."""
 
-    host: Span
+    host: MemorySpan
     allocation: int
     address: int
 
@@ -44,7 +44,7 @@ class Mirror:
             raise ValueError("a kernel wrote to an array that is read-only")
 
 
-def _host_contents(host: Span) -> bytes:
+def _host_contents(host: MemorySpan) -> bytes:
     return ctypes.string_at(host.begin, host.end - host.begin)
 
 
@@ -53,22 +53,22 @@ class DeviceMemory:
 
     def __init__(self) -> None:
         self._mirrors: dict[tuple[int, int], Mirror] = {}  # least recently used first
-        self._exposed: dict[Span, weakref.ref[Any]] = {}
+        self._exposed: dict[MemorySpan, weakref.ref[Any]] = {}
 
-    def expose(self, host: Span, owner: Any) -> Mirror:
+    def expose(self, host: MemorySpan, owner: Any) -> Mirror:
         """A mirror whose address the program has: as long as `owner` lives, it is part of every launch."""
         self._exposed[host] = weakref.ref(owner)
         (mirror,) = (mirror for mirror in self.mirrors(()) if mirror.host == host)
         return mirror
 
-    def mirrors(self, spans: Iterable[Span]) -> list[Mirror]:
+    def mirrors(self, spans: Iterable[MemorySpan]) -> list[Mirror]:
         """One mirror for each piece of host memory, and for what is exposed; spans that overlap are one piece."""
         self._exposed = {host: owner for host, owner in self._exposed.items() if owner() is not None}
         pieces = _united([piece for piece in (*spans, *self._exposed) if piece.end > piece.begin])
         self._make_room(pieces)
         return [self._mirror(piece) for piece in pieces]
 
-    def _mirror(self, host: Span) -> Mirror:
+    def _mirror(self, host: MemorySpan) -> Mirror:
         kept = self._mirrors.pop((host.begin, host.end), None)
         if kept is None:
             shift = host.begin % _ALIGNMENT
@@ -79,7 +79,7 @@ class DeviceMemory:
         self._mirrors[host.begin, host.end] = mirror
         return mirror
 
-    def _make_room(self, pieces: list[Span]) -> None:
+    def _make_room(self, pieces: list[MemorySpan]) -> None:
         """Free what has a different extent from the host's memory now, and what has not been used for long."""
         wanted = {(piece.begin, piece.end) for piece in pieces}
         for key, mirror in list(self._mirrors.items()):
@@ -97,12 +97,12 @@ class DeviceMemory:
         hip.free(self._mirrors.pop(key).allocation)
 
 
-def _united(spans: list[Span]) -> list[Span]:
-    united: list[Span] = []
+def _united(spans: list[MemorySpan]) -> list[MemorySpan]:
+    united: list[MemorySpan] = []
     for piece in sorted(spans, key=lambda piece: piece.begin):
         if united and united[-1].overlaps(piece):
             last = united.pop()
-            piece = Span(last.begin, max(last.end, piece.end), last.writable and piece.writable)
+            piece = MemorySpan(last.begin, max(last.end, piece.end), last.writable and piece.writable)
         united.append(piece)
     return united
 

@@ -8,14 +8,14 @@ from typing import Any
 
 
 @dataclass(frozen=True)
-class Span:
+class MemorySpan:
     """The memory to which an array belongs: begin <= address < end."""
 
     begin: int
     end: int
     writable: bool = True
 
-    def overlaps(self, other: Span) -> bool:
+    def overlaps(self, other: MemorySpan) -> bool:
         return self.begin < other.end and other.begin < self.end
 
 
@@ -83,21 +83,21 @@ def _from_dlpack(value: Any) -> HostArray:
     return HostArray(view, bool(view.flags.writeable) or numpy.__version__.startswith("1."))
 
 
-def span(value: Any) -> Span:
+def span(value: Any) -> MemorySpan:
     """The memory of an array argument, with all that its owner allocated, so that overlapping views share it."""
     if isinstance(value, HostArray):
         return _numpy_span(value)
     storage = getattr(value, "untyped_storage", None)
     if storage is not None:
         memory = storage()
-        return Span(memory.data_ptr(), memory.data_ptr() + memory.nbytes())
+        return MemorySpan(memory.data_ptr(), memory.data_ptr() + memory.nbytes())
     base = getattr(value, "base", None)  # triton.reinterpret makes TensorWrapper
     if base is not None and hasattr(base, "data_ptr"):
         return span(base)
     raise TypeError(f"the extent of a {type(value).__name__} in memory is unknown: pass a NumPy array or a CPU tensor")
 
 
-def _numpy_span(argument: HostArray) -> Span:
+def _numpy_span(argument: HostArray) -> MemorySpan:
     import numpy
 
     array = argument.array
@@ -105,8 +105,8 @@ def _numpy_span(argument: HostArray) -> Span:
         array = array.base
     begin = end = int(array.ctypes.data)
     if array.size == 0:
-        return Span(begin, end)
+        return MemorySpan(begin, end)
     for length, step in zip(array.shape, array.strides, strict=True):
         begin += min(0, (length - 1) * step)
         end += max(0, (length - 1) * step)
-    return Span(begin, end + array.itemsize, argument.writable)
+    return MemorySpan(begin, end + array.itemsize, argument.writable)

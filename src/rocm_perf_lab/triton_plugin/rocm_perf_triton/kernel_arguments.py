@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from rocm_perf_triton.host_arrays import Span, span
+from rocm_perf_triton.host_arrays import MemorySpan, span
 
 # Triton's names of floating-point types, and struct's. bf16 are the upper halves of f32.
 _FLOATS = {"fp16": "<e", "fp32": "<f", "f32": "<f", "fp64": "<d"}
@@ -19,7 +19,7 @@ class Pointer:
     """An address in an array's memory."""
 
     address: int
-    memory: Span
+    memory: MemorySpan
 
 
 Word = int | Pointer

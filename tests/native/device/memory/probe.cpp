@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "memory/cache.h"
-#include "memory/line_log.h"
+#include "memory/distinct_lines.h"
 #include "memory/mall.h"
 #include "timing/lds_banks.h"
 
@@ -159,7 +159,7 @@ void compare_mall() {
 }
 
 void compare_logs() {
-  LineLog log;
+  DistinctLines log;
   std::vector<uint64_t> order;
   std::set<uint64_t> known;
   for (int step = 0; step < kSteps; ++step) {

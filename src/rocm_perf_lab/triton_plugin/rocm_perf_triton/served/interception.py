@@ -6,9 +6,9 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
-from rocm_perf_triton.served.launch import Launch, jit_function
+from rocm_perf_triton.served.launch import ServedLaunch, jit_function
 
-Served = Callable[[Launch], Any]
+Served = Callable[[ServedLaunch], Any]
 
 
 class Interception:
@@ -32,7 +32,7 @@ class Interception:
                 return run(function, *arguments, **named)
             self._is_serving = True
             try:
-                return self._served(Launch(function, arguments, named))
+                return self._served(ServedLaunch(function, arguments, named))
             finally:
                 self._is_serving = False
 

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from rocm_perf_triton.served.launch import Launch, Values
+from rocm_perf_triton.served.launch import ServedLaunch, Values
 from rocm_perf_triton.served.memory import ArgumentMemory, stored
 
 Message = dict[str, Any]
@@ -21,7 +21,7 @@ _MOST_PROGRAMS = 256
 _MOST_WAITING = 10  # times the processor time
 
 
-def interpreted(launch: Launch, memory: ArgumentMemory, request: Message) -> Message:
+def interpreted(launch: ServedLaunch, memory: ArgumentMemory, request: Message) -> Message:
     """request: numbers, in the place of arguments of the script; contents, argument -> file of its memory; folder; seconds
     of processor time.
 
@@ -51,7 +51,7 @@ def interpreted(launch: Launch, memory: ArgumentMemory, request: Message) -> Mes
     return answer
 
 
-def _in_child(launch: Launch, memory: ArgumentMemory, request: Message, grid: tuple[int, ...]) -> Message:
+def _in_child(launch: ServedLaunch, memory: ArgumentMemory, request: Message, grid: tuple[int, ...]) -> Message:
     # In processor time: what a busy machine does at the same time must not decide whether the results are compared.
     signal.signal(signal.SIGPROF, signal.SIG_DFL)
     signal.setitimer(signal.ITIMER_PROF, request["seconds"])
@@ -72,7 +72,7 @@ def _in_child(launch: Launch, memory: ArgumentMemory, request: Message, grid: tu
         sys.stderr.flush()
 
 
-def _run(launch: Launch, named: Values, grid: tuple[int, ...]) -> None:
+def _run(launch: ServedLaunch, named: Values, grid: tuple[int, ...]) -> None:
     from triton.runtime import interpreter
     from triton.runtime.interpreter import GridExecutor, InterpretedFunction
     from triton.runtime.jit import JITFunction

@@ -18,7 +18,7 @@ def jit_function(function: Any) -> Any:
     return function
 
 
-class Launch:
+class ServedLaunch:
     """function: what was launched, decorated by `@triton.autotune` or not. arguments, named: those of its run()."""
 
     def __init__(self, function: Any, arguments: tuple[Any, ...], named: Mapping[str, Any]):

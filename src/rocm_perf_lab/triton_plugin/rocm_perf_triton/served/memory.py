@@ -13,7 +13,7 @@ from rocm_perf_triton import activation
 from rocm_perf_triton.host_arrays import span
 
 
-class Piece(Protocol):
+class ArgumentStorage(Protocol):
     """All memory of an argument's owner, as bytes."""
 
     def contents(self) -> bytes: ...
@@ -67,7 +67,7 @@ class ArgumentMemory:
     def __init__(self, arguments: Mapping[str, Any]):
         kind = _HostPiece if activation.is_active() else _StoragePiece
         arrays = {name: array_of(value) for name, value in arguments.items() if is_array(value)}
-        self.pieces: dict[str, Piece] = {name: kind(value) for name, value in arrays.items()}
+        self.pieces: dict[str, ArgumentStorage] = {name: kind(value) for name, value in arrays.items()}
         self.before = {name: piece.contents() for name, piece in self.pieces.items()}
 
     def restore(self) -> None:

@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any
 
 from rocm_perf_triton import launcher
-from rocm_perf_triton.host_arrays import Span
+from rocm_perf_triton.host_arrays import MemorySpan
 from rocm_perf_triton.kernel_arguments import Pointer, Word
 from rocm_perf_triton.launcher import Launcher
-from rocm_perf_triton.served.launch import Launch, Values
+from rocm_perf_triton.served.launch import ServedLaunch, Values
 from rocm_perf_triton.served.memory import ArgumentMemory, stored
 
 _ALIGNMENT = 16  # Triton specializes kernels for addresses that are multiples of this
@@ -17,7 +17,7 @@ _ALIGNMENT = 16  # Triton specializes kernels for addresses that are multiples o
 Message = dict[str, Any]
 
 
-def recorded_launch(launch: Launch, memory: ArgumentMemory, numbers: Values, folder: Path) -> Message:
+def recorded_launch(launch: ServedLaunch, memory: ArgumentMemory, numbers: Values, folder: Path) -> Message:
     """code: name of the file in `folder`. arguments: one list of words for each, of which pointers name a memory.
 
     numbers: in the place of arguments of the script. Contents are those before the launch.
@@ -46,13 +46,13 @@ def recorded_launch(launch: Launch, memory: ArgumentMemory, numbers: Values, fol
     return {"name": kernel.name, "code": stored(kernel.kernel, folder), **found[-1]}
 
 
-def _word(word: Word, spans: list[Span]) -> Message:
+def _word(word: Word, spans: list[MemorySpan]) -> Message:
     if isinstance(word, Pointer):
         return {"memory": spans.index(word.memory), "offset": word.address - word.memory.begin}
     return {"bits": word}
 
 
-def _memory(span: Span, memory: ArgumentMemory, folder: Path) -> Message:
+def _memory(span: MemorySpan, memory: ArgumentMemory, folder: Path) -> Message:
     """names: of the arguments that own it."""
     names = [name for name, piece in memory.pieces.items() if getattr(piece, "span", None) == span]
     contents = memory.before[names[0]] if names else b""

@@ -9,7 +9,7 @@ from typing import Any
 from rocm_perf_triton.served import timing
 from rocm_perf_triton.served.channel import Channel, Message
 from rocm_perf_triton.served.interpreted import interpreted
-from rocm_perf_triton.served.launch import Launch
+from rocm_perf_triton.served.launch import ServedLaunch
 from rocm_perf_triton.served.memory import ArgumentMemory
 from rocm_perf_triton.served.recording import recorded_launch
 from rocm_perf_triton.versions import compiled_files
@@ -24,7 +24,7 @@ class Server:
         self._channel, self._key = channel, key
         self._chosen: dict[str, Any] = {}
 
-    def served(self, launch: Launch) -> Any:
+    def served(self, launch: ServedLaunch) -> Any:
         described = launch.described()
         values = self._key_of(described)
         key = json.dumps([values, [one.get("dtype") for one in described["arguments"].values()]])
@@ -41,7 +41,7 @@ class Server:
             names = [name for name in whole if name not in constants and name not in ("num_warps", "num_stages")]
         return {name: arguments[name].get("value", arguments[name].get("dtype")) for name in names if name in arguments}
 
-    def _serve(self, launch: Launch, described: dict[str, Any]) -> Any:
+    def _serve(self, launch: ServedLaunch, described: dict[str, Any]) -> Any:
         memory = ArgumentMemory(launch.arguments)
         self._channel.send(event="launch", **described)
         for request in self._channel.requests():
@@ -56,7 +56,7 @@ class Server:
         raise SystemExit("nobody asks any more")
 
 
-def _compile(launch: Launch, _memory: ArgumentMemory, request: Message) -> Message:
+def _compile(launch: ServedLaunch, _memory: ArgumentMemory, request: Message) -> Message:
     import triton
 
     kernel = launch.run(request["values"], warmup=True)
@@ -69,7 +69,7 @@ def _compile(launch: Launch, _memory: ArgumentMemory, request: Message) -> Messa
     }
 
 
-def _evaluate(launch: Launch, memory: ArgumentMemory, request: Message) -> Message:
+def _evaluate(launch: ServedLaunch, memory: ArgumentMemory, request: Message) -> Message:
     """The times of the launch, and the arrays that it changed. Arguments are then as they were."""
     values = request["values"]
     launch.run(values, warmup=True)
@@ -85,7 +85,7 @@ def _evaluate(launch: Launch, memory: ArgumentMemory, request: Message) -> Messa
         memory.restore()
 
 
-def _record(launch: Launch, memory: ArgumentMemory, request: Message) -> Message:
+def _record(launch: ServedLaunch, memory: ArgumentMemory, request: Message) -> Message:
     """The launch with some numbers replaced, as recorded_launch() describes it. Nothing runs."""
     return recorded_launch(launch, memory, request["numbers"], Path(request["folder"]))
 

@@ -1,0 +1,84 @@
+// Detects that the waves of a dispatch do nothing but wait for memory to change.
+//
+// A waiting wave runs in a loop. Suppose that all resident waves are where they were some rounds ago, with the same registers,
+// LDS and private memory, and again after another period of as many rounds, during which the memory that they access has
+// not changed either. The engine executes them in a fixed order, so only an outside change of that memory can make them
+// do anything else. Until then they need not be executed, and their counters and times do not depend on how long that takes.
+//
+// Waves that read a clock, or count how often they have polled, are never detected.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "exec/access_watch.h"
+#include "exec/xcd.h"
+
+namespace rpd {
+
+class BusyWaitDetector {
+ public:
+  using Xcds = std::vector<std::unique_ptr<Xcd>>;
+
+  BusyWaitDetector(const Xcds& xcds, const AddressSpace& memory) : xcds_(xcds), memory_(memory) {}
+
+  // Called after each round of all XCDs: whether the waves can make no progress without a change from outside.
+  bool after_round();
+  // During a standstill: whether the memory has changed, so that execution is worth resuming.
+  bool is_over() const { return watch_.differs(memory_, contents_); }
+  // The waves continue; the next look comes soon.
+  void resume();
+
+  // "2 waves at pc 0x1000 (entry + 0x10): s_cbranch_scc0 65530; the memory that they poll begins at 0x7f0000, 1 place"
+  std::string describe(const Kernel& kernel) const;
+
+ private:
+  enum class Phase : uint8_t { Rest, Glance, FirstPeriod, SecondPeriod };
+
+  // Where a wave is, and those parts of its state that are quick to compare.
+  struct Position {
+    const Wave* wave;
+    const Op* pc;
+    uint64_t group;
+    uint32_t epoch;
+    uint32_t mode;
+    bool scc;
+    WaveState state;
+    uint32_t scalar[kScalarWords];
+  };
+
+  template <class F>
+  void for_each_group(F f) const;
+  void take_positions();
+  bool same_positions() const;
+  std::vector<uint64_t> digest() const;
+  void set_watch(AccessWatch* watch);
+
+  bool rest();
+  bool glance();
+  bool first_period();
+  bool second_period();
+  bool give_up();
+  bool enter(Phase phase);
+
+  static constexpr uint64_t kFirstRest = 64;       // rounds before the first look; doubled after each failed one ...
+  static constexpr uint64_t kLongestRest = 4096;    // ... up to this
+  static constexpr uint64_t kRestAfterWaiting = 4;
+  static constexpr uint64_t kLongestPeriod = 64;   // rounds
+
+  const Xcds& xcds_;
+  const AddressSpace& memory_;
+  Phase phase_ = Phase::Rest;
+  uint64_t rounds_ = 0;  // in this phase
+  uint64_t rest_ = kFirstRest;
+  uint64_t period_ = 0;
+  std::vector<Position> positions_;
+  std::vector<uint64_t> digest_;   // of registers, LDS and private memory, by workgroup
+  AccessWatch watch_;
+  size_t accessed_ = 0;            // in the first period
+  std::vector<uint8_t> contents_;  // of the memory that they access
+};
+
+}  // namespace rpd

@@ -1,0 +1,150 @@
+#include "exec/outstanding_accesses.h"
+
+#include <algorithm>
+
+#include "isa/semantics.h"
+#include "isa/target.h"
+
+namespace rpd {
+namespace {
+
+// The largest value of each counter, which in a wait means no wait.
+constexpr std::array<unsigned, kCompletionQueues> kMost = {WaitCounts::kNoVectorWait, WaitCounts::kNoScalarWait, UINT32_MAX};
+
+// A range of registers.
+struct Range {
+  Operand::Kind kind;
+  unsigned first, end;
+};
+Range range_of(const Operand& operand) { return {operand.kind, operand.reg, unsigned{operand.reg} + operand.dwords}; }
+bool is_register(const Operand& operand) {
+  using Kind = Operand::Kind;
+  return operand.kind == Kind::Vector || operand.kind == Kind::Accumulator || operand.kind == Kind::Scalar;
+}
+bool overlap(const Range& a, const Range& b) { return a.kind == b.kind && a.first < b.end && b.first < a.end; }
+
+// The operand of instructions that use VCC although their text does not name it.
+constexpr Operand vcc() {
+  Operand operand;
+  operand.kind = Operand::Kind::Scalar;
+  operand.reg = kVcc;
+  operand.dwords = 2;
+  return operand;
+}
+
+// The queue that `op` goes to, if any; for a flat access it depends on the addresses.
+std::optional<CompletionQueue> queue_of(const Op& op) {
+  switch (op.semantics->unit) {
+    case Unit::VectorLoad:
+    case Unit::VectorStore:
+    case Unit::VectorAtomic: return CompletionQueue::Vector;
+    case Unit::Lds: return CompletionQueue::Lds;
+    case Unit::Smem: return CompletionQueue::Unordered;
+    default: return std::nullopt;
+  }
+}
+
+// The first register of `range` that `op` uses but must not while a write to the range is outstanding.
+std::optional<unsigned> touched(const Op& op, const Range& range, bool may_overwrite) {
+  const auto check = [&](const Operand& operand) {
+    const bool hit = is_register(operand) && overlap(range_of(operand), range);
+    return hit ? std::optional(std::max<unsigned>(operand.reg, range.first)) : std::nullopt;
+  };
+  for (const Operand& source : op.source)
+    if (const auto found = check(source)) return found;
+  if (op.semantics->reads_vcc)
+    if (const auto found = check(vcc())) return found;
+  if (const auto found = check(op.scalar_destination)) return found;
+  return may_overwrite ? std::nullopt : check(op.destination);
+}
+
+}  // namespace
+
+bool writes_back(const Op& op) { return op.semantics->cache_control == CacheControl::WriteBack; }
+
+uint32_t OutstandingAccesses::begin(CompletionQueue queue) {
+  const size_t i = index(queue);
+  const uint32_t number = ++issued_[i];
+  if (number > kMost[i]) completed_[i] = std::max(completed_[i], number - kMost[i]);
+  return number;
+}
+
+void OutstandingAccesses::load(const Op& op, CompletionQueue queue, bool has_lanes) {
+  const uint32_t number = begin(queue);
+  if (loads_.size() > kMost[index(CompletionQueue::Vector)]) forget_completed();
+  if (op.destination.kind != Operand::Kind::None && has_lanes) loads_.push_back({&op, {queue, number}});
+}
+
+void OutstandingAccesses::issue(const Op& op, bool has_lanes) {
+  if (const auto queue = queue_of(op)) {
+    load(op, *queue, has_lanes || *queue == CompletionQueue::Unordered);
+    const bool wide = op.sc1 || !target_of_device().names_scopes;
+    if (op.semantics->unit == Unit::VectorStore && wide) wide_store_ = issued(CompletionQueue::Vector);
+  } else if (writes_back(op)) {
+    write_backs_.push_back({&op, {CompletionQueue::Vector, begin(CompletionQueue::Vector) - 1}});
+  }
+}
+
+QueuePosition OutstandingAccesses::reach_lds(const Op& op, bool alone) {
+  CompletionQueue queue = queue_of(op).value_or(CompletionQueue::Lds);
+  if (op.semantics->space == Space::Flat) {
+    queue = CompletionQueue::Unordered;
+    const QueuePosition position{queue, begin(queue)};
+    if (!loads_.empty() && loads_.back().op == &op) {
+      if (alone) loads_.back().position = position;
+      else loads_.push_back({&op, position});
+    }
+  }
+  const QueuePosition position{queue, issued(queue)};
+  lds_[index(queue)] = position.number;
+  return position;
+}
+
+void OutstandingAccesses::complete(CompletionQueue queue, unsigned left) {
+  const size_t i = index(queue);
+  if (issued_[i] > left) completed_[i] = std::max(completed_[i], issued_[i] - left);
+}
+
+void OutstandingAccesses::forget_completed() {
+  std::erase_if(loads_, [this](const Issued& load) { return has_completed(load.position); });
+}
+
+void OutstandingAccesses::wait(unsigned vector_left, unsigned scalar_left) {
+  if (vector_left < kMost[index(CompletionQueue::Vector)]) complete(CompletionQueue::Vector, vector_left);
+  if (scalar_left < kMost[index(CompletionQueue::Lds)]) complete(CompletionQueue::Lds, scalar_left);
+  if (scalar_left == 0) complete(CompletionQueue::Unordered, 0);
+  forget_completed();
+}
+
+size_t OutstandingAccesses::take_write_backs() {
+  return std::erase_if(write_backs_, [this](const Issued& one) { return has_completed(one.position); });
+}
+
+bool OutstandingAccesses::arrive(uint32_t epoch) {
+  bool late = false;
+  for (size_t i = 0; i < kCompletionQueues; ++i) late |= lds_[i] > completed_[i];
+  if (late) late_.push_back({epoch, completed_});
+  return late;
+}
+
+bool OutstandingAccesses::had_completed(const QueuePosition& position, uint32_t epoch) const {
+  const auto is_before = [](const Late& late, uint32_t e) { return late.epoch < e; };
+  const auto found = std::lower_bound(late_.begin(), late_.end(), epoch, is_before);
+  return found == late_.end() || found->epoch != epoch || position.number <= found->completed[index(position.queue)];
+}
+
+// Among loads that complete in order, a later one may overwrite the destination of an earlier one.
+std::optional<OutstandingAccesses::Use> OutstandingAccesses::take_use(const Op& op) {
+  const auto queue = queue_of(op);
+  for (size_t i = 0; i < loads_.size(); ++i) {
+    const Issued load = loads_[i];
+    const bool in_order = queue == load.position.queue && queue != CompletionQueue::Unordered;
+    const auto reg = touched(op, range_of(load.op->destination), in_order);
+    if (!reg || has_completed(load.position)) continue;
+    loads_.erase(loads_.begin() + static_cast<ptrdiff_t>(i));
+    return Use{load.op, load.op->destination.kind, static_cast<uint16_t>(*reg)};
+  }
+  return std::nullopt;
+}
+
+}  // namespace rpd

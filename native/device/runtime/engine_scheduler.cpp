@@ -1,0 +1,114 @@
+#include "runtime/engine_scheduler.h"
+
+#include <algorithm>
+
+#include "runtime/queues/event_count.h"
+
+namespace rpd {
+namespace {
+
+// After kLongInstructions another dispatch may begin, and from then on they take turns. This is long enough for most
+// dispatches that only compute to end, and short enough for those that wait for another one in ways that cannot be detected.
+constexpr uint64_t kLongInstructions = 20'000'000;
+constexpr uint64_t kSliceInstructions = 20'000;
+
+}  // namespace
+
+void EngineScheduler::set_running(Entry* entry) {
+  running_ = entry;
+  ++changes_;
+  if (entry) entry->state = Entry::State::Running;
+  signal_changes().announce();
+}
+
+void EngineScheduler::admit_parked() {
+  for (auto parked = parked_.begin(); parked != parked_.end();) {
+    if (!(*parked)->can_go_on()) {
+      ++parked;
+      continue;
+    }
+    (*parked)->state = Entry::State::Queued;
+    line_.push_back(*parked);
+    parked = parked_.erase(parked);
+  }
+}
+
+void EngineScheduler::give_on() {
+  if (running_) return;
+  admit_parked();
+  if (line_.empty()) return;
+  Entry* next = line_.front();
+  if (!next->begun && !may_begin_(*next)) return;
+  line_.pop_front();
+  next->begun = true;
+  set_running(next);
+}
+
+void EngineScheduler::queue(Entry& entry, uint64_t submitted) {
+  const std::lock_guard lock(mutex_);
+  entry.state = Entry::State::Queued;
+  entry.begun = false;
+  entry.submitted = submitted;
+  entry.queued = std::chrono::steady_clock::now();
+  line_.insert(std::find_if(line_.begin(), line_.end(),
+                            [&](const Entry* other) { return !other->begun && other->submitted > submitted; }),
+               &entry);
+  give_on();
+}
+
+void EngineScheduler::leave(Entry& entry) {
+  const std::lock_guard lock(mutex_);
+  line_.remove(&entry);
+  parked_.remove(&entry);
+  entry.state = Entry::State::Absent;
+  if (running_ == &entry) set_running(nullptr);
+  give_on();
+}
+
+void EngineScheduler::pass(Entry& entry) {
+  const std::lock_guard lock(mutex_);
+  admit_parked();
+  entry.state = Entry::State::Queued;
+  line_.push_back(&entry);
+  set_running(nullptr);
+  give_on();
+}
+
+void EngineScheduler::park(Entry& entry, std::function<bool()> can_go_on) {
+  const std::lock_guard lock(mutex_);
+  entry.state = Entry::State::Parked;
+  entry.can_go_on = std::move(can_go_on);
+  parked_.push_back(&entry);
+  set_running(nullptr);
+  give_on();
+}
+
+bool EngineScheduler::has_engine(Entry& entry) {
+  const std::lock_guard lock(mutex_);
+  give_on();
+  return entry.state == Entry::State::Running;
+}
+
+bool EngineScheduler::should_pass(uint64_t instructions) {
+  const std::lock_guard lock(mutex_);
+  if (std::any_of(parked_.begin(), parked_.end(), [](const Entry* entry) { return entry->can_go_on(); })) return true;
+  const bool begun = std::any_of(line_.begin(), line_.end(), [](const Entry* entry) { return entry->begun; });
+  return !line_.empty() && instructions >= (begun ? kSliceInstructions : kLongInstructions);
+}
+
+bool EngineScheduler::any_active() const {
+  const std::lock_guard lock(mutex_);
+  return running_ || !line_.empty();
+}
+
+bool EngineScheduler::any_parked() const {
+  const std::lock_guard lock(mutex_);
+  return !parked_.empty();
+}
+
+uint64_t EngineScheduler::changes() const {
+  const std::lock_guard lock(mutex_);
+  return changes_;
+}
+
+}  // namespace rpd

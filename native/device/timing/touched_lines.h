@@ -1,0 +1,54 @@
+// Which lines of the device's memory an XCD touches, and how often: known without a model of its caches.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "memory/distinct_lines.h"
+
+namespace rpd {
+
+class TouchedLines {
+ public:
+  void clear() { *this = {}; }
+  // Lines that one access touches. `matters(line)`: whether a line is to be noted; asked only now and then.
+  template <class F>
+  void read(uint64_t first_line, uint64_t last_line, F matters) {
+    for (uint64_t line = first_line; line <= last_line; ++line) reads_ += read_.note(line, matters);
+  }
+  template <class F>
+  void write(uint64_t first_line, uint64_t last_line, F matters) {
+    for (uint64_t line = first_line; line <= last_line; ++line) writes_ += written_.note(line, matters);
+  }
+
+  const std::vector<uint64_t>& lines_read() const { return read_.log.lines(); }
+  const std::vector<uint64_t>& lines_written() const { return written_.log.lines(); }
+  // Number of touches; an access touches each of its lines once.
+  uint64_t reads() const { return reads_; }
+  uint64_t writes() const { return writes_; }
+  uint64_t distinct_read() const { return lines_read().size(); }
+  uint64_t distinct_written() const { return lines_written().size(); }
+
+ private:
+  // Most accesses touch lines that were touched lately.
+  struct Lines {
+    DistinctLines log;
+    std::array<uint64_t, 1024> lately{};  // [line % 1024]: line + 1
+
+    template <class F>
+    bool note(uint64_t line, F matters) {
+      uint64_t& known = lately[line % lately.size()];
+      if (known == line + 1) return true;
+      if (!matters(line)) return false;
+      known = line + 1;
+      log.insert(line);
+      return true;
+    }
+  };
+
+  Lines read_, written_;
+  uint64_t reads_ = 0, writes_ = 0;
+};
+
+}  // namespace rpd

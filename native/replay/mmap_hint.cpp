@@ -1,0 +1,45 @@
+#include "replay/mmap_hint.h"
+
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <atomic>
+
+namespace rpd::replay {
+namespace {
+
+constexpr uint64_t kGuard = 4096;  // the thunk leaves a page free on both sides [libhsakmt, fmm.c]
+
+constexpr uint64_t kLeastSvmRange = 4ull << 30;  // [libhsakmt, fmm.c: SVM_MIN_VM_SIZE]
+constexpr uint64_t kHugePage = 2 << 20;
+
+std::atomic<uint64_t> svm_floor{0};
+
+thread_local uint64_t steered_to = 0, steered_bytes = 0;
+
+}  // namespace
+
+MmapHint::MmapHint(uint64_t address, uint64_t bytes) { steered_to = address, steered_bytes = bytes; }
+MmapHint::~MmapHint() { steered_to = 0; }
+
+void start_svm_range_above(uint64_t end) { svm_floor.store((end + kHugePage - 1) & ~(kHugePage - 1)); }
+
+}  // namespace rpd::replay
+
+// The program's own mmap takes precedence over the C library's for everything that is loaded into it.
+extern "C" __attribute__((visibility("default"))) void* mmap(void* address, size_t bytes, int rights, int flags, int file,
+                                                             off_t offset) noexcept {
+  using namespace rpd::replay;
+  if (steered_to != 0 && address == nullptr && rights == PROT_NONE && bytes >= steered_bytes) {
+    const long got = syscall(SYS_mmap, steered_to - kGuard, bytes, rights, flags | MAP_FIXED_NOREPLACE, file, offset);
+    if (got != -1) return reinterpret_cast<void*>(got);
+  }
+  const uint64_t floor = svm_floor.load(std::memory_order_relaxed);
+  if (address != nullptr && reinterpret_cast<uint64_t>(address) < floor && rights == PROT_NONE && bytes >= kLeastSvmRange &&
+      !(flags & MAP_FIXED)) {
+    const long got = syscall(SYS_mmap, floor, bytes, rights, flags | MAP_FIXED_NOREPLACE, file, offset);
+    if (got != -1) return reinterpret_cast<void*>(got);
+  }
+  return reinterpret_cast<void*>(syscall(SYS_mmap, address, bytes, rights, flags, file, offset));
+}

@@ -1,0 +1,142 @@
+#include "rocpd/spool_walk.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+namespace rpd::rocpd {
+namespace {
+
+using spool::Kind;
+
+class Player {
+ public:
+  Player(const Visitor& visitor, DependencyTracker* dependencies) : visitor_(visitor), dependencies_(dependencies) {}
+
+  void on_record(const RecordView& record) {
+    switch (record.kind()) {
+      case Kind::process:
+      case Kind::agent:
+      case Kind::queue:
+      case Kind::code_object: return describe(record);
+      case Kind::counter: ++counter_count_; return describe(record);
+      case Kind::kernel: return on_kernel(record);
+      case Kind::dispatch: return on_dispatch(record);
+      case Kind::barrier: return on_barrier(record);
+      case Kind::copy: return on_copy(record);
+      case Kind::dispatch_end: return on_end(record, dispatches_, visitor_.dispatch);
+      case Kind::copy_end: return on_end(record, copies_, visitor_.copy);
+      case Kind::counters: return on_counters(record);
+      case Kind::errors: return on_errors(record);
+      case Kind::region:
+        if (visitor_.region) visitor_.region({record.fixed<spool::Region>(), record.string<spool::Region>(0)});
+        return;
+      case Kind::observed: return on_observed(record.fixed<spool::Observed>());
+      case Kind::signal_destroyed:
+        if (dependencies_) dependencies_->signal_destroyed(record.fixed<spool::SignalDestroyed>().signal);
+        return;
+      case Kind::allocation:
+        if (visitor_.allocation) visitor_.allocation(record.fixed<spool::Allocation>());
+        return;
+    }
+    throw SpoolError("has a record of an unknown kind");
+  }
+
+  Unfinished unfinished() const { return {dispatches_.size(), copies_.size()}; }
+
+ private:
+  void describe(const RecordView& record) {
+    if (visitor_.description) visitor_.description(record);
+  }
+
+  void on_kernel(const RecordView& record) {
+    const auto kernel = record.fixed<spool::Kernel>();
+    // Another kernel can be loaded at the same address later: a dispatch refers to the latest one before it.
+    kernel_ids_[kernel.kernel_object] = kernel.kernel_id;
+    describe(record);
+  }
+
+  void on_dispatch(const RecordView& record) {
+    Dispatch dispatch;
+    dispatch.fixed = record.fixed<spool::Dispatch>();
+    const spool::Dispatch& fixed = dispatch.fixed;
+    if (const auto kernel = kernel_ids_.find(fixed.kernel_object); kernel != kernel_ids_.end())
+      dispatch.kernel_id = kernel->second;
+    if (dependencies_)
+      dispatch.after = dependencies_->dispatch(fixed.dispatch_id, fixed.queue_id, fixed.origin.thread, fixed.barrier_bit != 0,
+                                               fixed.completion_signal);
+    dispatches_[fixed.dispatch_id] = std::move(dispatch);
+  }
+
+  void on_copy(const RecordView& record) {
+    Copy copy;
+    copy.fixed = record.fixed<spool::Copy>();
+    if (dependencies_) {
+      std::vector<uint64_t> signals(copy.fixed.signal_count);
+      record.array<spool::Copy>(signals.size(), signals.data());
+      copy.after = dependencies_->copy(copy.fixed.copy_id, copy.fixed.origin.thread, signals, copy.fixed.completion_signal);
+    }
+    copies_[copy.fixed.copy_id] = std::move(copy);
+  }
+
+  void on_barrier(const RecordView& record) {
+    if (!dependencies_) return;
+    const auto barrier = record.fixed<spool::Barrier>();
+    std::span<const uint64_t> signals(barrier.signals);
+    // If any one of several signals is enough, none of them is certain to have been waited for.
+    const auto used = std::count_if(signals.begin(), signals.end(), [](uint64_t s) { return s != 0; });
+    if (barrier.waits == spool::Waits::any && used > 1) signals = {};
+    dependencies_->barrier(barrier.queue_id, barrier.thread, barrier.barrier_bit != 0, barrier.waits != spool::Waits::none,
+                           signals, barrier.completion_signal);
+  }
+
+  template <class Operation>
+  void on_end(const RecordView& record, std::unordered_map<uint64_t, Operation>& in_flight,
+              const std::function<void(const Operation&)>& visit) {
+    const auto end = record.fixed<spool::End>();
+    auto at = in_flight.extract(end.id);
+    if (at.empty()) throw SpoolError("has the end of an operation that never began");
+    at.mapped().start_ns = end.start_ns;
+    at.mapped().end_ns = end.end_ns;
+    if (visit) visit(at.mapped());
+  }
+
+  void on_counters(const RecordView& record) {
+    const auto fixed = record.fixed<spool::Counters>();
+    const auto at = dispatches_.find(fixed.dispatch_id);
+    if (at == dispatches_.end() || fixed.count != counter_count_) throw SpoolError("has counters that fit no dispatch");
+    auto& counters = at->second.counters;
+    counters.resize(fixed.count);
+    record.array<spool::Counters>(counters.size(), counters.data());
+  }
+
+  void on_errors(const RecordView& record) {
+    const auto fixed = record.fixed<spool::Errors>();
+    const auto at = dispatches_.find(fixed.dispatch_id);
+    if (at == dispatches_.end() || fixed.count != at->second.counters.size())
+      throw SpoolError("has errors that fit no dispatch");
+    at->second.duration_error = fixed.duration;
+    at->second.errors.resize(fixed.count);
+    record.array<spool::Errors>(fixed.count, at->second.errors.data());
+  }
+
+  void on_observed(const spool::Observed& observed) {
+    if (dependencies_) dependencies_->observed(observed.thread, observed.signal);
+  }
+
+  const Visitor& visitor_;
+  DependencyTracker* const dependencies_;
+  uint64_t counter_count_ = 0;
+  std::unordered_map<uint64_t, uint64_t> kernel_ids_;    // by kernel object
+  std::unordered_map<uint64_t, Dispatch> dispatches_;  // in flight, by id
+  std::unordered_map<uint64_t, Copy> copies_;
+};
+
+}  // namespace
+
+Unfinished replay(const SpoolReader& spool, const Visitor& visitor, DependencyTracker* dependencies) {
+  Player player(visitor, dependencies);
+  spool.for_each([&](const RecordView& record) { player.on_record(record); });
+  return player.unfinished();
+}
+
+}  // namespace rpd::rocpd

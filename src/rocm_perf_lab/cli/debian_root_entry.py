@@ -1,0 +1,24 @@
+"""Commands that need ROCm, started on a machine without: they run in the root that `rocm-perf setup` made, if it did."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+_NEED_ROCM = {
+    "profile", "run", "isolate", "replay", "optimize", "prompt", "gate", "llm-optimize", "autotune", "ci", "mcp", "doctor",
+    "ceilings",
+}  # fmt: skip
+_NEED_NOTHING = {"-h", "--help", "--simulate"}
+
+
+def enter_if_needed(arguments: Sequence[str]) -> None:
+    """Replace this process by the same command in the root, or return."""
+    if not arguments or arguments[0] not in _NEED_ROCM or _NEED_NOTHING & set(arguments):
+        return
+    from rocm_perf_lab.debian_root import paths
+
+    if paths.SCRIPTS.is_dir() and not paths.is_inside() and paths.is_ready() and not paths.machine_can_run():
+        line = paths.entering(Path.cwd(), ["rocm-perf", *arguments])
+        os.execv(line[0], line)

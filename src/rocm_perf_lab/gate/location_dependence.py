@@ -1,0 +1,77 @@
+"""Whether code depends on where its text stands: on the name by which the compiler is given its file, or on its line.
+
+The program may be built by another name of the file than the one that was judged, and from the file as the user keeps it.
+`__FILE__`, `__LINE__`, and the names of lambdas' types carry both into the code, and more ways may exist; so the code is made
+again in other places and compared.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rocm_perf_lab.code_object.pieces import SymbolContent, pieces_of
+from rocm_perf_lab.errors import SourceError
+from rocm_perf_lab.hip_source import HipSource
+from rocm_perf_lab.hip_source.flags import is_source
+
+if TYPE_CHECKING:
+    from rocm_perf_lab.gate.judge import Builder
+
+_HINT = "(`__FILE__`, `__LINE__`, types of lambdas)"
+
+
+def depends_on_place(baseline: HipSource, judged: HipSource, given: bytes, plain: bytes, builder: Builder) -> str | None:
+    """What of the candidate's code depends on the name of its file or on its lines, and not in the baseline as well; None if
+    nothing does.
+
+    given: the candidate's file. plain: the text that would be kept, without line directives. Errors: those of building the
+    baseline.
+    """
+    for before, after in zip(_units(baseline), _units(judged), strict=True):
+        code = pieces_of(builder.device(after))
+        places = [(name, after.with_text(given)) for name in usual_names(after)]
+        places.append((_long_name(after.main), after.with_text(_shifted(plain))))
+        for name, source in places:
+            try:
+                moved = _unlike(code, pieces_of(builder.device_named(source, name)))
+            except SourceError as error:
+                return f"it does not compile where its file has the name {name}: {error.what}"
+            if moved and (found := moved - _moving(before, builder)):
+                return f"its code depends on the name of its file or on its line {_HINT}: {sorted(found)[0]} differs"
+    return None
+
+
+def _units(source: HipSource) -> Iterator[HipSource]:
+    yield source
+    yield from source.elsewhere
+
+
+def usual_names(unit: HipSource) -> list[str]:
+    """As in the unit's own command, and relative to its folder."""
+    main = unit.main.resolve()
+    written = [word for word in unit.command if is_source(word) and (unit.folder / word).resolve() == main]
+    return list(dict.fromkeys([*written, os.path.relpath(main, unit.folder.resolve())]))
+
+
+def _long_name(main: Path) -> str:
+    """A name that nobody can have foreseen."""
+    path = main.resolve()
+    return f"{path.parent}{'/.' * (8 + secrets.randbelow(56))}/{path.name}"
+
+
+def _shifted(text: bytes) -> bytes:
+    return b"\n" * (100 + secrets.randbelow(5000)) + text
+
+
+def _moving(baseline: HipSource, builder: Builder) -> set[str]:
+    """The pieces of the baseline's code that depend on their place."""
+    moved = builder.device_named(baseline.with_text(_shifted(baseline.text)), _long_name(baseline.main))
+    return _unlike(pieces_of(builder.device(baseline)), pieces_of(moved))
+
+
+def _unlike(one: dict[str, SymbolContent], other: dict[str, SymbolContent]) -> set[str]:
+    return {name for name in {*one, *other} if one.get(name) != other.get(name)}

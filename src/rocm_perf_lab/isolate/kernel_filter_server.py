@@ -1,0 +1,65 @@
+"""Tells the isolate library, in the program's processes, which of its kernels to capture.
+
+The library does not support Python's regular expressions, so it asks through files in a folder
+(native/tools/isolate/kernel_filter.h).
+Questions may come from untrusted code: they are answered with one byte per name, and nothing else is read or written.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+from rocm_perf_lab.kernel_pattern import fits
+
+_BELL = "bell"
+_MOST_BYTES = 1 << 26  # per question; the largest libraries have several megabytes of names
+
+
+@contextlib.contextmanager
+def answering(pattern: str, folder: Path) -> Iterator[None]:
+    """Creates `folder` and answers questions in it until the context ends."""
+    folder.mkdir()
+    os.mkfifo(folder / _BELL)
+    bell = os.open(folder / _BELL, os.O_RDWR | os.O_CLOEXEC)  # opened for writing too, so that there is never an end of file
+    over = threading.Event()
+    thread = threading.Thread(target=_serve, args=(pattern, folder, bell, over), daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        os.write(bell, b"!")
+        thread.join()
+        os.close(bell)
+
+
+def _serve(pattern: str, folder: Path, bell: int, over: threading.Event) -> None:
+    while os.read(bell, 1 << 12) and not over.is_set():
+        for question in folder.glob("*.question"):
+            with contextlib.suppress(OSError):  # the file is the program's, which may remove it at any time
+                _reply(question, answer(pattern, _content(question)))
+
+
+def answer(pattern: str, question: bytes) -> bytes:
+    """One byte per kernel. question: the mangled and demangled name of each, each terminated by a zero byte."""
+    names = [os.fsdecode(name) for name in question.split(b"\0")[:-1]]
+    return b"".join(b"1" if fits(pattern, *pair) else b"0" for pair in zip(names[::2], names[1::2], strict=False))
+
+
+def _content(question: Path) -> bytes:
+    descriptor = os.open(question, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    with open(descriptor, "rb") as file:
+        content = file.read(_MOST_BYTES)
+    question.unlink()
+    return content
+
+
+def _reply(question: Path, text: bytes) -> None:
+    unfinished = question.with_suffix(f".{os.urandom(8).hex()}")
+    with open(os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666), "wb") as file:
+        file.write(text)
+    unfinished.rename(question.with_suffix(".answer"))

@@ -1,0 +1,33 @@
+"""What a run with a model is about: a file with kernels, in a language."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from rocm_perf_lab.llm.hip import HIP
+from rocm_perf_lab.llm.language import Language
+from rocm_perf_lab.optimize.build_target import BuildTarget, settings_of
+from rocm_perf_lab.optimize.source_settings import SourceSettings
+
+
+@dataclass(frozen=True)
+class ModelTarget:
+    """source: the file. found_by: how it was found. name: the program's. settings: what a replay needs to read the file again.
+
+    known: text that the model sees anyway; its words are therefore not redacted.
+    """
+
+    source: Path
+    found_by: str
+    name: str
+    language: Language
+    settings: SourceSettings
+    known: str
+
+
+def of_program(build_target: BuildTarget) -> ModelTarget:
+    """A HIP program."""
+    words = [word for step in build_target.build.steps for word in step.words]
+    known = " ".join((build_target.source.read_text(errors="replace"), *build_target.arguments, *words))
+    return ModelTarget(build_target.source, build_target.found_by, build_target.name, HIP, settings_of(build_target), known)

@@ -1,0 +1,96 @@
+"""The units of a build's other programs, libraries and objects that concern a source, since these are made of it as well.
+
+A candidate is not built into them. But a source that changes for one program changes for the others, whose launches of its
+kernels have to change with it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from rocm_perf_lab.errors import SourceError
+from rocm_perf_lab.optimize.build import Build
+from rocm_perf_lab.optimize.dependencies import files_of
+from rocm_perf_lab.optimize.steps import Step
+from rocm_perf_lab.process.cores import available_cores
+
+_INCLUDE = re.compile(rb'^[ \t]*#[ \t]*include(?:_next)?[ \t]*(?:["<]([^">\n]+)[">]|(\S))', re.MULTILINE)
+_FOLDERS = ("-I", "-isystem", "-iquote", "-idirafter")
+
+
+@dataclass(frozen=True)
+class OtherProducts:
+    """units: HIP units that are not the program's own, each with its files. names: of what is made of them."""
+
+    units: Mapping[Step, frozenset[Path]] = field(default_factory=dict)
+    names: tuple[str, ...] = ()
+
+    @property
+    def files(self) -> frozenset[Path]:
+        return frozenset[Path]().union(*self.units.values())
+
+
+def beside(build: Build, source: Path) -> OtherProducts:
+    """What is made of `source` beside the program; without units that do not compile. Errors: SourceError of its own units."""
+    own = frozenset(build.units)
+    concerned = [one for one in (*build.others, *build.libraries) if _is_made_of(source, one, build, own)]
+    units = list(dict.fromkeys(step for one in concerned for step in one.units if step not in own and step.is_hip))
+    files = {step: found for step, found in zip(units, _files(units), strict=True) if found}
+    return OtherProducts(files, tuple(one.steps[-1].output.name for one in concerned))
+
+
+def _is_made_of(source: Path, made: Build, build: Build, own: frozenset[Step]) -> bool:
+    shared = own.intersection(made.units)
+    if shared and shared.intersection(build.including(source)):
+        return True
+    likely = [step for step in made.units if step not in own and may_include(step, source)]
+    return any(source.resolve() in files for files in _files(likely))
+
+
+def _files(steps: Sequence[Step]) -> list[frozenset[Path]]:
+    """Nothing for a unit that does not compile."""
+    if not steps:
+        return []
+    with ThreadPoolExecutor(available_cores()) as pool:
+        return list(pool.map(_files_of, steps))
+
+
+def _files_of(step: Step) -> frozenset[Path]:
+    try:
+        return files_of(step)
+    except SourceError:
+        return frozenset()
+
+
+def may_include(step: Step, source: Path) -> bool:
+    """False if no text that the unit may include names a file like `source`, so that the compiler need not be asked."""
+    folders = [step.folder / name for name in _folders(step.words)]
+    left, seen = [path.resolve() for path in step.sources], set[Path]()
+    while left:
+        file = left.pop()
+        if file in seen or not file.is_file():
+            continue
+        if file == source.resolve():
+            return True
+        seen.add(file)
+        for name in _included(file):
+            if name is None:
+                return True  # named by a macro
+            left += [found.resolve() for folder in (file.parent, *folders) if (found := folder / name).is_file()]
+    return False
+
+
+def _included(file: Path) -> Iterator[str | None]:
+    return (match[1].decode(errors="surrogateescape") if match[1] else None for match in _INCLUDE.finditer(file.read_bytes()))
+
+
+def _folders(words: Iterable[str]) -> Iterator[str]:
+    rest = iter(words)
+    for word in rest:
+        option = next((option for option in _FOLDERS if word.startswith(option)), None)
+        if option is not None:
+            yield word.removeprefix(option) or next(rest, ".")

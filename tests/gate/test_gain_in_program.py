@@ -1,0 +1,34 @@
+"""What is claimed of a kernel is held against its times in the program, with their noise."""
+
+from __future__ import annotations
+
+import pytest
+
+from rocm_perf_lab.gate.gain_in_program import Claim, SeenGain
+from rocm_perf_lab.gate.program_run import ProgramRun
+
+
+def runs(*times: float) -> list[ProgramRun]:
+    return [ProgramRun(b"", 9.0, None, "measured", None, {}, {"rows": time, "other": 5.0}) for time in times]
+
+
+def gain(saved: float, before: list[ProgramRun], after: list[ProgramRun], symbol: str = "rows") -> SeenGain:
+    return SeenGain.of(Claim(symbol, saved), before, after)
+
+
+@pytest.mark.parametrize(
+    "saved, after, holds",
+    [(0.4, [6.0], True), (0.4, [7.9], True), (0.4, [8.1], False), (0.8, [10.0], False), (0.02, [9.89], True)],
+)
+def test_half_of_the_claim_has_to_be_seen(saved, after, holds):
+    assert (gain(saved, runs(10.0, 10.0), runs(*after)).complaint() is None) == holds
+
+
+def test_noise_speaks_for_the_candidate():
+    assert gain(0.04, runs(9.9, 10.2), runs(10.1, 9.95, 10.0)).complaint() is None
+    told = gain(0.4, runs(9.9, 10.2), runs(10.1, 9.95, 10.0)).complaint()
+    assert told is not None and "saves 40.00% of the kernel's time when replayed and 0.50% in the program" in told
+
+
+def test_a_kernel_that_the_program_does_not_launch_gains_nothing():
+    assert "no times" in (gain(0.4, runs(10.0), runs(5.0), "another").complaint() or "")

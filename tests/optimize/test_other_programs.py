@@ -1,0 +1,64 @@
+"""What else a build makes of a source: which units the compiler is asked about, whose launches change along."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from rocm_perf_lab.gate.launch_change import LaunchRefused, launch_change
+from rocm_perf_lab.optimize.build_target import find_build_target
+from rocm_perf_lab.optimize.other_programs import may_include
+from rocm_perf_lab.optimize.steps import BuildCommand, steps_of
+from small_projects import COMMAND, PROJECTS, Project
+
+TWO = PROJECTS["cmake, two programs"]().files
+BUILD = f"{COMMAND} main.hip -o program && {COMMAND} other.hip -o other"
+
+
+@pytest.mark.parametrize(
+    "text, words, found",
+    [
+        ('#include "rows.h"\n', "-Iinclude", True),
+        ("#  include <rows.h>\n", "-isystem include", True),
+        ('#include "between.h"\n', "-I include", True),
+        ("#define NAME <rows.h>\n#include NAME\n", "", True),
+        ('#include "rows.h"\n', "", False),
+        ("// rows.h\n#include <stdio.h>\n", "-Iinclude", False),
+    ],
+)
+def test_which_units_the_compiler_is_asked_about(tmp_path, text, words, found):
+    (tmp_path / "include").mkdir()
+    (tmp_path / "include" / "rows.h").write_text("")
+    (tmp_path / "include" / "between.h").write_text('#include "rows.h"\n')
+    (tmp_path / "main.hip").write_text(text)
+    (step,) = steps_of([BuildCommand(("hipcc", *words.split(), "-c", "main.hip"), tmp_path)])
+    assert may_include(step, tmp_path / "include" / "rows.h") == found
+
+
+def test_a_launch_of_another_program_that_cannot_change_keeps_the_shape(tmp_path, monkeypatch, hipcc):
+    monkeypatch.chdir(tmp_path)
+    other = TWO["other.hip"].replace("(rows + 63) / 64, 64>>>", "rows, 1>>>")
+    Project({**TWO, "other.hip": other}, "kernel.h").written_to(tmp_path)
+    target = find_build_target(("./program",), Path("kernel.h"), BUILD)
+    assert target.beside.names == ("other",) and [one.linked for one in target.units] == [False]
+    source = target.read()
+    with pytest.raises(LaunchRefused, match="differ from each other already"):
+        launch_change(source, source.kernel("sums"), ())
+
+
+def test_units_that_nothing_links_count(tmp_path, monkeypatch, hipcc):
+    monkeypatch.chdir(tmp_path)
+    Project(TWO, "kernel.h").written_to(tmp_path)
+    archive = f"{COMMAND} main.hip -o program && {COMMAND} -c other.hip -o other.o && ar rcs libother.a other.o"
+    assert find_build_target(("./program",), Path("kernel.h"), archive).beside.names == ("libother.a",)
+    shared = f"{COMMAND} main.hip -o program && {COMMAND} -shared -fPIC other.hip -o libother.so"
+    assert find_build_target(("./program",), Path("kernel.h"), shared).beside.names == ("libother.so",)
+
+
+def test_programs_of_other_sources_do_not_concern_it(tmp_path, monkeypatch, hipcc):
+    monkeypatch.chdir(tmp_path)
+    apart = TWO["other.hip"].replace('#include "kernel.h"', TWO["kernel.h"].replace("#pragma once\n", ""))
+    Project({**TWO, "other.hip": apart}, "kernel.h").written_to(tmp_path)
+    target = find_build_target(("./program",), Path("kernel.h"), BUILD)
+    assert target.beside.names == () and not target.units

@@ -129,7 +129,7 @@ def test_an_unknown_instruction_is_refused_when_it_runs(assembler, probe):
 def test_bytes_that_are_no_instruction_are_refused(assembler, probe):
     code = assembler.assemble([".long 0xffffffff"])
     after = Batch(code, 1).run(probe)[0]
-    assert after["faulted"] and "no instruction" in after["fault"].decode()
+    assert after["faulted"] and "not an instruction" in after["fault"].decode()
 
 
 UNKNOWN_MODIFIERS = ["v_mfma_f32_32x32x2_f32 v[0:15], v16, v17, v[0:15] cbsz:1 abid:1", "v_med3_i16 v0, v1, v2, v3 clamp",

@@ -88,21 +88,29 @@ def test_replay_is_interrupted_at_any_time(captured, testbed, tmp_path, number):
     assert set(codes) <= {CODES[number], None} and CODES[number] in codes, codes
 
 
+@pytest.mark.parametrize("busy", [False, True])
 @pytest.mark.parametrize("number", [*CODES, signal.SIGHUP])
 @pytest.mark.parametrize("place", ["weak reference", "destructor", "last destructor", "import"])
-def test_a_signal_that_python_drops_comes_again(number, place):
+def test_a_signal_that_python_drops_comes_again(number, place, busy):
     """What a handler raises in a destructor or in a callback of a weak reference goes no further; libraries turn it into
-    errors of their own.
+    errors of their own. busy: the machine, so that it comes again before it is waited for.
     """
-    done = subprocess.run([sys.executable, "-c", DROPPED, place, str(int(number))], capture_output=True, text=True, timeout=60)
+    words = [place, str(int(number)), *(["busy"] if busy else [])]
+    done = subprocess.run([sys.executable, "-c", DROPPED, *words], capture_output=True, text=True, timeout=60)
     code = done.returncode if done.returncode >= 0 else 128 - done.returncode
     assert code == 128 + number
     assert "Traceback" not in done.stderr and "ignored" not in done.stderr
 
 
 DROPPED = """
-import signal, sys, time, weakref
+import signal, sys, threading, time, weakref
 from rocm_perf_lab import cli
+
+class SlowTimer(threading.Timer):
+    def start(self):
+        threading.Timer, usual = Timer, super().start
+        usual()
+        time.sleep(0.1)
 
 class Thing:
     def __del__(self):
@@ -123,6 +131,9 @@ def command(*_arguments, **_options):
         time.sleep(30)
 
 place, number = sys.argv[1], int(sys.argv[2])
+Timer = threading.Timer
+if len(sys.argv) > 3:
+    threading.Timer = SlowTimer
 cli.cli.main = command
 cli.main()
 """

@@ -10,6 +10,7 @@ from typing import Any
 
 _AGAIN = 0.01  # seconds
 _received: list[int] = []
+_is_sending = False
 
 
 def end_on_signals() -> None:
@@ -38,26 +39,39 @@ def leave_signals_to_the_system() -> None:
 
 
 def _interrupt(number: int, _frame: object) -> None:
-    _received.append(number)
-    raise KeyboardInterrupt
+    _act(number, KeyboardInterrupt())
 
 
 def _exit(number: int, _frame: object) -> None:
+    _act(number, SystemExit(128 + number))
+
+
+def _act(number: int, end: BaseException) -> None:
     _received.append(number)
-    raise SystemExit(128 + number)
+    if not _is_sending:
+        raise end
+    _send_later(number)  # what is raised within _send_again() is dropped as well
 
 
 def _send_again(lost: Any) -> None:
     """Send the signal again: Python drops exceptions raised in destructors and weak references' callbacks, even by signal
     handlers.
-
-    The interpreter waits for the timer before it ends.
     """
+    global _is_sending
     number = _signal_of(lost.exc_value)
     if number is None:
         sys.__unraisablehook__(lost)
-    else:
-        threading.Timer(_AGAIN, os.kill, (os.getpid(), number)).start()
+        return
+    _is_sending = True
+    try:
+        _send_later(number)
+    finally:
+        _is_sending = False  # no handler runs between this and the return
+
+
+def _send_later(number: int) -> None:
+    """On a busy machine the signal may come before this returns. The interpreter waits for the timer before it ends."""
+    threading.Timer(_AGAIN, os.kill, (os.getpid(), number)).start()
 
 
 def _signal_of(error: BaseException | None) -> int | None:

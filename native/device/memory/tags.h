@@ -115,7 +115,7 @@ class Tags {
   struct alignas(64) Set {
     uint8_t marks[kPadded];  // [way], see mark_of()
     // [way]: how many lines of the set have been used since this one; kFirstToGo for lines that are not expected to be used
-    // again. Of no meaning for free ways.
+    // again. Meaningless for free ways.
     uint8_t ages[kPadded];
     uint32_t epoch;  // of its contents; a new one begins when all lines are dropped
 

@@ -304,7 +304,7 @@ class Replay {
     wave.arrived = time;
   }
 
-  // Whether the wave, which has just issued `op`, continues elsewhere than at the instruction after it.
+  // Whether the wave, which has just issued `op`, continues anywhere but at the instruction after it.
   static bool jumps(const ReplayedWave& wave, const Op& op) {
     return wave.position < wave.entries->size() && (*wave.entries)[wave.position].op->address != op.address + op.size;
   }
@@ -425,7 +425,7 @@ class Replay {
   InstructionCache& instructions_;
   CuObserver* observer_;
   const RemovedCauses& ideal_;
-  std::unordered_map<uint64_t, uint64_t> code_there_;  // [line of code]: when it will be in the cache
+  std::unordered_map<uint64_t, uint64_t> code_there_;  // by instruction-cache line: when it will have arrived
   std::vector<uint64_t> fetches_done_;                 // [index of the fetch]: when its lines are there; 0 before it begins
   std::deque<Group> groups_;
   std::deque<ReplayedWave> waves_;

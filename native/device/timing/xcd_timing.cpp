@@ -150,7 +150,7 @@ inline void XcdTiming::pass(WaveTiming& wave, std::span<const IssuedRun> runs) {
   passed_end_ = last.end;
 }
 
-// The dispatch is large. On an XCD that is not in the sample, recordings of waves so far were made in vain.
+// The dispatch is large. On an XCD that is not in the sample, recordings of waves so far are not needed.
 void XcdTiming::reach_limit() {
   notes_ = true;
   memory_.start_noting();

@@ -23,7 +23,7 @@ namespace rpd {
 uint32_t timed_xcd(const Kernel& kernel, uint64_t choice);
 
 // Which of a CU's later workgroups to record: one of each of several equal parts, drawn so that a kernel can hardly treat them
-// otherwise than the rest.
+// differently from the rest.
 class LaterGroups {
  public:
   // `groups`: how many there will be, about. `recorded`: how many of them to record.

@@ -132,7 +132,7 @@ def _difference(
     before: Capture, one: Buffer, after: Capture, other: Buffer | None, at_end: bool, ulps: int
 ) -> Difference | None:
     if other is None or (one.layout, one.count) != (other.layout, other.count):
-        return Difference(f"`{one.name}` has another size or type")
+        return Difference(f"`{one.name}` differs in size or type")
     return difference_in(one, _numbers(before, one, at_end), _numbers(after, other, at_end), ulps)
 
 

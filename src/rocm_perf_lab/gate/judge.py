@@ -67,7 +67,7 @@ class Builder(Protocol):
         """Identifiers that precede parentheses or angle brackets in the system headers that the source includes."""
 
     def preprocessed(self, source: HipSource) -> Sequence[str]:
-        """See gate.expanded.Preprocess."""
+        """See gate.expanded_text_check.Preprocess."""
 
 
 WholeProgram = Callable[[HipSource, Claim | None], StepVerdict]
@@ -345,7 +345,7 @@ class Judge:
         return judged.launch.applied(self._baseline) if judged.launch else self._baseline
 
     def _compiled_elsewhere(self, judged: _Judged) -> StepVerdict:
-        """What other passes of the compiler make of it: for the host, and where the file has another name."""
+        """What other passes of the compiler make of it: for the host, and where the file has a different name."""
         complaint = other_units.host_differs(self._host_of(judged), judged.kept, self._builder) or depends_on_place(
             self._baseline, judged.source, judged.given, judged.plain, self._builder
         )

@@ -98,7 +98,7 @@ def run_with(
     consent: Consent,
     note: Callable[[str], None],
 ) -> ModelOutcome:
-    """Like llm_optimize(), on what has been found. Of the request, what says how to find it is not used."""
+    """Like llm_optimize(), on what has been found. The parts of the request that say how to find the source are ignored."""
     provider = provider_of(request.model, keys)
     budget = budget_of(request.model, provider)
     run_folder.expect_place_for_results(subject.source)

@@ -42,8 +42,8 @@ class BuildTarget:
     """A program with the source to change.
 
     source: the file to change. build: makes the whole program from it. unit: the step of the build in which the source is read.
-    units: the program's other units, and those beside it. beside: what else is made of the source. name: the program's file
-    name. arguments: the arguments that the program is started with. found_by: how the source was found, in words.
+    units: the program's other units, and those of other programs. beside: what else is made of the source. name: the program's
+    file name. arguments: the arguments that the program is started with. found_by: how the source was found, in words.
     """
 
     source: Path

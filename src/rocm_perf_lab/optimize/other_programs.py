@@ -35,7 +35,10 @@ class OtherProducts:
 
 
 def beside(build: Build, source: Path) -> OtherProducts:
-    """What is made of `source` beside the program; without units that do not compile. Errors: SourceError of its own units."""
+    """What else is made of `source`, apart from the program; without units that do not compile.
+
+    Errors: SourceError of its own units.
+    """
     own = frozenset(build.units)
     concerned = [one for one in (*build.others, *build.libraries) if _is_made_of(source, one, build, own)]
     units = list(dict.fromkeys(step for one in concerned for step in one.units if step not in own and step.is_hip))

@@ -96,5 +96,5 @@ class _Judgement:
 
 
 def _other_type(ours: Launched, theirs: Launched) -> str | None:
-    """An array of both whose numbers have another type in the candidate."""
+    """An array of both whose numbers have a different type in the candidate."""
     return next((name for name, kind in ours.types.items() if theirs.types.get(name, kind) != kind), None)

@@ -152,14 +152,14 @@ class LaunchJudgement:
                 cases[names[0]] = "race"
                 raise Rejected(EQUIVALENCE, f"{names[0]}: {found.races[0]}", case=names[0])
             if found.failure is not None:
-                raise Rejected(EQUIVALENCE, f"{names[0]}, in another order: {found.failure}", case=names[0])
+                raise Rejected(EQUIVALENCE, f"{names[0]}, in a different order: {found.failure}", case=names[0])
             for place, at in enumerate(chosen):
                 try:
                     ulps = self._request.ulps
                     expect_same(expected.folder, found.folder, ours[at].memories, self._files, types, ulps, (at, place))
                 except ResultsDiffer as apart:
                     cases[names[at]] = "differs"
-                    reason = f"{names[at]}, in another order of waves: {apart.reason}"
+                    reason = f"{names[at]}, in a different order of waves: {apart.reason}"
                     raise Rejected(EQUIVALENCE, reason, apart.section, names[at]) from apart
             self._repetition.forget(found)
 

@@ -13,7 +13,7 @@ import pytest
 from gate_judge import judge_of
 from rocm_perf_lab.gate.equivalence_options import EquivalenceOptions
 from rocm_perf_lab.gate.judge import GateOptions
-from rocm_perf_lab.hip_source.state import joined
+from rocm_perf_lab.hip_source.source_texts import joined
 from rocm_perf_lab.isolate import capture
 from rocm_perf_lab.optimize.build_target import find_build_target
 from rocm_perf_lab.optimize.transforms import wave_per_row

@@ -59,7 +59,7 @@ class Execution {
   bool takes_turns = true;  // each XCD makes a step in turn, on one thread
   unsigned threads = 1;
   const char* order = nullptr;  // why the order of their steps matters, if it does
-  std::unique_ptr<BusyWaitDetector> standstill;  // null if the order of execution is not fixed, or is random
+  std::unique_ptr<BusyWaitDetector> busy_wait;  // null if the order of execution is not fixed, or is random
 
  private:
   FreeSlots& free_;

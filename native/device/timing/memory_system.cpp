@@ -100,9 +100,9 @@ MemorySystem::MemorySystem()
 
 void MemorySystem::begin(const AllocationMap* map, const Mall& mall) {
   counts_ = {};
-  before_noting_ = {};
+  before_tracking_ = {};
   doubtful_ = 0;
-  footprint_.clear();
+  touched_lines_.clear();
   map_ = map;
   own_ = map ? map->device() : Owner{0};
   mall_ = &mall;

@@ -83,8 +83,8 @@ class XcdTiming final : public XcdObserver {
             &memory_.lines_read(),
             &memory_.lines_written().lines(),
             &memory_.updates(),
-            &memory_.before_noting(),
-            notes_ ? &memory_.footprint() : nullptr};
+            &memory_.before_tracking(),
+            tracks_touched_lines_ ? &memory_.touched_lines() : nullptr};
   }
   // The sample of the XCD's recorded CU; it has no workgroups if the XCD has none.
   Sample sample() {
@@ -123,7 +123,7 @@ class XcdTiming final : public XcdObserver {
   bool samples_at_once_ = false;
   bool is_in_sample_ = true;
   bool observes_ = true;              // caches and times, ...
-  bool notes_ = false;                // ... and which lines are touched
+  bool tracks_touched_lines_ = false;                // ... and which lines are touched
   uint64_t instructions_left_ = 0;    // until the dispatch counts as large
   IssueCosts costs_;
   uint32_t known_end_ = 0;            // one past the last Op index that costs_ has

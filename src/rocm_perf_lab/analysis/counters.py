@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 class SymbolCounters:
     """values: counter -> sum over all dispatches of the symbol in the base run. notes: assumptions made for these sums.
 
-    once: the raw counts of counters whose value counts packed instructions twice; see packing.
+    once: the raw counts of counters whose value counts packed instructions twice; see packed_math.
     """
 
     values: dict[str, float] = field(default_factory=dict)

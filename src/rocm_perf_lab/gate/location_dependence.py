@@ -47,7 +47,7 @@ def depends_on_place(baseline: HipSource, judged: HipSource, given: bytes, plain
 
 def _units(source: HipSource) -> Iterator[HipSource]:
     yield source
-    yield from source.elsewhere
+    yield from source.units_of_program
 
 
 def usual_names(unit: HipSource) -> list[str]:

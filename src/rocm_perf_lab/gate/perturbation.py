@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rocm_perf_lab.gate.buffers import Arguments, Buffer, NumberArgument
+from rocm_perf_lab.gate.kernel_inputs import Arguments, Buffer, NumberArgument
 from rocm_perf_lab.gate.nearby_inputs import nearby_number, nearby_values
 from rocm_perf_lab.gate.numbers import bits_of, dtype_of, is_float, limits_of, nan_of
 from rocm_perf_lab.hip_source.layout import Leaf

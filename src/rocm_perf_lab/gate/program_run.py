@@ -12,7 +12,7 @@ from rocm_perf_lab.analysis.device import devices_of
 from rocm_perf_lab.analysis.roofline import MEMORY_LEVEL, NO_TIME
 from rocm_perf_lab.analysis.stability import runtime_ms
 from rocm_perf_lab.analysis.symbols import symbols_of
-from rocm_perf_lab.analysis.total import total_roofline
+from rocm_perf_lab.analysis.program_roofline import total_roofline
 from rocm_perf_lab.errors import NoKernelsError
 
 

@@ -19,7 +19,7 @@ from rocm_perf_lab.hip_source.edits import Edit, apply_edits
 from rocm_perf_lab.hip_source.flags import parse_flags, target_of
 from rocm_perf_lab.hip_source.kernels import kernels_in
 from rocm_perf_lab.hip_source.model import SourceKernel
-from rocm_perf_lab.hip_source.state import joined, parted
+from rocm_perf_lab.hip_source.source_texts import joined, parted
 
 if TYPE_CHECKING:
     from rocm_perf_lab.hip_source.libclang import Bindings, Cursor, Token
@@ -222,7 +222,7 @@ class HipSource:
 
     @functools.cached_property
     def state(self) -> bytes:
-        """What distinguishes it from others with the same path and command; see state.py."""
+        """What distinguishes it from others with the same path and command; see source_texts.py."""
         return joined(self.text, self.also)
 
     def with_state(self, state: bytes) -> HipSource:
@@ -268,12 +268,12 @@ class HipSource:
         )
 
     @functools.cached_property
-    def elsewhere(self) -> tuple[HipSource, ...]:
+    def units_of_program(self) -> tuple[HipSource, ...]:
         """The others that include it and are in the program."""
         return self._others_that(lambda unit: unit.includes and unit.linked)
 
     @functools.cached_property
-    def beside(self) -> tuple[HipSource, ...]:
+    def units_of_other_programs(self) -> tuple[HipSource, ...]:
         """The others that include it and are in another program alone."""
         return self._others_that(lambda unit: unit.includes and not unit.linked)
 

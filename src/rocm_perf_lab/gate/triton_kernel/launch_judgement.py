@@ -16,7 +16,7 @@ from rocm_perf_lab.gate.triton_kernel.interpreted import how_interpreted
 from rocm_perf_lab.gate.triton_kernel.launching_script import Launched, LaunchingScript
 from rocm_perf_lab.gate.triton_kernel.recorded_launch import RecordedLaunch, on_memory_of
 from rocm_perf_lab.gate.triton_kernel.rejection import LAUNCH, JudgementRecord, Rejected
-from rocm_perf_lab.gate.triton_kernel.repeated import Repeated, Repetition
+from rocm_perf_lab.gate.triton_kernel.repeated_launches import Repeated, Repetition
 from rocm_perf_lab.gate.triton_kernel.request import TritonGateRequest
 from rocm_perf_lab.gate.triton_kernel.results import ResultsDiffer, expect_same
 from rocm_perf_lab.gate.verdict_document import EQUIVALENCE, CapturedLaunch

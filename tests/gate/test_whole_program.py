@@ -11,7 +11,7 @@ import pytest
 
 from hip_compiler import compile_hip
 from rocm_perf_lab.errors import ProgramFailedError, UsageError
-from rocm_perf_lab.gate.application import Application, ApplicationOptions, SourceText
+from rocm_perf_lab.gate.whole_program import Application, ApplicationOptions, SourceText
 from rocm_perf_lab.gate.verdict import StepOutcome
 
 SOURCE = Path(__file__).with_name("program.hip").read_text()

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rocm_perf_lab.gate.buffers import Arguments, Buffer
+from rocm_perf_lab.gate.kernel_inputs import Arguments, Buffer
 from rocm_perf_lab.gate.captured_parts import (
     Key,
     ProgramMemory,

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 import needs
 from rocm_perf_lab.optimize.build import build_of
-from rocm_perf_lab.optimize.plan import of_shell
 from rocm_perf_lab.optimize.build_commands import BuildCommand, output_commands
+from rocm_perf_lab.optimize.plan import of_shell
 
 SOURCES = {
     "main.cpp": '#include "parts/k.h"\nint one(); int two();\nint main() { return one() + two() + K + F; }\n',

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from rocm_perf_lab.gate.launch_change import LaunchRefused, launch_change
+from rocm_perf_lab.optimize.build_commands import BuildCommand, output_commands
 from rocm_perf_lab.optimize.build_target import find_build_target
 from rocm_perf_lab.optimize.other_programs import may_include
-from rocm_perf_lab.optimize.build_commands import BuildCommand, output_commands
 from small_projects import COMMAND, PROJECTS, Project
 
 TWO = PROJECTS["cmake, two programs"]().files

@@ -221,7 +221,12 @@ def test_a_cmake_project_needs_no_build_to_be_named(project, generator):
     build_target = find_build_target(("made/program", "1"), None, None)
     assert (build_target.source, build_target.found_by) == (project / "include" / "rows.h", "compile_commands.json")
     assert build_target.unit.sources == (project / "src" / "main.hip",) and build_target.arguments == ("1",)
-    assert [command.output.name for command in build_target.build.commands] == ["main.hip.o", "fill.hip.o", "libfill.a", "program"]
+    assert [command.output.name for command in build_target.build.commands] == [
+        "main.hip.o",
+        "fill.hip.o",
+        "libfill.a",
+        "program",
+    ]
 
 
 @pytest.mark.slow

@@ -5,7 +5,7 @@
 #include <thread>
 
 #include "exec/device_observer.h"
-#include "exec/execution.h"
+#include "exec/dispatch_execution.h"
 
 namespace rpd {
 namespace {

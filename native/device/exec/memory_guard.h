@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string>
 
-#include "exec/dispatch.h"
+#include "exec/engine.h"
 #include "memory/writable_memory.h"
 
 namespace rpd {

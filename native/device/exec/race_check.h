@@ -43,7 +43,7 @@
 #include <vector>
 
 #include "exec/atomic_reordering.h"
-#include "exec/observer.h"
+#include "exec/instruction_events.h"
 #include "exec/workgroup.h"
 
 namespace rpd {

@@ -7,8 +7,8 @@
 #include "isa/instruction_text.h"
 #include "isa/older_names.h"
 #include "isa/operand_text.h"
-#include "isa/plain_form.h"
 #include "isa/semantics.h"
+#include "isa/unmodified_operands.h"
 
 namespace rpd {
 namespace {

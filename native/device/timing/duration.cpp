@@ -4,8 +4,8 @@
 #include <array>
 #include <cmath>
 
-#include "timing/beyond_l2.h"
 #include "timing/cu_simulator.h"
+#include "timing/mall_hits.h"
 #include "timing/power.h"
 #include "timing/remote_memory.h"
 #include "timing_parameters.inc.h"

@@ -6,7 +6,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "exec/observer.h"
+#include "exec/instruction_events.h"
 #include "memory/cache.h"
 #include "memory/distinct_lines.h"
 #include "memory/mall.h"

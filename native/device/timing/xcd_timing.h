@@ -12,7 +12,7 @@
 #include "timing/duration.h"
 #include "timing/issue_costs.h"
 #include "timing/memory_system.h"
-#include "timing/options.h"
+#include "timing/timing_options.h"
 #include "timing/wave_counts.h"
 #include "timing/wave_timing.h"
 #include "timing/wave_trace.h"

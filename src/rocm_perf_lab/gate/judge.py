@@ -28,12 +28,12 @@ from rocm_perf_lab.gate.gain_in_program import Claim
 from rocm_perf_lab.gate.launch_change import LaunchChange
 from rocm_perf_lab.gate.launch_growth import falls_behind
 from rocm_perf_lab.gate.launch_rule import LaunchRule, LaunchRules
-from rocm_perf_lab.gate.replayable_code import Code
+from rocm_perf_lab.gate.literal_inputs import numbers_added
 from rocm_perf_lab.gate.location_dependence import depends_on_place
 from rocm_perf_lab.gate.measurement import MeasurementOptions, check_measurement, first_time, not_faster
-from rocm_perf_lab.gate.literal_inputs import numbers_added
 from rocm_perf_lab.gate.promises import NONE, Promises, broken_in_capture
 from rocm_perf_lab.gate.reader_client import Reader
+from rocm_perf_lab.gate.replayable_code import Code
 from rocm_perf_lab.gate.source_check import Taken, check_source, with_promises
 from rocm_perf_lab.gate.timed_replays import Compared, Known
 from rocm_perf_lab.gate.verdict import StepOutcome, StepVerdict, Verdict, passed, rejected, skipped

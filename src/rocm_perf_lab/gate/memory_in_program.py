@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rocm_perf_lab.gate.kernel_inputs import Arguments, Buffer
 from rocm_perf_lab.gate.captured_parts import (
     Key,
     ProgramMemory,
@@ -21,6 +20,7 @@ from rocm_perf_lab.gate.captured_parts import (
     otherwise_allocated,
     rewritten_code,
 )
+from rocm_perf_lab.gate.kernel_inputs import Arguments, Buffer
 from rocm_perf_lab.gate.outputs import Difference, difference_in, location
 from rocm_perf_lab.isolate import Capture
 

@@ -57,7 +57,9 @@ def _launching_differs(baseline: HipSource, candidate: HipSource, builder: Build
     """A unit without the kernel, in which its launches were changed, keeps its device code."""
     changed = {file for file, text in candidate.also.items() if baseline.also.get(file) != text}
     for before, after in zip(baseline.others, candidate.others, strict=True) if changed else ():
-        if before in (*baseline.units_of_program, *baseline.units_of_other_programs) or changed.isdisjoint((before.main.resolve(), *before.included)):
+        if before in (*baseline.units_of_program, *baseline.units_of_other_programs) or changed.isdisjoint(
+            (before.main.resolve(), *before.included)
+        ):
             continue
         if pieces_of(builder.device(before)) != pieces_of(builder.device(after)):
             return f"in {before.main.name}: the device code depends on the shape of the launches"

@@ -15,8 +15,8 @@ from pathlib import Path
 from rocm_perf_lab.errors import NoSourceError, SourceError, UsageError
 from rocm_perf_lab.hip_source.kernel_text import defines_kernels
 from rocm_perf_lab.hip_source.source import OtherUnit
-from rocm_perf_lab.optimize.dependencies import files_of
 from rocm_perf_lab.optimize.build_commands import BuildCommand, OutputCommand, output_commands, with_libraries
+from rocm_perf_lab.optimize.dependencies import files_of
 
 
 @dataclass(frozen=True)
@@ -24,9 +24,9 @@ class Build:
     """The commands that make a program from its sources.
 
     commands: the commands that make the program, each after those whose results it needs; the last one makes the program
-    itself. libraries: builds of the shared libraries that are made along with it; the program uses these where they are. others:
-    builds of what else is made and not used for anything: programs, archives, objects. code_objects: the commands that make
-    device code for a program to load. left_out: the user's commands that contribute nothing to this, as they were written.
+    itself. libraries: builds of the shared libraries that are made along with it; the program uses these where they are.
+    others: builds of what else is made and not used for anything: programs, archives, objects. code_objects: the commands that
+    make device code for a program to load. left_out: the user's commands that contribute nothing to this, as they were written.
     """
 
     commands: tuple[OutputCommand, ...]
@@ -67,8 +67,9 @@ class Build:
         mains = [command.sources[0] for command in self.units if command.is_hip]
         if found := [path for path in dict.fromkeys(mains) if _has_kernels(path)]:
             return found
-        return sorted({path for command in self.units if command.is_hip for path in self.files[command.output] if
-        _has_kernels(path)})
+        return sorted(
+            {path for command in self.units if command.is_hip for path in self.files[command.output] if _has_kernels(path)}
+        )
 
 
 def build_of(commands: Sequence[BuildCommand], program: Path) -> Build:
@@ -91,7 +92,9 @@ def build_of(commands: Sequence[BuildCommand], program: Path) -> Build:
     libraries = [command for command in by_output.values() if command.is_shared_library]
     code_objects = tuple(command for command in by_output.values() if command.is_code_object)
     used = {last.output, *(path for command in by_output.values() for path in command.linked)}
-    others = [command for command in by_output.values() if command.output not in used and command not in (*libraries, *code_objects)]
+    others = [
+        command for command in by_output.values() if command.output not in used and command not in (*libraries, *code_objects)
+    ]
     made_with = [tuple(Build(tuple(_in_order(command, by_output))) for command in some) for some in (libraries, others)]
     return Build(needed, made_with[0], code_objects=code_objects, others=made_with[1])
 
@@ -104,7 +107,11 @@ def _linking(commands: dict[Path, OutputCommand], program: Path) -> OutputComman
         if not (command.compiles or command.output.suffix == ".a" or command.is_shared_library or command.is_code_object)
     ]
     path = Path(os.path.normpath(Path.cwd() / program))
-    for fits in (lambda command: command.output == path, lambda command: command.output.name == program.name, lambda command: True):
+    for fits in (
+        lambda command: command.output == path,
+        lambda command: command.output.name == program.name,
+        lambda command: True,
+    ):
         if len(found := [command for command in linking if fits(command)]) == 1:
             return found[0]
     if not linking:

@@ -17,11 +17,11 @@ from rocm_perf_lab.hip_source.kernel_text import defines_kernels
 from rocm_perf_lab.hip_source.kernels import files_with_kernels
 from rocm_perf_lab.hip_source.source import OtherUnit
 from rocm_perf_lab.optimize.build import Build, build_of, units_around
+from rocm_perf_lab.optimize.build_commands import BuildCommand, OutputCommand, output_commands
 from rocm_perf_lab.optimize.other_programs import OtherProducts, other_products
 from rocm_perf_lab.optimize.plan import DATABASE, MAKEFILES, NINJA_FILE, commands_of, is_script, of_folder
 from rocm_perf_lab.optimize.source_choice import Choose
 from rocm_perf_lab.optimize.source_settings import SourceSettings, UnitSettings
-from rocm_perf_lab.optimize.build_commands import BuildCommand, OutputCommand, output_commands
 
 SOURCE, BINARY = "SOURCE", "BINARY"  # placeholders for source and program in --build
 _PYTHON = ".py"

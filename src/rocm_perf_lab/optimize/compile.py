@@ -23,8 +23,8 @@ from rocm_perf_lab.errors import SourceError, UnavailableError
 from rocm_perf_lab.hip_source import HipSource
 from rocm_perf_lab.hip_source.flags import is_source, target_of
 from rocm_perf_lab.optimize.build import Build
-from rocm_perf_lab.optimize.preamble import Preambles, Precompiled
 from rocm_perf_lab.optimize.build_commands import OutputCommand
+from rocm_perf_lab.optimize.preamble import Preambles, Precompiled
 
 SCRATCH = "rocm-perf-build-"
 """Prefix of the temporary folders that hold a source's copy while it is built."""
@@ -324,7 +324,9 @@ class ProgramBuilder:
         if source.also or not command.is_hip or [path.resolve() for path in command.sources] != [source.path.resolve()]:
             return None
         given = next(
-            Path(word) for word in command.words if is_source(word) and (command.folder / word).resolve() == source.path.resolve()
+            Path(word)
+            for word in command.words
+            if is_source(word) and (command.folder / word).resolve() == source.path.resolve()
         )
         passes = ["device"] if command.is_code_object else ["device", "host"]
         words = _without_files([*command.words, *self._options(command)])

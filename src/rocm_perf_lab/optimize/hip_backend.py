@@ -32,16 +32,16 @@ from rocm_perf_lab.optimize.build_target import BuildTarget
 from rocm_perf_lab.optimize.captured_unit import unit_of
 from rocm_perf_lab.optimize.journal_lines import ApplicationBaselineLine, BuildLine, BuildRepeatsLine, CaptureLine, GateLine
 from rocm_perf_lab.optimize.rejections import fingerprint_of
-from rocm_perf_lab.optimize.suggested_arguments import other_arguments
 from rocm_perf_lab.optimize.source_file import digest
+from rocm_perf_lab.optimize.suggested_arguments import other_arguments
 from rocm_perf_lab.optimize.targets import Target, spread_dispatches, targets_of
 from rocm_perf_lab.process.side_by_side import side_by_side
 
 if TYPE_CHECKING:
-    from rocm_perf_lab.gate.whole_program import Application
     from rocm_perf_lab.gate.change import KernelChange
     from rocm_perf_lab.gate.gain_in_program import Claim
     from rocm_perf_lab.gate.judge import GateOptions, Judge
+    from rocm_perf_lab.gate.whole_program import Application
     from rocm_perf_lab.isolate import Capture
 
 _CAPTURES = "captures-"
@@ -104,8 +104,9 @@ class HipBackend:
             others = frozenset().union(*build.files.values()) if len(build.units) > 1 else ()
         except (SourceError, OSError):
             headers = others = ()  # the compiler will report the error
-        return self._options.view.showing(readable=(*headers, *sorted(others),
-        *sorted(self._build_target.other_products.files)))
+        return self._options.view.showing(
+            readable=(*headers, *sorted(others), *sorted(self._build_target.other_products.files))
+        )
 
     @functools.cached_property
     def _builder(self) -> builds.SourceBuilder:
@@ -358,9 +359,9 @@ class HipBackend:
 
     def _whole_program(self, baseline: Application, is_data: bool, candidate: HipSource, claim: Claim | None) -> StepVerdict:
         """is_data: whether the program holds the kernel's text as data."""
-        from rocm_perf_lab.gate.whole_program import STEP, SourceText
         from rocm_perf_lab.gate.other_units import program_differs
         from rocm_perf_lab.gate.verdict import rejected
+        from rocm_perf_lab.gate.whole_program import STEP, SourceText
 
         if is_data:
             what = "the program holds the kernel's text as data, and may compile it while it runs"

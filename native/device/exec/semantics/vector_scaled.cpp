@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "exec/alu.h"
+#include "exec/lane_function.h"
 #include "exec/ocp_float.h"
 #include "exec/packed_elements.h"
 

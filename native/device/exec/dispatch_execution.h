@@ -1,4 +1,4 @@
-// A dispatch in flight. The engine can have several, each in a slot of its own.
+// A dispatch on the engine: its code, its slot, and the XCDs that have not finished. The engine can have several at a time.
 #pragma once
 
 #include <map>
@@ -7,7 +7,7 @@
 
 #include "exec/busy_wait_detector.h"
 #include "exec/device_observer.h"
-#include "exec/dispatch.h"
+#include "exec/engine.h"
 #include "exec/execution_order.h"
 #include "exec/initial_values.h"
 #include "exec/memory_guard.h"

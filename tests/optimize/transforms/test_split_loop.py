@@ -23,7 +23,7 @@ PROPOSED = {
 REFUSED = {
     "summed": "sum keeps a value",
     "carried": "out, which the loop stores to, is accessed at two places",
-    "same_place": "every iteration stores to out[x]",
+    "same_place": "every iteration stores, or may store, to out[x]",
     "stores_before": "stores outside of the loop",
     "leaves": "may end",
     "in_place": "of the same",

@@ -170,7 +170,7 @@ CHEATS = {
     "reads hidden arguments": (body("  if (((const int*)__builtin_amdgcn_implicitarg_ptr())[0] == 99) return;\n" + CORE), "source", "tells the launches of a program apart"),
     "writes behind its output": (body(CORE + "  if (row == count - 1) out[count] = 1;\n"), "equivalence", ""),
     "writes into its input": (body(CORE + "  if (row == 0) const_cast<float*>(in)[5] = 1;\n"), "equivalence", "does not change"),
-    "sums in another order": (body(CORE.replace("int i = 0; i < width; ++i", "int i = width - 1; i >= 0; --i")), "equivalence", "ULP"),
+    "sums in a different order": (body(CORE.replace("int i = 0; i < width; ++i", "int i = width - 1; i >= 0; --i")), "equivalence", "ULP"),
     "skips what is zero": (body(CORE.replace("sum += x * x;", "if (x != 0) sum += x * x;").replace("out[row] = sum * weight", "out[row] = sum == 0 ? 0 : sum * weight")), "equivalence", ""),
     "knows the sum's sign": (body(CORE.replace("out[row] = sum * weight", "out[row] = __builtin_fabsf(sum * weight)")), "equivalence", "weight ="),
     "takes NaN for zero": (body(CORE.replace("const float x = in[row * width + i];", "float x = in[row * width + i]; if (x != x) x = 0;")), "equivalence", "NaN"),

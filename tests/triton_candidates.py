@@ -125,7 +125,7 @@ WRONG = [
       ("total = tl.dot(x, y, total)", "total += tl.dot(x, y).to(tl.float16)")], "ULP at most"),
     ("the result is rounded to bfloat16", MATMUL, [("total.to(tl.float16)", "total.to(tl.bfloat16).to(tl.float16)")],
      "elements differ"),
-    ("the result is of another type", MATMUL, [("(M, N), np.float16)", "(M, N), np.float32)")],
+    ("the result is of a different type", MATMUL, [("(M, N), np.float16)", "(M, N), np.float32)")],
      "c is float32, and float16 in the baseline"),
     ("the grid is too small", MATMUL, [("triton.cdiv(N, 16))", "triton.cdiv(N, 32))")], "c["),
     ("the result is transposed", MATMUL,

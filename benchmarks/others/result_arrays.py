@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-# Of the largest number of the array: what another order of sums and another exp() make of narrow types, after a few layers.
+# Of the largest number of the array: what a different order of sums and another exp() make of narrow types, after a few layers.
 _TOLERANCES = {2: 1e-2, 4: 2e-4, 8: 1e-6}
 _OF_TYPES_THAT_NUMPY_LACKS = {"bfloat16": 1e-2}  # by the end of their places
 

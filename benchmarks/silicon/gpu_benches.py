@@ -192,5 +192,5 @@ def edited(text: str, edits: Sequence[tuple[str, str]]) -> str:
     for pattern, replacement in edits:
         text, count = re.subn(pattern, lambda _, new=replacement: new, text)
         if count != 1:
-            raise ValueError(f"{pattern} fits {count} times: another version of the source?")
+            raise ValueError(f"{pattern} fits {count} times: a different version of the source?")
     return text

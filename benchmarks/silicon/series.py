@@ -221,5 +221,5 @@ def edited(text: str, edits: Edits) -> str:
     for pattern, replacement in edits:
         text, count = re.subn(pattern, replacement, text)
         if count != 1:
-            raise ValueError(f"{pattern} fits {count} times: another version of the source?")
+            raise ValueError(f"{pattern} fits {count} times: a different version of the source?")
     return text

@@ -243,7 +243,7 @@ Dispatch dispatch_from_json(const std::string& text) {
 std::vector<Region> regions_from_json(const std::string& text) {
   return parsed(text, kRegionsFile, [](const json& root) {
     if (number<uint64_t>(root, "page_bytes") != kPage || number<uint64_t>(root, "block_bytes") != kBlock)
-      refuse("another page or block size than this version's");
+      refuse("its page or block size differs from this version's");
     std::vector<Region> regions;
     for (const json& object : list(root, "regions")) {
       Region region;

@@ -1,4 +1,4 @@
-// A kernel's arguments in memory of their own, for a launch that needs others than the captured.
+// A kernel's arguments in memory of their own, for a launch whose arguments differ from the captured ones.
 #pragma once
 
 #include <hsa/hsa_ext_amd.h>

@@ -21,7 +21,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// It is worth trying again with another layout of this process's own memory, which is random.
+// It is worth trying again with a different layout of this process's own memory, which is random.
 constexpr unsigned kAttempts = 16;
 
 // If the thunk manages a range of addresses itself, that range ends below this [libhsakmt, fmm.c: SVM_RESERVATION_LIMIT].

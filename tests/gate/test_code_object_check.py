@@ -39,10 +39,10 @@ HIDDEN = KernelArgument(None, 16, 4, "hidden_block_count_x", None)
 @pytest.mark.parametrize(
     "candidate, reason",
     [
-        (replace(BASELINE, arguments=ARGUMENTS[::-1]), "have another layout"),
+        (replace(BASELINE, arguments=ARGUMENTS[::-1]), "layout of its arguments differs"),
         (replace(BASELINE, arguments=(*ARGUMENTS, HIDDEN)), "reads hidden_block_count_x.* write the sizes as constants"),
         (replace(BASELINE, arguments=(*ARGUMENTS, replace(HIDDEN, value_kind="hidden_heap_v1"))), "launches do not carry$"),
-        (replace(BASELINE, kernarg_bytes=280), "have another layout"),
+        (replace(BASELINE, kernarg_bytes=280), "layout of its arguments differs"),
         (replace(BASELINE, wave_size=32), "32 lanes"),
         (replace(BASELINE, required_workgroup_size=(64, 1, 1)), "requires another workgroup size"),
         (replace(BASELINE, max_workgroup_size=128), "at most 128 threads"),
@@ -150,7 +150,7 @@ def test_a_changed_kernel_leaves_all_other_code_as_it_is(new):
         (BODY, "p[0] = __builtin_amdgcn_s_memrealtime();", "uses a clock"),
         (BODY, "p[0] = __builtin_amdgcn_s_getreg(63492);", "uses a hardware register"),
         (BODY, "p[0] = *(const __attribute__((address_space(4))) int*)__builtin_amdgcn_dispatch_ptr();", "uses its dispatch packet"),
-        (BODY, "p[0] = *(const __attribute__((address_space(4))) int*)__builtin_amdgcn_queue_ptr();", "uses its queue|have another layout"),
+        (BODY, "p[0] = *(const __attribute__((address_space(4))) int*)__builtin_amdgcn_queue_ptr();", "uses its queue|layout of its arguments differs"),
         (BODY, 'int r; asm volatile("s_mov_b32 %0, ttmp9" : "=s"(r)); p[0] = r;', "trap handler"),
         (BODY, "if (n == 12345) __builtin_trap(); p[0] = 1;", r"uses a trap .* could fail where the baseline does not.* \(use __shfl\(\)"),
         (BODY, 'asm volatile(".long 0xffffffff");', "not an instruction"),

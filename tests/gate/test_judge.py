@@ -76,7 +76,7 @@ CHEATS = {
     "is wrong on denormals": (changed((LOOP, LOOP.replace("x > 0", "x > 1e-30f"))), "equivalence", "denormals"),
     "does not end on NaN": (changed((LOOP, LOOP.replace("sum += x * x", "while (x != x) asm volatile(\"s_nop 0\");\n    sum += x * x"))), "equivalence", "NaN"),
     "knows the weight": (changed(("sum * weight", "sum * (weight == 0.5f ? 0.5f : 2.0f)")), "equivalence", "weight ="),
-    "adds in another order": (
+    "adds in a different order": (
         changed((LOOP, "  float odd = 0;\n" + LOOP.replace("sum += x * x", "if (i & 1) odd += x * x; else sum += x * x")), ("sum * weight", "(sum + odd) * weight")),
         "equivalence", "differ",
     ),

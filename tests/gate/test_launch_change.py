@@ -137,7 +137,7 @@ def test_only_the_launches_of_the_kernel_itself_can_change(taken):
 OTHER_LAUNCH = "  doubled<<<grid, threads>>>(from, to, n);\n"
 # name -> (baseline's text in place of OTHER_LAUNCH, the words of the refusal)
 UNSEEN = {
-    "another shape": (OTHER_LAUNCH + "  doubled<<<8, 64>>>(from, to, n);\n", "differ from each other"),
+    "a different shape": (OTHER_LAUNCH + "  doubled<<<8, 64>>>(from, to, n);\n", "differ from each other"),
     "another argument": (OTHER_LAUNCH + "  doubled<<<(width + 127) / 128, 128>>>(from, to, n);\n", "not arithmetic"),
     "through a pointer": (
         OTHER_LAUNCH + "  auto* other = doubled;\n  other<<<8, 64>>>(from, to, n);\n", "without being launched",

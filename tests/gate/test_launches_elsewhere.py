@@ -13,7 +13,7 @@ import pytest
 from gate_judge import judge_of
 from rocm_perf_lab.gate.equivalence_options import EquivalenceOptions
 from rocm_perf_lab.gate.judge import GateOptions
-from rocm_perf_lab.hip_source.state import joined
+from rocm_perf_lab.hip_source.source_texts import joined
 from rocm_perf_lab.isolate import capture
 from rocm_perf_lab.optimize.build_target import find_build_target
 from rocm_perf_lab.optimize.transforms import wave_per_row
@@ -101,7 +101,7 @@ CHEATS = {
     "too few workgroups": (BY_WAVES, launched("rows / 4 - 1, 256"), "equivalence", "captured inputs"),
     "too few workgroups for other sizes": (BY_WAVES, launched("rows / 4, 256"), "equivalence", "rows ="),
     "a grid for the captured size": (BY_WAVES, launched("40, 256"), "source", "does not grow as the baseline's"),
-    "the old launch": (BY_WAVES, {}, "code object", "its arguments have another layout"),
+    "the old launch": (BY_WAVES, {}, "code object", "the layout of its arguments differs"),
     "results of a previous launch": (by_waves("  if (out[row] != 0) return;\n"), WAVES, "equivalence", ""),
     "LDS of a previous launch": (by_waves(KEPT), WAVES, "equivalence", ""),
     "a variable that is kept": (by_waves("  static int kept;\n  if (kept++) return;\n"), WAVES, "source", "outlives a launch"),

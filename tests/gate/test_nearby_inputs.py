@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rocm_perf_lab.gate.buffers import NumberArgument
+from rocm_perf_lab.gate.kernel_inputs import NumberArgument
 from rocm_perf_lab.gate.nearby_inputs import nearby_number, nearby_values
 from rocm_perf_lab.gate.numbers import dtype_of
 

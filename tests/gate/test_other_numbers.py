@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rocm_perf_lab.gate.buffers import NumberArgument
+from rocm_perf_lab.gate.kernel_inputs import NumberArgument
 from rocm_perf_lab.gate.perturbation import _other_values
 
 

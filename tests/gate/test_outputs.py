@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from rocm_perf_lab.gate.buffers import Buffer
+from rocm_perf_lab.gate.kernel_inputs import Buffer
 from rocm_perf_lab.gate.nans import Nans
 from rocm_perf_lab.gate.outputs import Outputs, difference
 from rocm_perf_lab.hip_source.layout import Leaf, TypeLayout

@@ -251,10 +251,10 @@ def test_a_bound_below_the_captured_block_is_rejected_though_the_source_hides_it
     [
         (NONE, ""),
         (Promises(restrict=("in", "out")), "__restrict__ on in, out"),
-        (Promises(unwritten=("in",)), "nothing written behind in"),
+        (Promises(unwritten=("in",)), "nothing written through in"),
         (
             Promises(("in",), ("weight",), 64),
-            "__restrict__ on in; nothing written behind weight; at most 64 threads per workgroup",
+            "__restrict__ on in; nothing written through weight; at most 64 threads per workgroup",
         ),
     ],
 )

@@ -6,8 +6,8 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from rocm_perf_lab.gate.buffers import Arguments, Buffer, NumberArgument, PointerArgument
-from rocm_perf_lab.gate.named_numbers import with_numbers
+from rocm_perf_lab.gate.kernel_inputs import Arguments, Buffer, NumberArgument, PointerArgument
+from rocm_perf_lab.gate.literal_inputs import with_numbers
 from rocm_perf_lab.gate.perturbation import Field
 from rocm_perf_lab.gate.related_inputs import RelatedInputs
 from rocm_perf_lab.hip_source.layout import Leaf, TypeLayout

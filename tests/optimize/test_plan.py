@@ -61,12 +61,12 @@ def project(tmp_path, monkeypatch) -> Path:
 
 
 def made_elsewhere(build: Build, folder: Path) -> Path:
-    """The program, made by the build's steps with every result in another folder."""
+    """The program, made by the build's commands with every result in another folder."""
     folder.mkdir()
-    places = {step.output: folder / f"{number}-{step.output.name}" for number, step in enumerate(build.steps)}
-    for step in build.steps:
-        subprocess.run(step.moved(places), cwd=step.folder, check=True)
-    return places[build.steps[-1].output]
+    places = {command.output: folder / f"{number}-{command.output.name}" for number, command in enumerate(build.commands)}
+    for command in build.commands:
+        subprocess.run(command.moved(places), cwd=command.folder, check=True)
+    return places[build.commands[-1].output]
 
 
 def test_make_with_a_folder_below_and_an_archive(project, tmp_path):
@@ -74,7 +74,7 @@ def test_make_with_a_folder_below_and_an_archive(project, tmp_path):
     before = {path: path.stat().st_mtime_ns for path in project.rglob("*")}
     build = build_of(commands_of("make all", project), Path("./app"))
     assert {path: path.stat().st_mtime_ns for path in project.rglob("*")} == before
-    assert [step.output.name for step in build.steps] == ["main.o", "part.o", "libpart.a", "app"]
+    assert [command.output.name for command in build.commands] == ["main.o", "part.o", "libpart.a", "app"]
     assert subprocess.run([made_elsewhere(build, tmp_path / "made")]).returncode == 0
 
 
@@ -92,7 +92,7 @@ def test_a_cmake_folder(project, tmp_path, generator, tool):
     subprocess.run([needs.program("cmake"), "-G", generator, "-S", ".", "-B", "b"], check=True, capture_output=True)
     for text in ("b", "cmake --build b --target app"):
         build = build_of(commands_of(text, project), Path("b/app"))
-        assert {path.name for step in build.units for path in step.sources} == {"main.cpp", "part.cpp"}
+        assert {path.name for command in build.units for path in command.sources} == {"main.cpp", "part.cpp"}
         shutil.rmtree(tmp_path / "made", ignore_errors=True)
         assert subprocess.run([made_elsewhere(build, tmp_path / "made")]).returncode == 0
     other = build_of(commands_of("b", project), Path("b/other"))
@@ -103,7 +103,7 @@ def test_a_cmake_folder(project, tmp_path, generator, tool):
 def test_who_includes_a_header(project):
     (project / "parts" / "out").mkdir()
     build = build_of(commands_of("make", project), Path("app"))
-    assert [step.sources[0].name for step in build.including(Path("include/value.h"))] == ["part.cpp"]
+    assert [command.sources[0].name for command in build.including(Path("include/value.h"))] == ["part.cpp"]
     assert {path.name for path in build.remade(Path("include/value.h"))} == {"part.o", "libpart.a", "app"}
     assert {path.name for path in build.remade(Path("main.cpp"))} == {"main.o", "app"}
 

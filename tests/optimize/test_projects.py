@@ -136,7 +136,7 @@ REFUSED = {
         {"run.hip": RUN + "void* of() { return (void*)sums; }\n"},
         "sums is referenced without being launched in line",
     ),
-    "another launch of another shape": (
+    "another launch of a different shape": (
         {"run.hip": RUN + "void more(int* a, int n) { sums<<<n, 64>>>(a, a, n, n); }\n"},
         "differ from each other already",
     ),

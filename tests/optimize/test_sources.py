@@ -17,7 +17,7 @@ from rocm_perf_lab.isolate import capture
 from rocm_perf_lab.optimize.build_target import find_build_target, reader_of, settings_of
 from rocm_perf_lab.optimize.captured_unit import unit_of
 from rocm_perf_lab.optimize.compile import ProgramBuilder, SourceBuilder
-from rocm_perf_lab.optimize.other_programs import beside
+from rocm_perf_lab.optimize.other_programs import other_products
 from rocm_perf_lab.optimize.source_settings import SourceSettings
 
 pytestmark = pytest.mark.usefixtures("hipcc")
@@ -163,7 +163,7 @@ def in_two_units(folder: Path, flags: str = ""):
 def test_other_units_may_change_in_the_kernel_alone(tmp_path, monkeypatch, old, new, device, host):
     monkeypatch.chdir(tmp_path)
     baseline, kernel, symbol = in_two_units(tmp_path)
-    assert [unit.main.name for unit in baseline.elsewhere] == ["two.hip"]
+    assert [unit.main.name for unit in baseline.units_of_program] == ["two.hip"]
     builder, candidate = SourceBuilder("gfx942"), baseline.with_text(SHARED.replace(old, new).encode())
     found = device_differs(baseline, candidate, builder, kernel, symbol), host_differs(baseline, candidate, builder)
     for said, expected in zip(found, (device, host), strict=True):
@@ -176,7 +176,7 @@ def test_without_a_cage_a_header_s_candidate_is_the_same_machine_code(tmp_path, 
     candidate = baseline.with_text(SHARED.replace("*= 2", "*= 4").encode())
     caged, trusted = (SourceBuilder("gfx942", view=View(trusted=trust)) for trust in (False, True))
     assert pieces_of(caged.device(candidate)) == pieces_of(trusted.device(candidate)) != pieces_of(trusted.device(baseline))
-    for unit in (candidate, *candidate.elsewhere):
+    for unit in (candidate, *candidate.units_of_program):
         assert host_sections(caged.host(unit)) == host_sections(trusted.host(unit))
 
 
@@ -205,7 +205,7 @@ def test_debug_information_names_the_files_of_a_program(project):
     subprocess.run(f"{COMMAND} -g src/main.hip src/fill.hip -o program".split(), check=True)
     build_target = find_build_target(("./program",), None, None)
     assert build_target.source == project / "include" / "rows.h"
-    assert {step.sources[0].name for step in build_target.build.units} == {"main.hip", "fill.hip"}
+    assert {command.sources[0].name for command in build_target.build.units} == {"main.hip", "fill.hip"}
 
 
 @pytest.mark.parametrize("generator", ["Unix Makefiles", "Ninja"])
@@ -221,7 +221,12 @@ def test_a_cmake_project_needs_no_build_to_be_named(project, generator):
     build_target = find_build_target(("made/program", "1"), None, None)
     assert (build_target.source, build_target.found_by) == (project / "include" / "rows.h", "compile_commands.json")
     assert build_target.unit.sources == (project / "src" / "main.hip",) and build_target.arguments == ("1",)
-    assert [step.output.name for step in build_target.build.steps] == ["main.hip.o", "fill.hip.o", "libfill.a", "program"]
+    assert [command.output.name for command in build_target.build.commands] == [
+        "main.hip.o",
+        "fill.hip.o",
+        "libfill.a",
+        "program",
+    ]
 
 
 @pytest.mark.slow
@@ -314,9 +319,9 @@ def test_what_is_made_with_a_file_and_is_no_part_of_the_program_is_known(project
     library = f"{COMMAND} -shared -fPIC src/main.hip -o libk.so"
     build = f"{code_object} && {library} && {COMMAND} src/main.hip src/fill.hip -o program"
     build_target = find_build_target(("./program",), Path("include/rows.h"), build)
-    assert build_target.beside.names == ("libk.so",)
+    assert build_target.other_products.names == ("libk.so",)
     assert [path.name for path in build_target.build.code_objects_of(build_target.source)] == ["k.hsaco"]
-    assert beside(build_target.build, project / "src" / "fill.hip").names == ()
+    assert other_products(build_target.build, project / "src" / "fill.hip").names == ()
     assert build_target.build.code_objects_of(project / "src" / "fill.hip") == []
 
 

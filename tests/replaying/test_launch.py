@@ -1,4 +1,4 @@
-"""Launches of another shape than the captured one leave the memory that the host's own launch of that shape leaves."""
+"""Launches of a different shape than the captured one leave the memory that the host's own launch of that shape leaves."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "exec/observer.h"
+#include "exec/instruction_events.h"
 
 namespace rpd {
 

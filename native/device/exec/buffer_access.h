@@ -16,9 +16,9 @@
 #include <optional>
 #include <type_traits>
 
+#include "exec/instruction_events.h"
 #include "exec/lane_extent.h"
 #include "exec/lane_transfer.h"
-#include "exec/observer.h"
 #include "exec/operands.h"
 #include "exec/private_segment.h"
 

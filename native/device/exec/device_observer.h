@@ -6,8 +6,8 @@
 #include <memory>
 #include <span>
 
+#include "exec/instruction_events.h"
 #include "exec/issue_log.h"
-#include "exec/observer.h"
 #include "exec/workgroup.h"
 
 namespace rpd {

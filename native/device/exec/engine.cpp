@@ -5,7 +5,7 @@
 #include <thread>
 
 #include "exec/device_observer.h"
-#include "exec/execution.h"
+#include "exec/dispatch_execution.h"
 
 namespace rpd {
 namespace {
@@ -175,7 +175,7 @@ void Engine::State::start(Execution& execution, uint32_t resident) {
   execution.order = small || race_check ? nullptr : execution.code->order.why_it_matters(kernel.entry);
   execution.takes_turns = small || race_check || execution.order;
   execution.threads = execution.takes_turns ? 1 : threads;
-  if (execution.takes_turns && !race_check) execution.standstill = std::make_unique<BusyWaitDetector>(execution.xcds(), memory);
+  if (execution.takes_turns && !race_check) execution.busy_wait = std::make_unique<BusyWaitDetector>(execution.xcds(), memory);
 }
 
 namespace {
@@ -203,7 +203,7 @@ bool round(Execution& execution) {
 Progress Engine::State::advance_in_turns(Execution& execution, const Interruption& interruption) {
   const uint64_t before = instructions_of(execution);
   for (uint64_t rounds = 1; round(execution); ++rounds) {
-    if (execution.standstill && execution.standstill->after_round()) return Progress::Waits;
+    if (execution.busy_wait && execution.busy_wait->after_round()) return Progress::Waits;
     if (rounds % kRoundsAtOnce == 0 && interruption(instructions_of(execution) - before)) return Progress::Interrupted;
   }
   return Progress::Ended;
@@ -282,9 +282,9 @@ Progress Engine::advance(Execution& execution, const Interruption& interruption)
                                : state_->advance_side_by_side(execution, interruption);
 }
 
-bool Engine::can_go_on(const Execution& execution) const { return execution.standstill->is_over(); }
+bool Engine::can_go_on(const Execution& execution) const { return execution.busy_wait->is_over(); }
 
-void Engine::go_on(Execution& execution) { execution.standstill->resume(); }
+void Engine::go_on(Execution& execution) { execution.busy_wait->resume(); }
 
 uint64_t Engine::instructions(const Execution& execution) const { return instructions_of(execution); }
 
@@ -296,7 +296,7 @@ uint64_t Engine::workgroups_done(const Execution& execution) const {
   return done;
 }
 
-std::string Engine::whereabouts(const Execution& execution) const { return execution.standstill->describe(execution.kernel); }
+std::string Engine::whereabouts(const Execution& execution) const { return execution.busy_wait->describe(execution.kernel); }
 
 DispatchResult Engine::end(Execution& execution) {
   DispatchResult result = state_->collect(execution);

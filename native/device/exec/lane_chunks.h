@@ -1,8 +1,8 @@
 // Registers in chunks: as many lanes as one vector register of the host has 32-bit words.
 //
 // A 64-bit value is in two registers, its lower words in one and its upper words in the other. Interleaving the words of two
-// chunks within groups of 128 bits takes one instruction for each half of the result. It puts the lanes in another order, which
-// is the same for all operands and undone on writing, and so does not matter to a function of one lane's values.
+// chunks within groups of 128 bits takes one instruction for each half of the result. It puts the lanes in a different order,
+// which is the same for all operands and undone on writing, and so does not matter to a function of one lane's values.
 #pragma once
 
 #include <bit>

@@ -8,7 +8,7 @@
 #include <immintrin.h>
 #endif
 
-#include "exec/observer.h"
+#include "exec/instruction_events.h"
 #include "isa/target.h"
 #include "memory/address_space.h"
 

@@ -4,8 +4,8 @@
 #include <bit>
 #include <cstring>
 
-#include "exec/lds_range.h"
-#include "exec/observer.h"
+#include "exec/instruction_events.h"
+#include "exec/lds_range_check.h"
 
 namespace rpd {
 

@@ -1,11 +1,11 @@
-// Which of the memory that is mapped the kernels of a device may access. Of the host's memory, that is what the program has
-// registered or allocated for the device. The option memory-check confines them to their program's memory altogether.
+// Which of the memory that is mapped the kernels of a device may access. In host memory, that is what the program registered
+// or allocated for the device. The option memory-check confines them to their program's memory altogether.
 #pragma once
 
 #include <cstdint>
 #include <string>
 
-#include "exec/dispatch.h"
+#include "exec/engine.h"
 #include "memory/writable_memory.h"
 
 namespace rpd {

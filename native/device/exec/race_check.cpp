@@ -252,7 +252,7 @@ void RaceCheck::see(const Wave& wave, const VectorAccess& access) {
   }
 }
 
-void RaceCheck::look_for_overtaking(const Access& write, const Access& now, AccessKind kind, uint64_t address) {
+void RaceCheck::look_for_reordering(const Access& write, const Access& now, AccessKind kind, uint64_t address) {
   if (!reads(*now.op, kind)) return;
   if (!write.op || write.op->semantics->unit != Unit::VectorStore || !write.atomic || !now.atomic) return;
   if (write.group == now.group || !(write.bytes & now.bytes) || ordered(write, now, Space::Global)) return;
@@ -284,7 +284,7 @@ void RaceCheck::touch(ShadowCell& cell, Access now, AccessKind kind, Space space
   if (space == Space::Global && !scopes_are_named()) take_for_atomic(cell, now, kind);
   const AccessKind write_kind = cell.write.atomic ? AccessKind::Atomic : AccessKind::Store;
   compare(cell.write, write_kind, now, kind, space, address);
-  if (reordering_.any() && space == Space::Global) look_for_overtaking(cell.write, now, kind, address);
+  if (reordering_.any() && space == Space::Global) look_for_reordering(cell.write, now, kind, address);
   if (kind == AccessKind::Load) {
     if (space == Space::Lds && (now.bytes & ~cell.written)) note_conflict({{}, now, kind, kind, space, address});
     // Replaces the same wave's earlier read if there is one, else prefers a read that is ordered before this one.

@@ -43,7 +43,7 @@
 #include <vector>
 
 #include "exec/atomic_reordering.h"
-#include "exec/observer.h"
+#include "exec/instruction_events.h"
 #include "exec/workgroup.h"
 
 namespace rpd {
@@ -151,7 +151,7 @@ class RaceCheck {
   void touch(ShadowCell& cell, Access now, AccessKind kind, Space space, uint64_t address);
   void take_for_atomic(ShadowCell& cell, Access& now, AccessKind kind);
   void look_for_early_use(const Wave& wave, const Op& op);
-  void look_for_overtaking(const Access& write, const Access& now, AccessKind kind, uint64_t address);
+  void look_for_reordering(const Access& write, const Access& now, AccessKind kind, uint64_t address);
   void publish(const Wave& wave, const Op& op, const VectorAccess& access);
   void release(const Wave& wave);
   void release_by_wait(const Wave& wave);

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "exec/execute.h"
+#include "exec/execute_instruction.h"
 #include "isa/semantics.h"
 
 namespace rpd {

@@ -7,7 +7,7 @@
 #include <cstdint>
 
 #include "exec/floating_point.h"
-#include "exec/plain_form.h"
+#include "exec/unmodified_operands_fast_path.h"
 
 namespace rpd {
 

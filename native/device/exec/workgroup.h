@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "exec/dispatch.h"
+#include "exec/engine.h"
 #include "exec/initial_values.h"
 #include "exec/kernel_descriptor.h"
 #include "exec/outstanding_accesses.h"

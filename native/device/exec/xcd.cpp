@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "exec/execute.h"
+#include "exec/execute_instruction.h"
 #include "isa/program.h"
 
 namespace rpd {

@@ -93,10 +93,10 @@ CodeObject::CodeObject(std::span<const char> elf) : state_(std::make_unique<Stat
 CodeObject::~CodeObject() = default;
 
 const Function* CodeObject::function_at(uint64_t address) const {
-  const auto behind = std::upper_bound(functions_.begin(), functions_.end(), address,
-                                       [](uint64_t value, const Function& function) { return value < function.address; });
-  if (behind == functions_.begin()) return nullptr;
-  const Function& found = *std::prev(behind);
+  const auto next = std::upper_bound(functions_.begin(), functions_.end(), address,
+                                     [](uint64_t value, const Function& function) { return value < function.address; });
+  if (next == functions_.begin()) return nullptr;
+  const Function& found = *std::prev(next);
   return address - found.address < found.size ? &found : nullptr;
 }
 

@@ -7,8 +7,8 @@
 #include "isa/instruction_text.h"
 #include "isa/older_names.h"
 #include "isa/operand_text.h"
-#include "isa/plain_form.h"
 #include "isa/semantics.h"
+#include "isa/unmodified_operands.h"
 
 namespace rpd {
 namespace {
@@ -187,7 +187,7 @@ class OpBuilder {
     if (semantics_.needs_format) op_.immediate = raw_[0];
     if (op_.to_lds && semantics_.unit != Unit::VectorLoad) return fail("modifier lds is not modelled here");
     const size_t data = op_.to_lds ? 0 : 1;
-    if (text_.operands.size() != data + 3) return fail("it has another number of operands than expected");
+    if (text_.operands.size() != data + 3) return fail("it has an unexpected number of operands");
     for (size_t i = 0; i < 3; ++i) op_.source[i] = resolve(text_.operands[data + i], Type::B32);
     if (op_.to_lds) return;
     const Operand operand = resolve(text_.operands[0], Type::B32);
@@ -227,7 +227,7 @@ class OpBuilder {
     if (semantics_.accumulates) op_.source[count++] = op_.destination;
     const size_t expected = std::count_if(semantics_.source_types.begin(), semantics_.source_types.end(),
                                           [](Type type) { return type != Type::None; });
-    if (semantics_.space == Space::None && count != expected) fail("it has another number of operands than expected");
+    if (semantics_.space == Space::None && count != expected) fail("it has an unexpected number of operands");
   }
 
   // "v_cmpx_lt_f32_e64 v0, v1": EXEC takes the place of the destination that the instruction has on gfx9.
@@ -235,7 +235,7 @@ class OpBuilder {
     op_.destination.kind = Operand::Kind::Scalar;
     op_.destination.reg = kExec;
     op_.destination.dwords = 2;
-    if (text_.operands.size() != 2) return fail("it has another number of operands than expected");
+    if (text_.operands.size() != 2) return fail("it has an unexpected number of operands");
     for (size_t i = 0; i < 2; ++i) op_.source[i] = resolve(text_.operands[i], semantics_.source_types[i]);
   }
 

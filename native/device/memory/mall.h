@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-#include "memory/same_bytes.h"
+#include "memory/find_equal.h"
 #include "memory/zeroed_array.h"
 
 namespace rpd {

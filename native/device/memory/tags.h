@@ -8,7 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "memory/same_bytes.h"
+#include "memory/find_equal.h"
 #include "memory/zeroed_array.h"
 
 namespace rpd {
@@ -48,7 +48,7 @@ class Tags {
   size_t look_up(uint64_t line) const {
     const size_t set = set_of(line), first = set * Ways;
     if (sets_[set].epoch != epoch_) return kNowhere;
-    for (uint64_t left = same_bytes<kPadded>(sets_[set].marks, mark_of(line)); left; left &= left - 1) {
+    for (uint64_t left = find_equal<kPadded>(sets_[set].marks, mark_of(line)); left; left &= left - 1) {
       const size_t place = first + static_cast<size_t>(std::countr_zero(left));
       if (lines_[place] == line) [[likely]]
         return place;
@@ -115,7 +115,7 @@ class Tags {
   struct alignas(64) Set {
     uint8_t marks[kPadded];  // [way], see mark_of()
     // [way]: how many lines of the set have been used since this one; kFirstToGo for lines that are not expected to be used
-    // again. Of no meaning for free ways.
+    // again. Meaningless for free ways.
     uint8_t ages[kPadded];
     uint32_t epoch;  // of its contents; a new one begins when all lines are dropped
 
@@ -125,9 +125,9 @@ class Tags {
     }
     // The first free way, else the first that is expected to go, else the least recently used one.
     uint32_t victim() const {
-      if (const uint64_t free = same_bytes<kPadded>(marks, 0) & kAllWays) return first_of(free);
-      if (const uint64_t first = same_bytes<kPadded>(ages, kFirstToGo) & kAllWays) return first_of(first);
-      return first_of(same_bytes<kPadded>(ages, Ways - 1) & kAllWays);
+      if (const uint64_t free = find_equal<kPadded>(marks, 0) & kAllWays) return first_of(free);
+      if (const uint64_t first = find_equal<kPadded>(ages, kFirstToGo) & kAllWays) return first_of(first);
+      return first_of(find_equal<kPadded>(ages, Ways - 1) & kAllWays);
     }
     void fill(uint32_t way, uint8_t mark) {
       // The line of a free way has never been used.

@@ -6,7 +6,7 @@
 #include <stdexcept>
 #include <thread>
 
-#include "exec/unobserved.h"
+#include "exec/null_observer.h"
 #include "runtime/hooks/memory_declarations.h"
 #include "runtime/options.h"
 #include "runtime/queues/aql_queue.h"

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "exec/dispatch.h"
+#include "exec/engine.h"
 #include "memory/address_space.h"
 #include "memory/allocation_map.h"
 #include "runtime/dispatches_in_flight.h"

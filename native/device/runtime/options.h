@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "exec/dispatch.h"
+#include "exec/engine.h"
 
 namespace rpd {
 

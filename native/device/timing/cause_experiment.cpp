@@ -107,7 +107,7 @@ class Experiments {
     double sum = 0;
     for (size_t i = 0; i < groups_.size(); ++i) {
       const Sample& sample = parts_.replayed[i].sample;
-      CuSurroundings around = idealised(parts_.replayed[i].surroundings, sample.first.trace, ideal);
+      CuSurroundings around = without_causes(parts_.replayed[i].surroundings, sample.first.trace, ideal);
       around.most_groups = groups_[i];
       if (ideal.removes(Cause::IdleWaves)) around.left_out = &idle_[i];
       InstructionCache instructions = *parts_.instructions;
@@ -116,7 +116,7 @@ class Experiments {
     return sum;
   }
 
-  static CuSurroundings idealised(CuSurroundings around, const CuTrace& trace, const RemovedCauses& ideal) {
+  static CuSurroundings without_causes(CuSurroundings around, const CuTrace& trace, const RemovedCauses& ideal) {
     if (ideal.removes(Cause::L2Bandwidth)) around.l2_read_bytes_per_cycle = around.l2_write_bytes_per_cycle = kUnlimited;
     if (ideal.removes(Cause::MemoryBandwidth) || ideal.removes(Cause::BeyondL2))
       around.memory_read_bytes_per_cycle = around.memory_write_bytes_per_cycle = kUnlimited;
@@ -146,7 +146,7 @@ class Experiments {
     if (unit == Unit::Valu && counts(Cause::VectorIssue)) to.of[Demands::kVector] += active * costs.of(op).busy_cycles;
     if (unit == Unit::Matrix && counts(Cause::MatrixIssue)) to.of[Demands::kMatrix] += costs.of(op).busy_cycles;
     if (ideal.takes_no_time(op)) return;
-    const AccessCost cost = rpd::idealised(entry, ideal);
+    const AccessCost cost = rpd::without_causes(entry, ideal);
     if (unit == Unit::VectorAtomic && counts(Cause::AtomicContention)) to.of[Demands::kAtomics] += cost.l2_writes;
     to.of[Demands::kHost] += cost.remote_reads;
     to.of[Demands::kMemory] += cost.memory_reads;

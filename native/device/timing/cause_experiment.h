@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "exec/dispatch.h"
+#include "exec/engine.h"
 #include "timing/duration.h"
 #include "timing/removed_causes.h"
 

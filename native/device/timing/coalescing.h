@@ -7,9 +7,9 @@
 #include <cstdint>
 #include <span>
 
-#include "exec/observer.h"
+#include "exec/instruction_events.h"
 #include "memory/cache.h"
-#include "memory/same_bytes.h"
+#include "memory/find_equal.h"
 
 namespace rpd {
 

@@ -14,7 +14,8 @@ namespace rpd {
 // `kLent` of its time, of which later ones get equal shares.
 class ConcurrentDispatches {
  public:
-  // Adds a dispatch that starts at `start` and takes `alone` ns on an idle device. Returns how long it takes beside the others.
+  // Adds a dispatch that starts at `start` and takes `alone` ns on an idle device. Returns how long it takes while the others
+  // run.
   uint64_t add(uint64_t start, uint64_t alone, const DeviceUse& use);
 
  private:

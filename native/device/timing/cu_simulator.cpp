@@ -237,7 +237,7 @@ class Replay {
         break;
       case Unit::Lds:
         lds_free_ = time;
-        if (!free) lds_free_ += std::max(least(parameter::lds_issue_cycles, entry), idealised(entry, ideal_).lds_cycles);
+        if (!free) lds_free_ += std::max(least(parameter::lds_issue_cycles, entry), without_causes(entry, ideal_).lds_cycles);
         wave.scalar.issue(ideal_.takes_no_time(op) ? time
                                                    : lds_free_ + latency(parameter::lds_latency_cycles, Cause::LdsLatency, op));
         break;
@@ -245,7 +245,7 @@ class Replay {
       case Unit::VectorStore:
       case Unit::VectorAtomic:
         (is_counted_as_store(op) ? wave.stores : wave.vector).issue(access(entry, time));
-        if (const uint64_t cycles = idealised(entry, ideal_).lds_cycles)
+        if (const uint64_t cycles = without_causes(entry, ideal_).lds_cycles)
           wave.scalar.issue(time + cycles + latency(parameter::lds_latency_cycles, Cause::LdsLatency, op));
         break;
       case Unit::Barrier:
@@ -304,7 +304,7 @@ class Replay {
     wave.arrived = time;
   }
 
-  // Whether the wave, which has just issued `op`, continues elsewhere than at the instruction after it.
+  // Whether the wave, which has just issued `op`, continues anywhere but at the instruction after it.
   static bool jumps(const ReplayedWave& wave, const Op& op) {
     return wave.position < wave.entries->size() && (*wave.entries)[wave.position].op->address != op.address + op.size;
   }
@@ -337,7 +337,7 @@ class Replay {
 
   // Returns when a scalar load is complete.
   uint64_t scalar_access(const TraceEntry& entry, uint64_t time) {
-    const AccessCost cost = idealised(entry, ideal_);
+    const AccessCost cost = without_causes(entry, ideal_);
     const Op& op = *entry.op;
     if (ideal_.takes_no_time(op)) return note_fetch(cost, time);
     const FetchedFrom from = cost.remote_reads   ? FetchedFrom::Remote
@@ -349,7 +349,7 @@ class Replay {
 
   // Returns when the access is complete.
   uint64_t access(const TraceEntry& entry, uint64_t time) {
-    const AccessCost cost = idealised(entry, ideal_);
+    const AccessCost cost = without_causes(entry, ideal_);
     const Op& op = *entry.op;
     if (ideal_.takes_no_time(op)) return note_fetch(cost, time);
     address_free_ = issues_free(op) ? time : time + std::max<uint16_t>(least(slot_cycles(), entry), cost.look_ups);
@@ -425,7 +425,7 @@ class Replay {
   InstructionCache& instructions_;
   CuObserver* observer_;
   const RemovedCauses& ideal_;
-  std::unordered_map<uint64_t, uint64_t> code_there_;  // [line of code]: when it will be in the cache
+  std::unordered_map<uint64_t, uint64_t> code_there_;  // by instruction-cache line: when it will have arrived
   std::vector<uint64_t> fetches_done_;                 // [index of the fetch]: when its lines are there; 0 before it begins
   std::deque<Group> groups_;
   std::deque<ReplayedWave> waves_;
@@ -446,7 +446,7 @@ class Replay {
 
 }  // namespace
 
-AccessCost idealised(const TraceEntry& entry, const RemovedCauses& ideal) {
+AccessCost without_causes(const TraceEntry& entry, const RemovedCauses& ideal) {
   AccessCost cost = entry.cost;
   if (ideal.causes == 0) [[likely]]
     return cost;

@@ -62,7 +62,7 @@ struct CuOutcome {
 };
 
 // An access as it would be without some causes.
-AccessCost idealised(const TraceEntry& entry, const RemovedCauses& ideal);
+AccessCost without_causes(const TraceEntry& entry, const RemovedCauses& ideal);
 
 // `instructions` is the instruction cache, kept from dispatch to dispatch. `observer` may be null. `ideal`: what takes no time.
 CuOutcome simulate_cu(const CuTrace& trace, const CuSurroundings& surroundings, const IssueCosts& costs,

@@ -6,11 +6,11 @@
 #include <optional>
 #include <vector>
 
-#include "timing/beyond_l2.h"
 #include "timing/cause_experiment.h"
 #include "timing/counters.h"
 #include "timing/duration.h"
 #include "timing/extrapolation.h"
+#include "timing/mall_hits.h"
 #include "timing/thread_trace/timeline.h"
 #include "timing/xcd_timing.h"
 

@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "exec/device_observer.h"
-#include "timing/options.h"
+#include "timing/timing_options.h"
 
 namespace rpd {
 

@@ -4,8 +4,8 @@
 #include <array>
 #include <cmath>
 
-#include "timing/beyond_l2.h"
 #include "timing/cu_simulator.h"
+#include "timing/mall_hits.h"
 #include "timing/power.h"
 #include "timing/remote_memory.h"
 #include "timing_parameters.inc.h"
@@ -154,7 +154,7 @@ double more_of_units(const CuWork& mine, const CuWork& other, double times) {
 }
 
 // A replayed CU: its cycles, how many of its waves and workgroups ran at a time on average, the share of the last wave's time
-// during which no other one runs beside it, and whether all of its workgroups were resident at once.
+// during which no other one runs concurrently with it, and whether all of its workgroups were resident at once.
 struct Replayed {
   const CuWork* work;
   double cycles;
@@ -167,8 +167,8 @@ struct Replayed {
 // The cycles that `mine` takes, estimated from those of `other`. The part of `mine` that is a multiple of `other` takes that
 // many times as long. What its waves do beyond that, on clocks that run as if each were alone on the device, is added. If all
 // workgroups are resident at once, it is what the longest wave takes longer. Otherwise waves run one after another, as many at
-// a time as in the replay, and the longest one may be the last: then nothing runs beside it. `longer`: an upper bound of the
-// multiple.
+// a time as in the replay, and the longest one may be the last: then nothing runs concurrently with it. `longer`: an upper
+// bound of the multiple.
 double cycles_by(const Replayed& replayed, const CuWork& mine, const CuWork& other, double longer, bool side_by_side) {
   const double times = times_done(mine, other, longer);
   const double of_longest = beyond(mine.longest_wave, times * static_cast<double>(other.longest_wave));

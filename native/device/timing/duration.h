@@ -43,7 +43,7 @@ struct XcdWork {
   const BlockUpdates* updates;
   // What was counted before the dispatch turned out to be large, and which lines were touched afterwards; null if it did not.
   const MemoryCounts* memory_before = nullptr;
-  const TouchedLines* footprint = nullptr;
+  const TouchedLines* touched_lines = nullptr;
 };
 
 // The work of the whole device, with its waves competing for resources.

@@ -76,14 +76,14 @@ uint64_t in_proportion(const Proportion& proportion, const XcdWork& xcd, const s
   for (const XcdWork& other : observed) {
     of_all += other.memory->*proportion.count;
     instructions += instructions_of(other);
-    if (!other.footprint) continue;
+    if (!other.touched_lines) continue;
     any_large = true;
     const MemoryCounts since = counts_since(other);
     counted += since.*proportion.count;
-    per += proportion.to(*other.footprint, since);
+    per += proportion.to(*other.touched_lines, since);
   }
   if (!any_large) return times(of_all, instructions_of(xcd), instructions);
-  return xcd.memory_before->*proportion.count + times(counted, proportion.to(*xcd.footprint, counts_since(xcd)), per);
+  return xcd.memory_before->*proportion.count + times(counted, proportion.to(*xcd.touched_lines, counts_since(xcd)), per);
 }
 
 // Each device has the share of the remote traffic that it had while the XCD was observed.

@@ -4,7 +4,7 @@
 
 #include <bit>
 
-#include "exec/observer.h"
+#include "exec/instruction_events.h"
 #include "memory/tags.h"
 #include "timing_parameters.inc.h"
 

@@ -4,7 +4,7 @@
 #include <array>
 #include <cstdint>
 
-#include "exec/observer.h"
+#include "exec/instruction_events.h"
 
 namespace rpd {
 

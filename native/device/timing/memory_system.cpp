@@ -100,9 +100,9 @@ MemorySystem::MemorySystem()
 
 void MemorySystem::begin(const AllocationMap* map, const Mall& mall) {
   counts_ = {};
-  before_noting_ = {};
+  before_tracking_ = {};
   doubtful_ = 0;
-  footprint_.clear();
+  touched_lines_.clear();
   map_ = map;
   own_ = map ? map->device() : Owner{0};
   mall_ = &mall;
@@ -230,7 +230,8 @@ uint64_t MemorySystem::l2_read(uint64_t line) {
   return read_from_memory(line);
 }
 
-// A write needs no fetch: the L2 keeps a mask of the bytes it has. Of several requests to the same line, the others find it.
+// A write needs no fetch: the L2 keeps a mask of the bytes it has. If several requests go to one line, all but the
+// first hit.
 void MemorySystem::l2_write(uint64_t line, const ByteMask& bytes, uint32_t requests, bool streams) {
   size_t place = l2_find(line);
   const bool misses = place == kNowhere;
@@ -289,7 +290,7 @@ void MemorySystem::prefetch_beyond_l1(uint64_t line) const {
   if (mall_) mall_->prefetch(line);
 }
 
-// Loads these lines, with so many look-ups in all. Looking up a line again at once finds it, and changes nothing.
+// Loads these lines, counting `look_ups` look-ups. Looking up a line again at once finds it, and changes nothing.
 uint64_t MemorySystem::load_lines(uint32_t l1, uint64_t first, uint64_t last, uint64_t look_ups) {
   counts_.l1_accesses += look_ups;
   uint64_t latency = read_line(l1, first);

@@ -6,7 +6,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "exec/observer.h"
+#include "exec/instruction_events.h"
 #include "memory/cache.h"
 #include "memory/distinct_lines.h"
 #include "memory/mall.h"
@@ -53,7 +53,7 @@ class MemorySystem {
   // It ends: with a release, dirty L2 lines go to memory.
   void end(bool releases);
   // From now on, the lines that accesses touch are noted, too.
-  void start_noting();
+  void start_tracking_touched_lines();
   void note_lines(const VectorAccess& access);
   void note_scalar_lines(uint64_t address, uint32_t bytes) { note_bytes(AccessKind::Load, address, bytes); }
   // Until the next dispatch begins, the caches are not modelled: only what takes no model of them is counted.
@@ -72,9 +72,9 @@ class MemorySystem {
   void written_elsewhere(uint64_t address, uint64_t bytes);
 
   const MemoryCounts& counts() const { return counts_; }
-  // Those of the time before start_noting(), and the lines that have been touched since then.
-  const MemoryCounts& before_noting() const { return before_noting_; }
-  const TouchedLines& footprint() const { return footprint_; }
+  // Those of the time before start_tracking_touched_lines(), and the lines that have been touched since then.
+  const MemoryCounts& before_tracking() const { return before_tracking_; }
+  const TouchedLines& touched_lines() const { return touched_lines_; }
   // The distinct lines that the L2 read from memory, and those that it wrote there.
   const std::vector<uint64_t>& lines_read() const { return lines_read_.lines(); }
   const DistinctLines& lines_written() const { return lines_written_; }
@@ -124,10 +124,10 @@ class MemorySystem {
   std::vector<ScalarCache> scalar_;  // [pair of CUs, or a single CU whose partner is disabled]
   L2 l2_;
   MemoryCounts counts_;
-  MemoryCounts before_noting_;
+  MemoryCounts before_tracking_;
   DistinctLines may_be_there_;  // in the L2, as far as one can know
   uint64_t doubtful_ = 0;
-  TouchedLines footprint_;
+  TouchedLines touched_lines_;
   DistinctLines lines_read_;
   DistinctLines lines_written_;
   const AllocationMap* map_ = nullptr;

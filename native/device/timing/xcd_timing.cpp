@@ -56,7 +56,7 @@ XcdTiming::XcdTiming(uint32_t index, const TimingOptions& options, const Mall& m
 void XcdTiming::begin(const Kernel& kernel, uint32_t resident_groups) {
   is_in_sample_ = in_sample(index_, options_.timed_cu, kernel);
   observes_ = true;
-  notes_ = false;
+  tracks_touched_lines_ = false;
   instructions_left_ = can_be_sampled(kernel) ? options_.sampled_beyond : TimingOptions::kAlways;
   timed_cu_ = timed_cu_of(kernel, index_, options_.timed_cu);
   traced_cu_ = kernel.request.traced_cu;
@@ -150,10 +150,10 @@ inline void XcdTiming::pass(WaveTiming& wave, std::span<const IssuedRun> runs) {
   passed_end_ = last.end;
 }
 
-// The dispatch is large. On an XCD that is not in the sample, recordings of waves so far were made in vain.
+// The dispatch is large. On an XCD that is not in the sample, recordings of waves so far are not needed.
 void XcdTiming::reach_limit() {
-  notes_ = true;
-  memory_.start_noting();
+  tracks_touched_lines_ = true;
+  memory_.start_tracking_touched_lines();
   if (is_in_sample_) return;
   observes_ = false;
   for (GroupTiming& group : groups_) {  // of this dispatch, or left over
@@ -179,7 +179,7 @@ void XcdTiming::issued(Wave& wave, std::span<const IssuedRun> runs) {
     timing.changes_memory |= exec != 0 && costs.memory_changes > 0;
     waves_.valu_thread_quads += uint64_t{costs.vector_quads} * static_cast<unsigned>(std::popcount(exec));
   }
-  if (notes_ || instructions_left_ == TimingOptions::kAlways) return;
+  if (tracks_touched_lines_ || instructions_left_ == TimingOptions::kAlways) return;
   if (count > instructions_left_) return reach_limit();
   instructions_left_ -= count;
 }
@@ -199,14 +199,14 @@ inline WaveTiming& XcdTiming::catch_up(Wave& wave) {
 }
 
 void XcdTiming::vector_access(Wave& wave, const Op& op, const VectorAccess& access) {
-  if (notes_) memory_.note_lines(access);
+  if (tracks_touched_lines_) memory_.note_lines(access);
   if (!observes_) return memory_.count_access(wave, op, access);
   catch_up(wave);
   memory_.vector_access(wave, op, access);
 }
 
 void XcdTiming::scalar_access(Wave& wave, uint64_t address, uint32_t bytes) {
-  if (notes_) memory_.note_scalar_lines(address, bytes);
+  if (tracks_touched_lines_) memory_.note_scalar_lines(address, bytes);
   if (!observes_) return memory_.count_scalar_access(address, bytes);
   memory_.scalar_access(catch_up(wave), address, bytes);
 }

@@ -12,7 +12,7 @@
 #include "timing/duration.h"
 #include "timing/issue_costs.h"
 #include "timing/memory_system.h"
-#include "timing/options.h"
+#include "timing/timing_options.h"
 #include "timing/wave_counts.h"
 #include "timing/wave_timing.h"
 #include "timing/wave_trace.h"
@@ -23,7 +23,7 @@ namespace rpd {
 uint32_t timed_xcd(const Kernel& kernel, uint64_t choice);
 
 // Which of a CU's later workgroups to record: one of each of several equal parts, drawn so that a kernel can hardly treat them
-// otherwise than the rest.
+// differently from the rest.
 class LaterGroups {
  public:
   // `groups`: how many there will be, about. `recorded`: how many of them to record.
@@ -83,8 +83,8 @@ class XcdTiming final : public XcdObserver {
             &memory_.lines_read(),
             &memory_.lines_written().lines(),
             &memory_.updates(),
-            &memory_.before_noting(),
-            notes_ ? &memory_.footprint() : nullptr};
+            &memory_.before_tracking(),
+            tracks_touched_lines_ ? &memory_.touched_lines() : nullptr};
   }
   // The sample of the XCD's recorded CU; it has no workgroups if the XCD has none.
   Sample sample() {
@@ -123,7 +123,7 @@ class XcdTiming final : public XcdObserver {
   bool samples_at_once_ = false;
   bool is_in_sample_ = true;
   bool observes_ = true;              // caches and times, ...
-  bool notes_ = false;                // ... and which lines are touched
+  bool tracks_touched_lines_ = false;                // ... and which lines are touched
   uint64_t instructions_left_ = 0;    // until the dispatch counts as large
   IssueCosts costs_;
   uint32_t known_end_ = 0;            // one past the last Op index that costs_ has

@@ -15,10 +15,10 @@
 #include "isolate/argument_memory.h"
 #include "isolate/failures.h"
 #include "isolate/file_size_signal.h"
-#include "isolate/gate.h"
 #include "isolate/settings.h"
 #include "isolate/snapshot.h"
 #include "isolate/state.h"
+#include "isolate/submission_barrier.h"
 #include "isolate/target.h"
 #include "isolate/uncaptured_pointers.h"
 
@@ -192,7 +192,7 @@ class Stand {
     const double began = seconds();
     bool alone = true;
     while (!ended() && !gpu_failed.load()) {
-      if (alone && seconds() - began > kPatienceSeconds) alone = false, the_gate().open();
+      if (alone && seconds() - began > kPatienceSeconds) alone = false, the_submission_barrier().open();
       const timespec pause{0, 50'000};
       nanosleep(&pause, nullptr);
     }

@@ -14,7 +14,7 @@ struct Chosen {
   hsa_agent_t agent;
 };
 
-// Runs on the submitting thread, with all earlier work drained and the gate closed. Passes the packet to `submit` exactly
+// Runs on the submitting thread, with all earlier work drained and the barrier closed. Passes the packet to `submit` exactly
 // once, whether captured or not, and returns when the dispatch is complete (at once if it could not be captured). Does not
 // throw: the program must not notice.
 void capture_dispatch(const Chosen& chosen, const std::function<void(const Packet&)>& submit) noexcept;

@@ -1,13 +1,13 @@
 #include "isolate/failures.h"
 
-#include "isolate/gate.h"
+#include "isolate/submission_barrier.h"
 #include "isolate/wrappers.h"
 
 namespace rpd::isolate {
 
 void QueueErrors::report(hsa_status_t status, hsa_queue_t* queue, void* self) {
   gpu_failed.store(true);
-  the_gate().pass();
+  the_submission_barrier().pass();
   const auto& errors = *static_cast<const QueueErrors*>(self);
   if (errors.theirs != nullptr) errors.theirs(status, queue, errors.data);
 }
@@ -21,7 +21,7 @@ struct EventHandler {
 
 hsa_status_t on_event(const hsa_amd_event_t* event, void* self) {
   gpu_failed.store(true);
-  the_gate().pass();
+  the_submission_barrier().pass();
   const auto& handler = *static_cast<const EventHandler*>(self);
   return handler.theirs(event, handler.data);
 }

@@ -5,8 +5,8 @@
 #include <unordered_map>
 
 #include "common/signal_pool.h"
-#include "isolate/gate.h"
 #include "isolate/state.h"
+#include "isolate/submission_barrier.h"
 #include "isolate/wrappers.h"
 
 namespace rpd::isolate {
@@ -157,7 +157,7 @@ namespace {
 template <auto Original>
 void store(hsa_signal_t signal, hsa_signal_value_t value) {
   if (active()) {
-    the_gate().pass();
+    the_submission_barrier().pass();
     watched().renewed(signal);
   }
   (hsa.core.*Original)(signal, value);
@@ -170,14 +170,14 @@ hsa_status_t destroy(hsa_signal_t signal) {
 
 hsa_status_t async_copy(void* to, hsa_agent_t to_agent, const void* from, hsa_agent_t from_agent, size_t bytes, uint32_t waits,
                         const hsa_signal_t* signals, hsa_signal_t completion) {
-  if (active()) the_gate().pass(), copy_lane().submitted_copy(completion, {signals, waits});
+  if (active()) the_submission_barrier().pass(), copy_lane().submitted_copy(completion, {signals, waits});
   return hsa.amd.hsa_amd_memory_async_copy_fn(to, to_agent, from, from_agent, bytes, waits, signals, completion);
 }
 
 hsa_status_t async_copy_on_engine(void* to, hsa_agent_t to_agent, const void* from, hsa_agent_t from_agent, size_t bytes,
                                   uint32_t waits, const hsa_signal_t* signals, hsa_signal_t completion,
                                   hsa_amd_sdma_engine_id_t engine, bool force) {
-  if (active()) the_gate().pass(), copy_lane().submitted_copy(completion, {signals, waits});
+  if (active()) the_submission_barrier().pass(), copy_lane().submitted_copy(completion, {signals, waits});
   return hsa.amd.hsa_amd_memory_async_copy_on_engine_fn(to, to_agent, from, from_agent, bytes, waits, signals, completion,
                                                         engine, force);
 }
@@ -186,7 +186,7 @@ hsa_status_t async_copy_rect(const hsa_pitched_ptr_t* to, const hsa_dim3_t* to_o
                              const hsa_dim3_t* from_offset, const hsa_dim3_t* range, hsa_agent_t agent,
                              hsa_amd_copy_direction_t direction, uint32_t waits, const hsa_signal_t* signals,
                              hsa_signal_t completion) {
-  if (active()) the_gate().pass(), copy_lane().submitted_copy(completion, {signals, waits});
+  if (active()) the_submission_barrier().pass(), copy_lane().submitted_copy(completion, {signals, waits});
   return hsa.amd.hsa_amd_memory_async_copy_rect_fn(to, to_offset, from, from_offset, range, agent, direction, waits, signals,
                                                    completion);
 }

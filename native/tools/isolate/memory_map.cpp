@@ -5,7 +5,7 @@
 #include <cstdio>
 #include <unordered_map>
 
-#include "isolate/gate.h"
+#include "isolate/submission_barrier.h"
 #include "isolate/wrappers.h"
 
 namespace rpd::isolate {
@@ -128,7 +128,7 @@ hsa_status_t pool_allocate(hsa_amd_memory_pool_t pool, size_t bytes, uint32_t fl
 }
 
 hsa_status_t pool_free(void* address) {
-  the_gate().pass();
+  the_submission_barrier().pass();
   memory_map().remove(reinterpret_cast<uint64_t>(address));
   return hsa.amd.hsa_amd_memory_pool_free_fn(address);
 }
@@ -140,7 +140,7 @@ hsa_status_t memory_allocate(hsa_region_t region, size_t bytes, void** address) 
 }
 
 hsa_status_t memory_free(void* address) {
-  the_gate().pass();
+  the_submission_barrier().pass();
   memory_map().remove(reinterpret_cast<uint64_t>(address));
   return hsa.core.hsa_memory_free_fn(address);
 }
@@ -173,7 +173,7 @@ hsa_status_t memory_lock_to_pool(void* host, size_t bytes, hsa_agent_t* agents, 
 }
 
 hsa_status_t memory_unlock(void* host) {
-  the_gate().pass();
+  the_submission_barrier().pass();
   {
     const std::lock_guard lock(locks().mutex);
     if (const auto known = locks().agent_address.find(host); known != locks().agent_address.end()) {
@@ -208,7 +208,7 @@ hsa_status_t vmem_map(void* address, size_t bytes, size_t offset, hsa_amd_vmem_a
 }
 
 hsa_status_t vmem_unmap(void* address, size_t bytes) {
-  the_gate().pass();
+  the_submission_barrier().pass();
   memory_map().remove(reinterpret_cast<uint64_t>(address));
   return hsa.amd.hsa_amd_vmem_unmap_fn(address, bytes);
 }
@@ -229,7 +229,7 @@ hsa_status_t ipc_attach(const hsa_amd_ipc_memory_t* handle, size_t bytes, uint32
 }
 
 hsa_status_t ipc_detach(void* address) {
-  the_gate().pass();
+  the_submission_barrier().pass();
   memory_map().remove_foreign(reinterpret_cast<uint64_t>(address));
   return hsa.amd.hsa_amd_ipc_memory_detach_fn(address);
 }

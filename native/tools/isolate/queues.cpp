@@ -10,8 +10,8 @@
 #include "isolate/argument_memory.h"
 #include "isolate/capture_dispatch.h"
 #include "isolate/failures.h"
-#include "isolate/gate.h"
 #include "isolate/state.h"
+#include "isolate/submission_barrier.h"
 #include "isolate/target.h"
 #include "isolate/wrappers.h"
 
@@ -95,9 +95,9 @@ bool all_quiet(const std::vector<Lane*>& lanes) {
 bool drain(Lane& own) {
   const std::vector<Lane*> lanes = open_queues().lanes();
   if (!wait_until(lanes, [&] { return own.empty(); })) return false;
-  the_gate().close();
+  the_submission_barrier().close();
   if (wait_until(lanes, [&] { return all_quiet(lanes); })) return true;
-  the_gate().open();
+  the_submission_barrier().open();
   return false;
 }
 
@@ -112,7 +112,7 @@ void capture(WatchedQueue& queue, const Packet& packet, std::shared_ptr<const Lo
   } else {
     capture_dispatch({packet, std::move(kernel), queue.agent}, submit);
     watching.store(false);
-    the_gate().open();
+    the_submission_barrier().open();
   }
   watching.store(false);
 }
@@ -126,7 +126,7 @@ void on_submit(const void* packets, uint64_t count, uint64_t, void* data, hsa_am
     ready.clear();
   };
   for (const Packet& packet : std::span(static_cast<const Packet*>(packets), count)) {
-    the_gate().pass();
+    the_submission_barrier().pass();
     if (active() && type_of(packet) == HSA_PACKET_TYPE_KERNEL_DISPATCH) {
       note_arguments(packet.dispatch.kernarg_address);
       auto kernel = kernel_at(packet.dispatch.kernel_object);

@@ -8,7 +8,7 @@
 namespace rpd::isolate {
 
 struct Settings {
-  std::string pattern;      // selects the wanted kernels, as given; see wanted.h
+  std::string pattern;      // selects the wanted kernels, as given; see kernel_filter.h
   std::string ask;          // folder for asking which kernels match; empty: the pattern is a substring of their names
   uint64_t dispatch = 0;    // index among the matching dispatches, from 0
   std::string folder;       // where isolate_capture_<pid> goes; absolute

@@ -107,7 +107,7 @@ void DependencyTracker::completes(uint64_t signal, const SharedKnowledge& knowle
 std::vector<Edge> DependencyTracker::dispatch(uint64_t id, uint32_t queue_id, uint32_t thread, bool barrier_bit,
                                               uint64_t completion_signal) {
   Queue& on = queue(queue_id);
-  SharedKnowledge before = barrier_bit ? on.all : on.gate;
+  SharedKnowledge before = barrier_bit ? on.all : on.blocking;
   if (const auto host = threads_.find(thread); host != threads_.end()) before = merge(before, host->second, EdgeKind::host);
   const SharedKnowledge done = after(before, id, next_position(on.chain));
   on.all = barrier_bit ? done : merge(on.all, done, EdgeKind::queue);
@@ -126,10 +126,10 @@ std::vector<Edge> DependencyTracker::copy(uint64_t id, uint32_t thread, std::spa
 void DependencyTracker::barrier(uint32_t queue_id, uint32_t thread, bool barrier_bit, bool blocks,
                                 std::span<const uint64_t> signals, uint64_t completion_signal) {
   Queue& on = queue(queue_id);
-  SharedKnowledge done = waited_for(signals, barrier_bit ? on.all : on.gate);
+  SharedKnowledge done = waited_for(signals, barrier_bit ? on.all : on.blocking);
   if (const auto host = threads_.find(thread); host != threads_.end()) done = merge(done, host->second, EdgeKind::host);
   on.all = merge(on.all, done, EdgeKind::queue);
-  if (blocks) on.gate = done;
+  if (blocks) on.blocking = done;
   completes(completion_signal, done);
 }
 

@@ -1,4 +1,4 @@
-// The exact dependencies between operations: replays what was submitted, which signals it completes and waits for, and what
+// The exact dependencies between operations: walks what was submitted, which signals it completes and waits for, and what
 // the host had seen, and determines for every dispatch and copy the operations that it directly depends on.
 //
 // "Directly" means transitively reduced: of all operations that are certain to be complete when an operation starts, only
@@ -82,7 +82,7 @@ class DependencyTracker {
   struct Queue {
     uint32_t chain;
     SharedKnowledge all;   // what is complete once everything submitted so far is
-    SharedKnowledge gate;  // what is complete once the last blocking packet is
+    SharedKnowledge blocking;  // what is complete once the last blocking packet is
   };
 
   Queue& queue(uint32_t id);

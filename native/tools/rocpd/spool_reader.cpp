@@ -34,7 +34,7 @@ SpoolReader::SpoolReader(const std::string& path) {
   std::memcpy(&header_, address, sizeof header_);
   if (std::memcmp(header_.magic, spool::kMagic, sizeof spool::kMagic) != 0)
     throw SpoolError("not a spool of the rocm-perf tracer");
-  if (header_.version != spool::kVersion) throw SpoolError("written by another version of the rocm-perf tracer");
+  if (header_.version != spool::kVersion) throw SpoolError("written by a different version of the rocm-perf tracer");
   if (header_.used > size) throw SpoolError("cut off: shorter than its header says");
 }
 

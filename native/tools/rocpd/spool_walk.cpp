@@ -133,7 +133,7 @@ class Player {
 
 }  // namespace
 
-Unfinished replay(const SpoolReader& spool, const Visitor& visitor, DependencyTracker* dependencies) {
+Unfinished walk_spool(const SpoolReader& spool, const Visitor& visitor, DependencyTracker* dependencies) {
   Player player(visitor, dependencies);
   spool.for_each([&](const RecordView& record) { player.on_record(record); });
   return player.unfinished();

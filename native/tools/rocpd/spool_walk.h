@@ -1,4 +1,4 @@
-// Replays a spool from its beginning and delivers each operation once it is complete: as submitted, with its times and
+// Walks a spool from its beginning and delivers each operation once it is complete: as submitted, with its times and
 // counters, and with the operations that it had to wait for. Keeps only operations in flight, so that memory use does not
 // depend on the length of the spool.
 #pragma once
@@ -49,6 +49,6 @@ struct Unfinished {
 
 // `dependencies` determines what each operation waited for; without it `after` stays empty, which is much faster.
 // Returns the number of operations that never became complete. Throws SpoolError if the spool is damaged.
-Unfinished replay(const SpoolReader& spool, const Visitor& visitor, DependencyTracker* dependencies = nullptr);
+Unfinished walk_spool(const SpoolReader& spool, const Visitor& visitor, DependencyTracker* dependencies = nullptr);
 
 }  // namespace rpd::rocpd

@@ -265,7 +265,7 @@ class Writer {
       events.row(event, category, r.correlation, r.parent, 0);
       insert.row(r.correlation, nid(), pid(), r.thread, r.start_ns, r.end_ns, strings_.id(region.function), event);
     };
-    replay(spool_, visitor);
+    walk_spool(spool_, visitor);
   }
 
   // `error`: of the duration, as a fraction, if it is an estimate.
@@ -311,7 +311,7 @@ class Writer {
       }
     };
     DependencyTracker dependencies_so_far;
-    replay(spool_, visitor, &dependencies_so_far);
+    walk_spool(spool_, visitor, &dependencies_so_far);
   }
 
   void write_copies() {
@@ -331,7 +331,7 @@ class Writer {
                  c.source, c.size, c.origin.stream, event);
     };
     DependencyTracker dependencies_so_far;
-    replay(spool_, visitor, &dependencies_so_far);
+    walk_spool(spool_, visitor, &dependencies_so_far);
   }
 
   void write_allocations() {
@@ -347,7 +347,7 @@ class Writer {
       insert.row(nid(), pid(), a.origin.thread, agent, a.size == 0 ? "FREE" : "ALLOC", "REAL", a.start_ns, a.end_ns, a.address,
                  a.size, 0, a.origin.stream, event);
     };
-    replay(spool_, visitor);
+    walk_spool(spool_, visitor);
   }
 
   const SpoolReader& spool_;

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-#include "rocpd/trace.h"
+#include "rocpd/process_description.h"
 
 namespace rpd::rocpd {
 

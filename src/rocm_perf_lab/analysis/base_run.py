@@ -8,7 +8,7 @@ from pathlib import Path
 
 from rocm_perf_lab.analysis.critical_path import CriticalPath, critical_path
 from rocm_perf_lab.analysis.dag import Dag, build_dag
-from rocm_perf_lab.analysis.selection import Selection, select
+from rocm_perf_lab.analysis.dispatch_choice import Selection, select
 from rocm_perf_lab.analysis.symbols import Symbol, fitting, symbols_of
 from rocm_perf_lab.errors import NoKernelsError
 from rocm_perf_lab.rocpd.origin import Origin

@@ -7,7 +7,7 @@
     latency-bound                waves wait, although there are enough of them and no unit is near its peak
 
 A saturated unit explains a kernel whatever else is true of it, so the other classes are scored only if no unit is saturated;
-latency is what remains. The thresholds are in bottleneck.toml; score.py combines scores.
+latency is what remains. The thresholds are in bottleneck.toml; fuzzy_score.py combines scores.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from operator import or_
 from typing import TYPE_CHECKING
 
 from rocm_perf_lab.analysis.evidence import Evidence
+from rocm_perf_lab.analysis.fuzzy_score import HOLDS, Score
 from rocm_perf_lab.analysis.indicators import Factor, Signal, factors, signals
-from rocm_perf_lab.analysis.score import HOLDS, Score
 from rocm_perf_lab.arch.metric import Value
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from pathlib import Path
 from urllib.parse import unquote
 
 from rocm_perf_lab.analysis.counters import SymbolCounters
-from rocm_perf_lab.analysis.packing import Packing, counts_what_can_be_packed, from_code, from_executed
+from rocm_perf_lab.analysis.packed_math import Packing, counts_what_can_be_packed, from_code, from_executed
 from rocm_perf_lab.analysis.symbols import Symbol
 from rocm_perf_lab.analysis.thread_trace.findings import TraceFindings
 from rocm_perf_lab.code_object import CodeObject, KernelMetadata, code_objects_in, parse

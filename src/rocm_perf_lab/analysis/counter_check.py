@@ -15,7 +15,7 @@ from rocm_perf_lab.rocpd.tables import Trace
 if TYPE_CHECKING:
     from rocm_perf_lab.arrays import Floats, Integers, Mask
 
-_TOLERANCE = 0.01  # a few waves of the desktop beside the kernel's do no harm
+_TOLERANCE = 0.01  # a few desktop waves in addition to the kernel's do no harm
 _WAVES, _ITEMS = "SQ_WAVES", "SQ_ITEMS"
 _NEVER_ZERO = ("SQ_WAVE_CYCLES", "SQ_BUSY_CYCLES", "SQ_BUSY_CU_CYCLES", "GRBM_GUI_ACTIVE", "GRBM_COUNT")
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 class SymbolCounters:
     """values: counter -> sum over all dispatches of the symbol in the base run. notes: assumptions made for these sums.
 
-    once: the raw counts of counters whose value counts packed instructions twice; see packing.
+    once: the raw counts of counters whose value counts packed instructions twice; see packed_math.
     """
 
     values: dict[str, float] = field(default_factory=dict)
@@ -33,10 +33,10 @@ class SymbolCounters:
 def counters_by_symbol(base: Trace, passes: Sequence[Trace]) -> dict[str, SymbolCounters]:
     """Counter sums for each kernel symbol of the base run, keyed by mangled symbol.
 
-    A counter is taken from the first trace that has it for the symbol, starting with the base run itself. If a pass saw another
-    number of dispatches than the base run, its sums are scaled to the base run's number, and a note says so. Dispatches whose
-    counters cannot be true are left out; if a pass has no others, all counters of the symbol are doubtful, and the symbol gets
-    none, only the reason.
+    A counter is taken from the first trace that has it for the symbol, starting with the base run itself. If a pass saw a
+    different number of dispatches than the base run, its sums are scaled to the base run's number, and a note says so.
+    Dispatches whose counters cannot be true are left out; if a pass has no others, all counters of the symbol are doubtful, and
+    the symbol gets none, only the reason.
     """
     dispatched = {symbol.kernel.symbol: len(symbol.rows) for symbol in symbols_of(base)}
     lacking = {symbol.kernel.symbol: _not_modelled(base, symbol.rows) for symbol in symbols_of(base)}

@@ -219,7 +219,8 @@ def _overlap(
     origin: int,
     overlap: Integers,
 ) -> None:
-    """For each node, how long it could have run beside its predecessor in the queue if only the queue's order held it back.
+    """For each node, how long it could have run concurrently with its predecessor in the queue if only the queue's order held
+    it back.
 
     This is the time from when everything else it needs was ready (or that predecessor started) to when the predecessor ended,
     limited to the node's own duration. It is 0 if something else was ready later.

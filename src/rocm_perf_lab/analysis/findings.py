@@ -9,12 +9,12 @@ from rocm_perf_lab.analysis.ceilings import Ceilings
 from rocm_perf_lab.analysis.critical_path import CriticalPath
 from rocm_perf_lab.analysis.dag import Dag
 from rocm_perf_lab.analysis.device import DeviceModel
+from rocm_perf_lab.analysis.dispatch_choice import Selection
 from rocm_perf_lab.analysis.idle import Idle
 from rocm_perf_lab.analysis.kernel import KernelFindings
 from rocm_perf_lab.analysis.program_gain import ProgramGain
 from rocm_perf_lab.analysis.program_stack import ProgramStack
 from rocm_perf_lab.analysis.roofline import Roofline
-from rocm_perf_lab.analysis.selection import Selection
 from rocm_perf_lab.analysis.stability import Stability
 from rocm_perf_lab.analysis.thread_trace.kernels import TracedKernels
 from rocm_perf_lab.analysis.triton.described import DescribedKernels

@@ -8,7 +8,7 @@ from importlib.resources import files
 from typing import Any
 
 from rocm_perf_lab.analysis.evidence import Evidence
-from rocm_perf_lab.analysis.score import UNKNOWN, Score, strength
+from rocm_perf_lab.analysis.fuzzy_score import UNKNOWN, Score, strength
 from rocm_perf_lab.toml import tomllib
 
 # Advice given for a small grid on the software device.

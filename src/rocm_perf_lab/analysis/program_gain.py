@@ -1,7 +1,8 @@
 """What the program would gain without a cause of time: its graph run again with kernels as short as experiments say.
 
-The gain of a kernel is not that of its program: other kernels run beside it, and once it is shorter, another path may be the
-longest. So for each cause the graph of dependencies is run again, with the share of the kernel's time that is left without it.
+The gain of a kernel is not that of its program: other kernels run concurrently with it, and once it is shorter, another path
+may be the longest. So for each cause the graph of dependencies is run again, with the share of the kernel's time that is left
+without it.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
-"""The program's time as a sum: what each cause costs it, by its graph run again with kernels as short as experiments say.
+"""The program's time divided among causes: what each one costs, found by re-running the dependency graph with the kernel times
+that experiments give without it.
 
 As a kernel's time stack, but of the GPU's span: the time without a set of causes is the length of the critical path, found
-anew, with all kernels that have a stack as long as they are without these causes. What shortens a kernel beside the path is
-worth nothing, and what shortens one on it is worth no more than the next path allows.
+anew, with all kernels that have a stack as long as they are without these causes. What shortens a kernel off the critical
+path is worth nothing, and what shortens one on it is worth no more than the next path allows.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ beyond L2 take at peak memory bandwidth. The kernel is on the compute side of th
 precisions has one effective peak, operations / t_compute, which reduces the ridge to a single operational intensity. Integer
 MFMA operations take time on their pipe but are not FLOPs. Source: Williams, Waterman, Patterson, "Roofline", CACM 52(4), 2009.
 
-Beside the peaks of data sheets stand measured ceilings, if given: the rates that microbenchmarks reached on the device.
+Measured ceilings, if given, are shown next to the data-sheet peaks: the rates that microbenchmarks reached on the device.
 """
 
 from __future__ import annotations

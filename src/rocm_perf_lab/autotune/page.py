@@ -12,7 +12,7 @@ from rocm_perf_lab.autotune.autotune_document import AutotuneDocument, Evaluatio
 from rocm_perf_lab.autotune.findings import best_so_far
 from rocm_perf_lab.autotune.results import TuningResult, document
 from rocm_perf_lab.autotune.search_loop import best_of
-from rocm_perf_lab.report.html.shell import assemble, file_text, texts
+from rocm_perf_lab.report.html.page_parts import assemble, file_text, texts
 
 _HERE = "rocm_perf_lab.autotune"
 _MODELLED = "MODELLED: no GPU ran this. Every time comes from the software device's timing model."

@@ -58,7 +58,7 @@ def mounts(command: Sequence[str], folder: Path, view: View, limits: CageLimits,
 
 
 def _device_of(path: Path, source: Path) -> int | None:
-    """The device that has to be shown for `path` to be there: that of a link itself, wherever its target is.
+    """The device that must be mounted for `path` to exist: for a symbolic link, the device of the link, not of its target.
 
     None if it is gone: other programs may remove what was in an open folder, such as /tmp, when that was listed.
     """

@@ -25,10 +25,10 @@ def command(what: str | None, kernel: str | None, line: str | None, as_json: boo
     """Explain why the kernels of a run or a captured dispatch are slow, or what a term of the reports means.
 
     RUN is a run directory of `profile` or `analyze`: for the kernel that matters most, the cause with its numbers and their
-    thresholds, what the software device found by experiment, why it is no other cause, and what to try. CAPTURE is a capture of
-    `isolate`, also from a GPU: the software device replays it, and says by experiments what its time is spent on. TERM is
-    a cause, a factor, a number or a cost, such as latency-bound: its meaning, when it applies, where its thresholds come from,
-    and remedies. Without any of these, all terms are listed. --line needs code that was compiled with -g.
+    thresholds, what the software device found by experiment, why other causes were ruled out, and what to try. CAPTURE is a
+    capture of `isolate`, also from a GPU: the software device replays it, and says by experiments what its time is spent on.
+    TERM is a cause, a factor, a number or a cost, such as latency-bound: its meaning, when it applies, where its thresholds
+    come from, and remedies. Without any of these, all terms are listed. --line needs code that was compiled with -g.
     """
     from rocm_perf_lab.analysis.explanation import terms
 

@@ -43,13 +43,13 @@ class ProgramCommand(click.Command):
         if ctx.resilient_parsing or before[-1:] == [END_OF_OPTIONS] or not words:
             return super().parse_args(ctx, args)
         count = _words_before_arguments(words, self.sources)
-        program, behind = words[:count], words[count:]
+        program, after = words[:count], words[count:]
         _note_what_needs_a_shell(program[-1])
-        if behind and self._are_ours(ctx, program, before, behind):
-            behind_it = shlex.join(behind)
-            note(f"{behind_it}, after the program, is taken for rocm-perf's; write -- before the program if it is its own")
-            return super().parse_args(ctx, [*before, *behind, END_OF_OPTIONS, *program])
-        if late := self._like_ours(ctx, behind):
+        if after and self._are_ours(ctx, program, before, after):
+            words_after = shlex.join(after)
+            note(f"{words_after}, after the program, is taken for rocm-perf's; write -- before the program if it is its own")
+            return super().parse_args(ctx, [*before, *after, END_OF_OPTIONS, *program])
+        if late := self._like_ours(ctx, after):
             note(f"{late} comes after the program and is passed to it; options of rocm-perf come before the program")
         return super().parse_args(ctx, args)
 
@@ -70,28 +70,28 @@ class ProgramCommand(click.Command):
             words += [value] if isinstance(value, str) else value if isinstance(value, list | tuple) else []
         return words
 
-    def _are_ours(self, ctx: click.Context, program: Sequence[str], before: Sequence[str], behind: Sequence[str]) -> bool:
+    def _are_ours(self, ctx: click.Context, program: Sequence[str], before: Sequence[str], after: Sequence[str]) -> bool:
         if is_quoted(program[-1]):
-            if END_OF_OPTIONS not in behind and self._are_options(ctx, behind):
+            if END_OF_OPTIONS not in after and self._are_options(ctx, after):
                 return True
-            what = f"{behind[0]} follows the quoted program {program[-1]!r}"
+            what = f"{after[0]} follows the quoted program {program[-1]!r}"
             raise UsageError(
                 what, "put the program's arguments inside its quotes; options of rocm-perf can stand before or after it"
             )
-        names = [_option(word) for word in behind if word.startswith("-")]
+        names = [_option(word) for word in after if word.startswith("-")]
         given = {_option(word) for word in before}
-        if END_OF_OPTIONS in behind or not any(name.startswith("--") for name in names):  # a lone -n 5 is ambiguous
+        if END_OF_OPTIONS in after or not any(name.startswith("--") for name in names):  # a lone -n 5 is ambiguous
             return False
         known = any(name in given or _knows(program[-1], name) for name in names if name.startswith("--"))
-        return not known and self._are_options(ctx, behind)
+        return not known and self._are_options(ctx, after)
 
-    def _like_ours(self, ctx: click.Context, behind: Sequence[str]) -> str | None:
+    def _like_ours(self, ctx: click.Context, after: Sequence[str]) -> str | None:
         """An option that is left to the program, although it may have been meant for rocm-perf."""
         options = [option for option in self.get_params(ctx) if isinstance(option, click.Option)]
         names = {name for option in options for name in (*option.opts, *option.secondary_opts) if name.startswith("--")}
-        if late := next((word for word in behind if _option(word) in names), None):
+        if late := next((word for word in after if _option(word) in names), None):
             return late
-        return behind[0] if behind and behind[0].startswith("-") and self._are_options(ctx, behind) else None
+        return after[0] if after and after[0].startswith("-") and self._are_options(ctx, after) else None
 
     def _are_options(self, ctx: click.Context, words: Sequence[str]) -> bool:
         try:

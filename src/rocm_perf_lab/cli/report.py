@@ -20,8 +20,8 @@ from rocm_perf_lab.cli.printed_report import print_json, print_report
 def command(runs: tuple[Path, ...], short: bool, as_json: bool, html: Path | None) -> None:
     """Print the whole report on run directories that `profile` or `analyze` has written.
 
-    Neither the program nor its traces are needed, also not for --html: the page is made from the documents in DIR, with the
-    ceilings, windows and what-ifs of the analysis that wrote them. Of several ranks, name the folder of one.
+    Neither the program nor its traces are needed, not even for --html: the page is made from the documents in DIR, with the
+    ceilings, windows and what-ifs of the analysis that wrote them. For a run with several ranks, name one rank's folder.
     """
     from rocm_perf_lab.cli.page_file import write_page
     from rocm_perf_lab.errors import UsageError

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from rocm_perf_lab.rocpd.software_model import SOFTWARE_MODEL
+from rocm_perf_lab.rocpd.software_model_name import SOFTWARE_MODEL
 
 _SCRIPT = """\
 #!/bin/sh

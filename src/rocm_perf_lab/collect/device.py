@@ -35,8 +35,8 @@ SOFTWARE_PRODUCTS = {
 }
 _FEATURES_OF_CDNA = ("sramecc+", "xnack-")  # the form in which ROCr names its modes, "gfx942:sramecc+:xnack-"
 
-# These select or re-label the physical GPUs of a machine, to which the software device does not belong. Of several software
-# devices, the former select.
+# These select or re-label the physical GPUs of a machine, to which the software device does not belong. Among several
+# software devices, the former do select.
 RELABELS_VARIABLE = "HSA_OVERRIDE_GFX_VERSION"
 _SELECTS_GPUS = ("ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL")
 _MODEL_VARIABLES = ("HSA_MODEL_TOPOLOGY", "HSA_MODEL_LIB", "HSA_MODEL_MEMFILE")

@@ -2,7 +2,7 @@
 code for the device.
 
 The code in the program and in the libraries that it is linked to is known before it runs. Code that it loads later (with
-dlopen, as Python does) shows only when HIP has searched in vain, which HIP's own error log reports.
+dlopen, as Python does) is found missing only after HIP has looked for it, as its error log reports.
 """
 
 from __future__ import annotations

@@ -67,8 +67,8 @@ class Rocprofv3:
     ) -> None:
         """Run `command` once and leave its trace in `database`; its standard output goes to `output`, its errors to `errors`.
 
-        errors: None for our own standard error. If a program has several processes, the databases of the others stand beside
-        it, with the process id in their names. Raises what execute() raises, and CollectionError.
+        errors: None for our own standard error. If a program has several processes, the databases of the others are written
+        next to it, with the process id in their names. Raises what execute() raises, and CollectionError.
         """
         folder, log = _emptied(database.with_suffix(".rocprofv3")), database.with_suffix(".log")
         show = to_descriptor(_STDERR if errors is None else errors.fileno())

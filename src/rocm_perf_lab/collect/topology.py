@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from rocm_perf_lab.rocpd.software_model import SOFTWARE_MODEL
+from rocm_perf_lab.rocpd.software_model_name import SOFTWARE_MODEL
 
 _CPU_NODE, _FIRST_GPU_NODE = 0, 1
 _HEAP_SYSTEM, _HEAP_VRAM = 0, 1

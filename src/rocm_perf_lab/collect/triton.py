@@ -1,4 +1,6 @@
-"""Triton on the software device: what a program's Python must see for it, and whether its Triton is supported."""
+"""Triton on the software device: the environment that a program's Python needs, and whether its Triton
+version is supported.
+"""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from rocm_perf_lab.comparison.compare_document import (
 from rocm_perf_lab.comparison.exact_change import counter_changes
 from rocm_perf_lab.comparison.metrics import TIME
 from rocm_perf_lab.comparison.words import interval, other_changes, percent, value
-from rocm_perf_lab.report.html.shell import assemble, file_text, texts
+from rocm_perf_lab.report.html.page_parts import assemble, file_text, texts
 from rocm_perf_lab.text.names import Names
 
 _PROGRAM = {"kernel_time": "Kernels", "span": "Span"}

@@ -2,8 +2,8 @@
 
 Parts are matched by identity, not by address: an allocation by its kind, size and turn, a variable of the kernel's code object
 by its symbol. Pointers are equal if they lead to the same offset in the same part. Apart from its variables, a candidate's code
-object differs from the baseline's and must match its file. Other code objects can contain the kernel as well, with another size
-than before; of these, only the writable segments are compared.
+object differs from the baseline's and must match its file. Other code objects can contain the kernel as well, at a different
+size than before; of these, only the writable segments are compared.
 """
 
 from __future__ import annotations

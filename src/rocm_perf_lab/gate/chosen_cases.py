@@ -15,7 +15,7 @@ _COMPARABLE = 0.5  # of the baseline's time on the captured inputs
 _AT_WORK = 0.25  # the same, below which a race is unlikely to show
 _MOST_TIMED = 4  # other inputs; each costs a replay of every candidate
 _MOST_THOROUGH = 32  # cases that change all numbers in memory
-_MOST_RACED = 24  # cases that change a number by value; each costs a replay in another order, on one host thread
+_MOST_RACED = 24  # cases that change a number by value; each costs a replay in a different order, on one host thread
 
 
 def timed_inputs(usable: Sequence[TriedCase]) -> list[OtherInputs]:

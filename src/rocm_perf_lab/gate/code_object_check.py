@@ -158,8 +158,8 @@ def _other_arguments(before: KernelMetadata, after: KernelMetadata) -> str:
     known = {argument.value_kind for argument in before.arguments}
     new = [one.value_kind for one in after.arguments if one.hidden and one.value_kind not in known]
     if not new:
-        return "its arguments have another layout"
-    what = f"its arguments have another layout: it reads {', '.join(new)}, which the captured launches do not carry"
+        return "the layout of its arguments differs"
+    what = f"the layout of its arguments differs: it reads {', '.join(new)}, which the captured launches do not carry"
     if not any(kind.startswith(_OF_THE_GRID) for kind in new):
         return what
     return (

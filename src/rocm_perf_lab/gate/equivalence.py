@@ -12,18 +12,18 @@ from types import MappingProxyType
 
 from rocm_perf_lab.code_object import KernelMetadata
 from rocm_perf_lab.errors import ReplayFailedError
-from rocm_perf_lab.gate.buffers import Arguments, arguments_of
+from rocm_perf_lab.gate.baseline_results import Reference, replay_with, succeeded
 from rocm_perf_lab.gate.chosen_cases import timed_inputs
 from rocm_perf_lab.gate.comparison import wrong_memory
 from rocm_perf_lab.gate.complaint import Mismatch
 from rocm_perf_lab.gate.equivalence_options import EquivalenceOptions
-from rocm_perf_lab.gate.in_program import InProgram, difference_in_program
+from rocm_perf_lab.gate.kernel_inputs import Arguments, arguments_of
 from rocm_perf_lab.gate.launch_rule import LaunchRule, LaunchRules
-from rocm_perf_lab.gate.launched import Code
-from rocm_perf_lab.gate.named_runs import wrong_on_named_numbers
+from rocm_perf_lab.gate.literal_runs import wrong_on_named_numbers
+from rocm_perf_lab.gate.memory_in_program import InProgram, difference_in_program
 from rocm_perf_lab.gate.outputs import Difference, Outputs
-from rocm_perf_lab.gate.reference import Reference, replay_with, succeeded
 from rocm_perf_lab.gate.reordered_runs import OtherRuns
+from rocm_perf_lab.gate.replayable_code import Code
 from rocm_perf_lab.gate.timed_replays import OtherInputs
 from rocm_perf_lab.gate.verdict import StepVerdict, passed, rejected, skipped
 from rocm_perf_lab.gate.verdict_document import (
@@ -99,7 +99,7 @@ class Equivalence:
     def check(self, candidate: Code, named: Sequence[float] = (), rule: LaunchRule | None = None) -> StepVerdict:
         """Compare a candidate with the baseline on all captures.
 
-        named: the numbers that its text names; see gate.named_numbers. rule: by which the baseline is launched with other
+        named: the numbers that its text names; see gate.literal_inputs. rule: by which the baseline is launched with other
         arguments; None for launches as captured. Raises PlacementError if memory cannot be mapped at the captured addresses.
         """
         options = self._options

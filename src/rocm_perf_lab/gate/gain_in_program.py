@@ -59,8 +59,8 @@ class SeenGain:
         return 1 - times[1] / times[0]
 
     def complaint(self) -> str | None:
-        """Why the gain in the program is too small; None if it is not. Of varying times, the pair most favourable to the
-        candidate counts.
+        """Why the gain in the program is too small; None if it is not. If times vary, the pair most favourable to
+        the candidate counts.
         """
         if self.saved is None:
             return "the program has no times of the kernel's dispatches, although a gain is claimed"

@@ -19,7 +19,7 @@ from rocm_perf_lab.arch.families import family_of
 from rocm_perf_lab.arch.occupancy import KernelResources
 from rocm_perf_lab.code_object import CodeObject, KernelMetadata, parse
 from rocm_perf_lab.errors import RocmPerfError, SourceError
-from rocm_perf_lab.gate import application, code_object_check, equivalence, measurement, other_units, source_check
+from rocm_perf_lab.gate import code_object_check, equivalence, measurement, other_units, source_check, whole_program
 from rocm_perf_lab.gate.code_object_check import Image, ResourceLimits, check_code_object, instances
 from rocm_perf_lab.gate.equivalence import Equivalence
 from rocm_perf_lab.gate.equivalence_options import EquivalenceOptions
@@ -28,27 +28,27 @@ from rocm_perf_lab.gate.gain_in_program import Claim
 from rocm_perf_lab.gate.launch_change import LaunchChange
 from rocm_perf_lab.gate.launch_growth import falls_behind
 from rocm_perf_lab.gate.launch_rule import LaunchRule, LaunchRules
-from rocm_perf_lab.gate.launched import Code
+from rocm_perf_lab.gate.literal_inputs import numbers_added
 from rocm_perf_lab.gate.location_dependence import depends_on_place
 from rocm_perf_lab.gate.measurement import MeasurementOptions, check_measurement, first_time, not_faster
-from rocm_perf_lab.gate.named_numbers import numbers_added
 from rocm_perf_lab.gate.promises import NONE, Promises, broken_in_capture
 from rocm_perf_lab.gate.reader_client import Reader
+from rocm_perf_lab.gate.replayable_code import Code
 from rocm_perf_lab.gate.source_check import Taken, check_source, with_promises
 from rocm_perf_lab.gate.timed_replays import Compared, Known
 from rocm_perf_lab.gate.verdict import StepOutcome, StepVerdict, Verdict, passed, rejected, skipped
 from rocm_perf_lab.gate.verdict_document import DifferenceSection, MeasurementEvidence
 from rocm_perf_lab.hip_source import HipSource
 from rocm_perf_lab.hip_source.integer_expression import NoValue
-from rocm_perf_lab.hip_source.state import parted
+from rocm_perf_lab.hip_source.source_texts import parted
 from rocm_perf_lab.isolate import Capture
 from rocm_perf_lab.process.side_by_side import side_by_side
 from rocm_perf_lab.replaying.launch import captured_launch
 
 BUILD = "build"
-_SAME_HOST = passed(application.STEP, "the host's object code is the baseline's")
+_SAME_HOST = passed(whole_program.STEP, "the host's object code is the baseline's")
 _CHEAP_STEPS = (source_check.STEP, BUILD, code_object_check.STEP)
-STEPS = (*_CHEAP_STEPS, equivalence.STEP, measurement.STEP, application.STEP)
+STEPS = (*_CHEAP_STEPS, equivalence.STEP, measurement.STEP, whole_program.STEP)
 
 
 class Builder(Protocol):
@@ -67,7 +67,7 @@ class Builder(Protocol):
         """Identifiers that precede parentheses or angle brackets in the system headers that the source includes."""
 
     def preprocessed(self, source: HipSource) -> Sequence[str]:
-        """See gate.expanded.Preprocess."""
+        """See gate.expanded_text_check.Preprocess."""
 
 
 WholeProgram = Callable[[HipSource, Claim | None], StepVerdict]
@@ -153,11 +153,11 @@ class Judge:
     @property
     def instances(self) -> Collection[str]:
         """The mangled names of the kernel's instantiations, its own among them, in all units that include it."""
-        codes = [self._code, *(parse(self._builder.device(unit)) for unit in self._baseline.elsewhere)]
+        codes = [self._code, *(parse(self._builder.device(unit)) for unit in self._baseline.units_of_program)]
         return list(dict.fromkeys(name for code in codes for name in instances(code, self._kernel, self._symbol)))
 
     def judge(self, candidate: bytes, promises: Promises = NONE) -> Verdict:
-        """The verdicts of all steps; those after a rejection are skipped. candidate: a state, as in hip_source.state. promises:
+        """The verdicts of all steps; those after a rejection are skipped. candidate: as in hip_source.source_texts. promises:
         what is promised beyond the candidate's head; see gate.promises.
 
         Errors: only those of the baseline or of the machine.
@@ -325,7 +325,7 @@ class Judge:
             judged.kept = self._to_keep(judged)
             host, program = side_by_side([lambda: self._compiled_elsewhere(judged), lambda: self._whole(judged)])
         except SourceError as error:
-            return rejected(application.STEP, f"the program cannot be built with it: {error.what}")
+            return rejected(whole_program.STEP, f"the program cannot be built with it: {error.what}")
         return program if host is _SAME_HOST else host
 
     def _to_keep(self, judged: _Judged) -> HipSource:
@@ -345,16 +345,16 @@ class Judge:
         return judged.launch.applied(self._baseline) if judged.launch else self._baseline
 
     def _compiled_elsewhere(self, judged: _Judged) -> StepVerdict:
-        """What other passes of the compiler make of it: for the host, and where the file has another name."""
+        """What other passes of the compiler make of it: for the host, and where the file has a different name."""
         complaint = other_units.host_differs(self._host_of(judged), judged.kept, self._builder) or depends_on_place(
             self._baseline, judged.source, judged.given, judged.plain, self._builder
         )
-        return rejected(application.STEP, complaint) if complaint else _SAME_HOST
+        return rejected(whole_program.STEP, complaint) if complaint else _SAME_HOST
 
     def _whole(self, judged: _Judged) -> StepVerdict:
         if self._whole_program is None:
             but = ", but for its launches" if judged.launch else ""
-            return skipped(application.STEP, f"not asked for; {_SAME_HOST.reason}{but}")
+            return skipped(whole_program.STEP, f"not asked for; {_SAME_HOST.reason}{but}")
         verdict = self._whole_program(judged.kept, judged.claim)
         if verdict.outcome is not StepOutcome.PASSED or self._options.equivalence.level == "program":
             return verdict
@@ -369,11 +369,11 @@ class Judge:
             found, unlike = self._equivalence.in_program(index, made, again, judged.rules)
         except RocmPerfError as error:
             reason = f"its dispatch in the program cannot be captured: {error.what}"
-            return rejected(application.STEP, reason, verdict.evidence)
+            return rejected(whole_program.STEP, reason, verdict.evidence)
         if found is not None:
             reason = f"in the program itself {found.reason}"
             where = found.where or DifferenceSection()
-            return rejected(application.STEP, reason, verdict.evidence.model_copy(update={"difference": where}))
+            return rejected(whole_program.STEP, reason, verdict.evidence.model_copy(update={"difference": where}))
         judged.not_compared = unlike
         what = "as the baseline's leaves it" + (f", except for {', '.join(unlike)}: different in each run" if unlike else "")
         return replace(verdict, evidence=verdict.evidence.model_copy(update={"memory_after_its_dispatch": what}))

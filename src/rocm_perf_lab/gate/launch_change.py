@@ -1,4 +1,4 @@
-"""Another shape of a kernel's launches, as part of a change: which launches of the program it concerns, and what they become.
+"""A different shape of a kernel's launches, as part of a change: which launches it concerns, and what they become.
 
 A shape changes what the host does, so it is taken only if every launch of the kernel is seen and understood, in all files of
 the program, if all of them follow the same rule before, and the same rule afterwards.

@@ -69,8 +69,8 @@ def _items(launch: LaunchConfiguration) -> int:
 
 
 def _full(launch: LaunchConfiguration) -> int:
-    """The work-items without the last workgroup, which may have had next to nothing to do. Of few workgroups all count as full:
-    each of them is too large a part.
+    """The work-items without the last workgroup, which may have had next to nothing to do. If there are few workgroups, all
+    count as full: each of them is too large a part.
     """
     last = 1 if math.prod(launch.groups) >= _MANY else 0
     return math.prod(max(count - last, 1) * size for count, size in zip(launch.groups, launch.group_size, strict=True))

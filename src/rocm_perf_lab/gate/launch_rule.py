@@ -68,7 +68,7 @@ class LaunchRule:
         except NoValue as error:
             return str(error)
         there = captured_launch(capture)
-        return None if launch == there else f"the source gives {launch}, and {there or 'another shape'} was launched"
+        return None if launch == there else f"the source gives {launch}, and {there or 'a different shape'} was launched"
 
     def __str__(self) -> str:
         return configuration(self.shape)

@@ -29,8 +29,8 @@ _REQUEST_BYTES = 32  # smallest request to memory beyond the L2
 class Work:
     """The part of a dispatch's work that counts for the bound.
 
-    waves: number of waves in the grid. written_bytes: number of bytes that the kernel changes. instructions, requests: counted
-    by the software device, over all waves, and for reads and writes beyond the L2; 0 if nothing was counted.
+    waves: number of waves in the grid. written_bytes: number of bytes that the kernel changes. instructions: executed by all
+    waves. requests: reads and writes beyond the L2. Both are counted by the software device; 0 if nothing was counted.
     """
 
     waves: int

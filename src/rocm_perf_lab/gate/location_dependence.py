@@ -1,6 +1,6 @@
 """Whether code depends on where its text stands: on the name by which the compiler is given its file, or on its line.
 
-The program may be built by another name of the file than the one that was judged, and from the file as the user keeps it.
+The program may be built with a different file name than the one judged, and from the file as the user keeps it.
 `__FILE__`, `__LINE__`, and the names of lambdas' types carry both into the code, and more ways may exist; so the code is made
 again in other places and compared.
 """
@@ -47,7 +47,7 @@ def depends_on_place(baseline: HipSource, judged: HipSource, given: bytes, plain
 
 def _units(source: HipSource) -> Iterator[HipSource]:
     yield source
-    yield from source.elsewhere
+    yield from source.units_of_program
 
 
 def usual_names(unit: HipSource) -> list[str]:

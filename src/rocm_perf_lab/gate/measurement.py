@@ -14,7 +14,7 @@ from rocm_perf_lab.collect import device as devices
 from rocm_perf_lab.errors import ReplayFailedError
 from rocm_perf_lab.gate.least_time import Work, least_milliseconds
 from rocm_perf_lab.gate.memory_check_option import is_modelled
-from rocm_perf_lab.gate.statistics import Ratio, ratio_of_medians
+from rocm_perf_lab.gate.speedup_interval import Ratio, ratio_of_medians
 from rocm_perf_lab.gate.timed_replays import Compared, OtherInputs, Replays, Setting, Times, times
 from rocm_perf_lab.gate.verdict import StepVerdict, passed, rejected
 from rocm_perf_lab.gate.verdict_document import MEASUREMENT, MeasurementEvidence, OtherInputsSection, Timing

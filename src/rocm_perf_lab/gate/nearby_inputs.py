@@ -10,7 +10,7 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from rocm_perf_lab.gate.buffers import NumberArgument
+    from rocm_perf_lab.gate.kernel_inputs import NumberArgument
     from rocm_perf_lab.gate.numbers import Numbers
 
 _LARGEST_FLAG = 2  # integers up to this one select what is done more often than how much of it

@@ -31,7 +31,7 @@ def device_differs(
     Errors: those of building and reading.
     """
     judged = [builder.device(one) for one in (baseline, candidate)]
-    for before, after in zip(baseline.elsewhere, candidate.elsewhere, strict=True):
+    for before, after in zip(baseline.units_of_program, candidate.units_of_program, strict=True):
         images = [builder.device(one) for one in (before, after)]
         first, second = (Image(parse(image), image) for image in images)
         complaint = changed_beside(first, second, kernel, symbol)
@@ -45,7 +45,7 @@ def device_differs(
 
 def _fails_beside(candidate: HipSource, builder: Builder) -> str | None:
     """Whether a unit that only other programs contain no longer compiles."""
-    for unit in candidate.beside:
+    for unit in candidate.units_of_other_programs:
         try:
             builder.device(unit)
         except SourceError as error:
@@ -57,7 +57,9 @@ def _launching_differs(baseline: HipSource, candidate: HipSource, builder: Build
     """A unit without the kernel, in which its launches were changed, keeps its device code."""
     changed = {file for file, text in candidate.also.items() if baseline.also.get(file) != text}
     for before, after in zip(baseline.others, candidate.others, strict=True) if changed else ():
-        if before in (*baseline.elsewhere, *baseline.beside) or changed.isdisjoint((before.main.resolve(), *before.included)):
+        if before in (*baseline.units_of_program, *baseline.units_of_other_programs) or changed.isdisjoint(
+            (before.main.resolve(), *before.included)
+        ):
             continue
         if pieces_of(builder.device(before)) != pieces_of(builder.device(after)):
             return f"in {before.main.name}: the device code depends on the shape of the launches"
@@ -66,7 +68,7 @@ def _launching_differs(baseline: HipSource, candidate: HipSource, builder: Build
 
 def host_differs(baseline: HipSource, candidate: HipSource, builder: Builder) -> str | None:
     """How the host code of a unit that includes the file differs; None if it does not. Errors: those of building."""
-    for before, after in zip((baseline, *baseline.elsewhere), (candidate, *candidate.elsewhere), strict=True):
+    for before, after in zip((baseline, *baseline.units_of_program), (candidate, *candidate.units_of_program), strict=True):
         if complaint := compare_host(builder.host(before), builder.host(after)):
             return complaint if before is baseline else f"in {before.main.name}: {complaint}"
     return None
@@ -77,7 +79,7 @@ def program_differs(program: Path, judged: HipSource, builder: Builder) -> str |
     reading.
     """
     made = {text_section(image) for _, image in code_objects_in(program)}
-    for unit in (judged, *judged.elsewhere):
+    for unit in (judged, *judged.units_of_program):
         # Strings such as an assertion's __FILE__ have another length, and so another place, by the name in the command.
         named = (builder.device_named(unit, name) for name in usual_names(unit))
         if not any(text_section(image) in made for image in itertools.chain([builder.device(unit)], named)):
@@ -89,7 +91,7 @@ def makes_judged_code(text: HipSource, judged: HipSource, baseline: HipSource, b
     """Whether a text makes the device code that was judged and the baseline's host code, in each unit that includes it; debug
     information does not count. Errors: those of building the other two, and of reading.
     """
-    texts, codes, expected = ((one, *one.elsewhere) for one in (text, judged, baseline))
+    texts, codes, expected = ((one, *one.units_of_program) for one in (text, judged, baseline))
     return all(_makes(one, code, host, builder) for one, code, host in zip(texts, codes, expected, strict=True))
 
 

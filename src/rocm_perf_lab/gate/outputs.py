@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypedDict
 
 import numpy as np
 
-from rocm_perf_lab.gate.buffers import Arguments, Buffer
+from rocm_perf_lab.gate.kernel_inputs import Arguments, Buffer
 from rocm_perf_lab.gate.numbers import bits_of, dtype_of, in_words, is_float, ulps_between
 from rocm_perf_lab.gate.verdict_document import DifferenceSection
 from rocm_perf_lab.hip_source.layout import Leaf

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rocm_perf_lab.gate.buffers import Arguments, Buffer, NumberArgument
+from rocm_perf_lab.gate.kernel_inputs import Arguments, Buffer, NumberArgument
 from rocm_perf_lab.gate.nearby_inputs import nearby_number, nearby_values
 from rocm_perf_lab.gate.numbers import bits_of, dtype_of, is_float, limits_of, nan_of
 from rocm_perf_lab.hip_source.layout import Leaf
@@ -263,7 +263,7 @@ INTEGERS: dict[str, Values] = {
     **{f"{share} of the integers changed": _partly(_of_those_seen, places) for share, places in _PLACES.items()},
 }
 NEARBY = "nearby values"
-"""All inputs together; see gate.nearby."""
+"""All inputs together; see gate.nearby_inputs."""
 SPARSE = [kind for kinds in (FLOATS, INTEGERS) for kind in kinds if kind.endswith("changed")]
 _NOT_FINITE, _IN_RANGE = "NaN and infinity", "observed range"
 _SOME_ZEROS, _SOME_NOT_FINITE = "half of the numbers are zero", "a few numbers are not finite"

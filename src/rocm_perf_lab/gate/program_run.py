@@ -9,10 +9,10 @@ from pathlib import Path
 from rocm_perf_lab.analysis.base_run import read_base_run
 from rocm_perf_lab.analysis.counters import counters_by_symbol
 from rocm_perf_lab.analysis.device import devices_of
+from rocm_perf_lab.analysis.program_roofline import total_roofline
 from rocm_perf_lab.analysis.roofline import MEMORY_LEVEL, NO_TIME
 from rocm_perf_lab.analysis.stability import runtime_ms
 from rocm_perf_lab.analysis.symbols import symbols_of
-from rocm_perf_lab.analysis.total import total_roofline
 from rocm_perf_lab.errors import NoKernelsError
 
 

@@ -46,7 +46,7 @@ class Promises:
 
     def __str__(self) -> str:
         words = [f"{RESTRICT} on {', '.join(self.restrict)}"] if self.restrict else []
-        words += [f"nothing written behind {', '.join(self.unwritten)}"] if self.unwritten else []
+        words += [f"nothing written through {', '.join(self.unwritten)}"] if self.unwritten else []
         words += [f"at most {self.threads} threads per workgroup"] if self.threads is not None else []
         return "; ".join(words)
 

@@ -11,7 +11,7 @@ import re
 from collections.abc import Sequence
 
 from rocm_perf_lab.collect import device as devices
-from rocm_perf_lab.gate.buffers import Buffer
+from rocm_perf_lab.gate.kernel_inputs import Buffer
 from rocm_perf_lab.isolate import Capture
 
 _UNWRITTEN = "read of LDS that nothing has written"

@@ -21,7 +21,7 @@ from rocm_perf_lab.gate.change import KernelChange, LaunchText
 from rocm_perf_lab.gate.promises import Promises
 from rocm_perf_lab.hip_source import HipSource
 from rocm_perf_lab.hip_source.flags import parse_flags
-from rocm_perf_lab.hip_source.state import parted
+from rocm_perf_lab.hip_source.source_texts import parted
 from rocm_perf_lab.process.child import expect_more
 from rocm_perf_lab.process.piped import piped
 
@@ -56,7 +56,7 @@ class Reader:
         self._end()
 
     def change(self, candidate: bytes, kernel: str | None = None) -> KernelChange | str:
-        """The change to take from the candidate, or why it is refused. candidate: a state, as in hip_source.state. kernel:
+        """The change to take from the candidate, or why it is refused. candidate: as in hip_source.source_texts. kernel:
         identity of the kernel to change, None for any.
 
         Errors: SourceError if the baseline cannot be read, UnavailableError if the process does not start.

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, fields, replace
 
 from rocm_perf_lab.errors import UsageError
-from rocm_perf_lab.gate.application import ApplicationOptions
 from rocm_perf_lab.gate.code_object_check import ResourceLimits
+from rocm_perf_lab.gate.whole_program import ApplicationOptions
 
 
 @dataclass(frozen=True)

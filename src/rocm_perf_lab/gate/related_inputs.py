@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
-from rocm_perf_lab.gate.buffers import Arguments, bytes_behind
-from rocm_perf_lab.gate.contents import Contents
+from rocm_perf_lab.gate.changed_contents import Contents
+from rocm_perf_lab.gate.kernel_inputs import Arguments, bytes_behind
 from rocm_perf_lab.gate.numbers import is_float
 from rocm_perf_lab.gate.perturbation import Field, Perturbation
 from rocm_perf_lab.isolate import Capture

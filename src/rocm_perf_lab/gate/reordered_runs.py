@@ -12,15 +12,15 @@ from pathlib import Path
 
 from rocm_perf_lab.collect import device as devices
 from rocm_perf_lab.gate import seeds
+from rocm_perf_lab.gate.baseline_results import DEPENDS_ON_ORDER, Reference, succeeded
 from rocm_perf_lab.gate.chosen_cases import raced_cases
 from rocm_perf_lab.gate.complaint import Mismatch
 from rocm_perf_lab.gate.equivalence_options import EquivalenceOptions
-from rocm_perf_lab.gate.launched import Code
 from rocm_perf_lab.gate.memory_check_option import is_modelled
 from rocm_perf_lab.gate.outputs import Outputs, difference
 from rocm_perf_lab.gate.races import new_race, races_of, without_atomics, without_unwritten_reads
-from rocm_perf_lab.gate.reference import DEPENDS_ON_ORDER, Reference, succeeded
-from rocm_perf_lab.gate.stores import stores_elsewhere, together
+from rocm_perf_lab.gate.replayable_code import Code
+from rocm_perf_lab.gate.stored_memory import stores_elsewhere, together
 from rocm_perf_lab.gate.untested_inputs import TriedCase
 from rocm_perf_lab.replaying import Case, CaseOutcome
 

@@ -62,9 +62,9 @@ def new_observations(
 
 
 def lost_fence(before: Mapping[str, SymbolContent], after: Mapping[str, SymbolContent], kernel: str, target: str) -> str | None:
-    """What orders the baseline's accesses and not the candidate's, or is in another order there; None if there is nothing. The
-    host may read or write while the kernel runs, which no replay does; and a device may reorder accesses that a replay leaves
-    in order.
+    """What orders the baseline's accesses and not the candidate's, or is in a different order there; None if there is nothing.
+    The host may read or write while the kernel runs, which no replay does; and a device may reorder accesses that a replay
+    leaves in order.
     """
     old, new = (_instructions(pieces, kernel, target) for pieces in (before, after))
     if (was := _for_the_system(old)) and was != (now := _for_the_system(new)):

@@ -21,7 +21,7 @@ Words = Callable[[], Collection[str]]
 """Returns the names that the baseline's program uses, including those in headers."""
 
 Expansion = Callable[[KernelChange], str | None]
-"""Returns why a change is refused after preprocessing, or None; see gate.expanded."""
+"""Returns why a change is refused after preprocessing, or None; see gate.expanded_text_check."""
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rocm_perf_lab.gate.buffers import Arguments, Unknown
+from rocm_perf_lab.gate.kernel_inputs import Arguments, Unknown
 from rocm_perf_lab.gate.outputs import Outputs
 from rocm_perf_lab.gate.perturbation import Field, Perturbation
 from rocm_perf_lab.isolate import Capture

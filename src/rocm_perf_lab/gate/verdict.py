@@ -20,7 +20,7 @@ from rocm_perf_lab.gate.verdict_document import (
     StepSection,
     VerdictDocument,
 )
-from rocm_perf_lab.hip_source.state import joined, parted
+from rocm_perf_lab.hip_source.source_texts import joined, parted
 from rocm_perf_lab.text.words import visible
 
 Kind = TypeVar("Kind", bound=StepEvidence)
@@ -46,8 +46,8 @@ class StepVerdict:
 class Verdict:
     """All steps in order. accepted: every step passed or was skipped by the user's choice, and at least one passed.
 
-    adopted: the state (hip_source.state) of the source to be kept if accepted, which makes the code that was judged; None if no
-    source was made.
+    adopted: the state (hip_source.source_texts) of the source to be kept if accepted, which makes the code that was judged;
+    None if no source was made.
     """
 
     steps: tuple[StepVerdict, ...]

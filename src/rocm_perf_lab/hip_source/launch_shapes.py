@@ -79,7 +79,7 @@ class ShapedLaunch:
     constants: Mapping[str, Constant] = field(compare=False)
 
     def written(self, groups: str, group_size: str, dynamic_lds: str = "0") -> str:
-        """The text of another shape, for the same range."""
+        """The text of a different shape, for the same range."""
         if self.by_macro:
             return f" {groups}, {group_size}, {dynamic_lds}"
         lds = [dynamic_lds] if dynamic_lds != "0" or self.stream else []

@@ -19,7 +19,7 @@ from rocm_perf_lab.hip_source.edits import Edit, apply_edits
 from rocm_perf_lab.hip_source.flags import parse_flags, target_of
 from rocm_perf_lab.hip_source.kernels import kernels_in
 from rocm_perf_lab.hip_source.model import SourceKernel
-from rocm_perf_lab.hip_source.state import joined, parted
+from rocm_perf_lab.hip_source.source_texts import joined, parted
 
 if TYPE_CHECKING:
     from rocm_perf_lab.hip_source.libclang import Bindings, Cursor, Token
@@ -48,18 +48,18 @@ class TranslationUnit:
         flags: Sequence[str],
         text: bytes,
         main: Path,
-        behind: bytes = b"",
+        appended: bytes = b"",
         also: Mapping[Path, bytes] = NOTHING,
     ):
-        """Parse one pass. behind: text appended to the main file. also: texts of other files. Errors: those of parsing.parse(),
-        OSError.
+        """Parse one pass. appended: text put at the end of the main file. also: texts of other files. Errors: those of
+        parsing.parse(), OSError.
         """
         self.bindings = bindings
         texts = {path: text, **also}
         if main not in texts and main.resolve() in also:
             texts[main] = also[main.resolve()]
-        if behind:
-            texts[main] = (texts[main] if main in texts else main.read_bytes()) + behind
+        if appended:
+            texts[main] = (texts[main] if main in texts else main.read_bytes()) + appended
         readable = {str(file): as_utf8(content) for file, content in texts.items()}
         self._unit = parsing.parse(bindings, main, flags, readable, user=self)
         self.cursor = self._unit.cursor
@@ -222,7 +222,7 @@ class HipSource:
 
     @functools.cached_property
     def state(self) -> bytes:
-        """What distinguishes it from others with the same path and command; see state.py."""
+        """What distinguishes it from others with the same path and command; see source_texts.py."""
         return joined(self.text, self.also)
 
     def with_state(self, state: bytes) -> HipSource:
@@ -268,12 +268,12 @@ class HipSource:
         )
 
     @functools.cached_property
-    def elsewhere(self) -> tuple[HipSource, ...]:
+    def units_of_program(self) -> tuple[HipSource, ...]:
         """The others that include it and are in the program."""
         return self._others_that(lambda unit: unit.includes and unit.linked)
 
     @functools.cached_property
-    def beside(self) -> tuple[HipSource, ...]:
+    def units_of_other_programs(self) -> tuple[HipSource, ...]:
         """The others that include it and are in another program alone."""
         return self._others_that(lambda unit: unit.includes and not unit.linked)
 
@@ -323,7 +323,7 @@ class HipSource:
 
     def device_followed_by(self, text: str) -> TranslationUnit:
         """The device pass of this source's unit with `text` appended; it may have errors of its own."""
-        return self._unit("--offload-device-only", "-nogpulib", behind=text.encode())
+        return self._unit("--offload-device-only", "-nogpulib", appended=text.encode())
 
     def _parse(self, *pass_flags: str) -> TranslationUnit:
         unit = self._unit(*pass_flags)
@@ -331,13 +331,13 @@ class HipSource:
             raise SourceError(f"{place}: {complaint}", "make it compile first, or give its flags with --build")
         return unit
 
-    def _unit(self, *pass_flags: str, behind: bytes = b"") -> TranslationUnit:
+    def _unit(self, *pass_flags: str, appended: bytes = b"") -> TranslationUnit:
         bindings = libclang.cindex(self.command[0])
         flags = [*parse_flags(self.command, self.main, self.folder), *pass_flags]
         if target_of(self.command) is None:
             flags.append(f"--offload-arch={DEFAULT_TARGET}")
         try:
-            return TranslationUnit(bindings, self.path, flags, self.text, self.main, behind, self.also)
+            return TranslationUnit(bindings, self.path, flags, self.text, self.main, appended, self.also)
         except (bindings.TranslationUnitLoadError, OSError) as error:
             raise SourceError(f"{self.path} cannot be read as HIP: {error}", "check the file and its flags") from error
 

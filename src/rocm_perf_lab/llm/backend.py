@@ -37,4 +37,4 @@ class HipModelBackend(HipBackend):
         return build_context(summary.reports, source, target, tried, rules).text(self._full_source)
 
     def complaint(self, source: HipSource) -> str | None:
-        return builds.complaint(source, self._target, self._limits, self.view)
+        return builds.complaint(source, self._isa, self._limits, self.view)

@@ -25,7 +25,7 @@ from rocm_perf_lab.optimize.backend import BackendOptions, Log
 from rocm_perf_lab.optimize.build_target import find_build_target
 from rocm_perf_lab.optimize.journal import Journal
 from rocm_perf_lab.optimize.journal_lines import BuildLine, Line
-from rocm_perf_lab.optimize.open_run import folder_of, under_way
+from rocm_perf_lab.optimize.open_run import folder_of, open_run
 from rocm_perf_lab.optimize.page import write_page
 from rocm_perf_lab.optimize.run_seed import with_seed
 from rocm_perf_lab.optimize.run_state import Approve, RunState
@@ -89,7 +89,7 @@ MakeBackend = Callable[[Path, BackendOptions, Log, Path], ClearableBackend]
 
 
 def run_with(
-    subject: ModelTarget,
+    target: ModelTarget,
     made: MakeBackend,
     request: LlmRequest,
     keys: Mapping[str, Key],
@@ -98,24 +98,24 @@ def run_with(
     consent: Consent,
     note: Callable[[str], None],
 ) -> ModelOutcome:
-    """Like llm_optimize(), on what has been found. Of the request, what says how to find it is not used."""
+    """Like llm_optimize(), on what has been found. The parts of the request that say how to find the source are ignored."""
     provider = provider_of(request.model, keys)
     budget = budget_of(request.model, provider)
-    run_folder.expect_place_for_results(subject.source)
-    folder = folder_of(request.folder, subject.name).absolute()
-    with under_way(folder, COMMAND, request.resume, note) as (directory, journal):
-        note(f"source: {subject.source} (by {subject.found_by}); journal: {directory}; model: {provider.endpoint}")
-        redactor = Redactor(subject.source.parent, keys.values(), environment, subject.known)
-        log = _redacted_log(journal, redactor, subject.source.name)
+    run_folder.expect_place_for_results(target.source)
+    folder = folder_of(request.folder, target.name).absolute()
+    with open_run(folder, COMMAND, request.resume, note) as (directory, journal):
+        note(f"source: {target.source} (by {target.found_by}); journal: {directory}; model: {provider.endpoint}")
+        redactor = Redactor(target.source.parent, keys.values(), environment, target.known)
+        log = _redacted_log(journal, redactor, target.source.name)
         backend = made(directory, with_seed(request.backend_options, journal), log, folder)
-        outcome = loop_on(subject, request, journal, backend, provider, budget, redactor, approve, consent, note).optimize()
+        outcome = loop_on(target, request, journal, backend, provider, budget, redactor, approve, consent, note).optimize()
         backend.clear()
         note(f"page for browsers: {write_page(directory, page(outcome.document()))}")
         return outcome
 
 
 def loop_on(
-    subject: ModelTarget,
+    target: ModelTarget,
     request: LlmRequest,
     journal: Journal,
     backend: ModelBackend,
@@ -131,8 +131,8 @@ def loop_on(
     cached = CachedBackend(backend, backend.read, cache, redactor)
     directory = journal.path.parent
     run = RunState(
-        subject.source,
-        subject.found_by,
+        target.source,
+        target.found_by,
         directory,
         journal,
         cached,
@@ -141,9 +141,9 @@ def loop_on(
         COMMAND,
         request.accept_modelled,
     )
-    journal.append(_settings(request, subject))
+    journal.append(_settings(request, target))
     asker = Asker(provider, journal, cache, budget, redactor, consent, note)
-    loop = ModelLoop(run, cached, asker, budget, journal, request.loop, note, subject.language)
+    loop = ModelLoop(run, cached, asker, budget, journal, request.loop, note, target.language)
     loop.outcome.provider, loop.outcome.model = request.model.provider, request.model.name
     return loop
 
@@ -153,14 +153,14 @@ def budget_of(model: ModelOptions, provider: Provider) -> Budget:
     return Budget(price, model.max_cost, model.max_tokens)
 
 
-def _settings(request: LlmRequest, subject: ModelTarget) -> SettingsLine:
+def _settings(request: LlmRequest, target: ModelTarget) -> SettingsLine:
     """The settings that a replay needs."""
     return SettingsLine(
-        source=str(subject.source.resolve()),
-        language=subject.language.name,
-        found_by=subject.found_by,
-        **dict(subject.settings),
-        name=subject.name,
+        source=str(target.source.resolve()),
+        language=target.language.name,
+        found_by=target.found_by,
+        **dict(target.settings),
+        name=target.name,
         provider=request.model.provider,
         model=request.model.name,
         in_place=request.in_place,

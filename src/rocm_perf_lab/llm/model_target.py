@@ -28,6 +28,6 @@ class ModelTarget:
 
 def of_program(build_target: BuildTarget) -> ModelTarget:
     """A HIP program."""
-    words = [word for step in build_target.build.steps for word in step.words]
+    words = [word for command in build_target.build.commands for word in command.words]
     known = " ".join((build_target.source.read_text(errors="replace"), *build_target.arguments, *words))
     return ModelTarget(build_target.source, build_target.found_by, build_target.name, HIP, settings_of(build_target), known)

@@ -19,10 +19,10 @@ DESCRIPTIONS = {
         "limit is exceeded."
     ),
     "explain": (
-        "Says why the kernels of a run are slow: the cause with its numbers and thresholds, why it is no other cause, and what "
-        "to try, and by experiments of the software device what its time is spent on. what is the run directory of profile or "
-        "analyze, a capture of isolate, or a word of a report, such as latency-bound or bank-conflicts. Use it if a verdict "
-        "surprises you or is uncertain."
+        "Says why the kernels of a run are slow: the cause with its numbers and thresholds, why other causes were ruled "
+        "out, and what to try, and by experiments of the software device what its time is spent on. what is the run directory "
+        "of profile or analyze, a capture of isolate, or a word of a report, such as latency-bound or bank-conflicts. Use it "
+        "if a verdict surprises you or is uncertain."
     ),
     "source": (
         "Shows the source lines and instructions of the kernels in a run directory (run) with the cycles that they took, and "

@@ -85,10 +85,11 @@ class RememberingBackend(Backend, Protocol):
 class BackendOptions:
     """Settings of a backend and of its gate.
 
-    pattern: selects kernels, None for all. equivalence: the gate's level. check: see gate.application. ulps: allowed difference
-    of floating-point results, in units in the last place. regression: None for the defaults. view: what candidates may see
-    besides what they need. seed: determines all random choices of the gate; None to draw a new seed. also: further argument
-    lists that candidates are judged with. suggest: whether to suggest such arguments. time_first: see gate.judge.GateOptions.
+    pattern: selects kernels, None for all. equivalence: the gate's level. check: see gate.whole_program. ulps: allowed
+    difference of floating-point results, in units in the last place. regression: None for the defaults. view: what candidates
+    may see besides what they need. seed: determines all random choices of the gate; None to draw a new seed. also: further
+    argument lists that candidates are judged with. suggest: whether to suggest such arguments. time_first: see
+    gate.judge.GateOptions.
     """
 
     pattern: str | None = None

@@ -17,11 +17,11 @@ from rocm_perf_lab.hip_source.kernel_text import defines_kernels
 from rocm_perf_lab.hip_source.kernels import files_with_kernels
 from rocm_perf_lab.hip_source.source import OtherUnit
 from rocm_perf_lab.optimize.build import Build, build_of, units_around
-from rocm_perf_lab.optimize.other_programs import OtherProducts, beside
+from rocm_perf_lab.optimize.build_commands import BuildCommand, OutputCommand, output_commands
+from rocm_perf_lab.optimize.other_programs import OtherProducts, other_products
 from rocm_perf_lab.optimize.plan import DATABASE, MAKEFILES, NINJA_FILE, commands_of, is_script, of_folder
 from rocm_perf_lab.optimize.source_choice import Choose
 from rocm_perf_lab.optimize.source_settings import SourceSettings, UnitSettings
-from rocm_perf_lab.optimize.steps import BuildCommand, Step, steps_of
 
 SOURCE, BINARY = "SOURCE", "BINARY"  # placeholders for source and program in --build
 _PYTHON = ".py"
@@ -41,19 +41,20 @@ class SeveralSourcesError(NoSourceError):
 class BuildTarget:
     """A program with the source to change.
 
-    source: the file to change. build: makes the whole program from it. unit: the step of the build in which the source is read.
-    units: the program's other units, and those beside it. beside: what else is made of the source. name: the program's file
-    name. arguments: the arguments that the program is started with. found_by: how the source was found, in words.
+    source: the file to change. build: makes the whole program from it. unit: the command of the build in which the source is
+    read. units: the program's other units, and those of other programs. other_products: what else is made of the source. name:
+    the program's file name. arguments: the arguments that the program is started with. found_by: how the source was found, in
+    words.
     """
 
     source: Path
     build: Build
-    unit: Step
+    unit: OutputCommand
     units: tuple[OtherUnit, ...]
     name: str
     arguments: tuple[str, ...]
     found_by: str
-    beside: OtherProducts = OtherProducts()
+    other_products: OtherProducts = OtherProducts()
 
     def read(self, text: bytes | None = None) -> HipSource:
         """Read the source. text: replaces the file's contents. Errors: SourceError."""
@@ -65,7 +66,7 @@ class BuildTarget:
 
 def _build_target(source: Path, build: Build, program: Path, arguments: Sequence[str], found_by: str) -> BuildTarget:
     unit, units = units_around(build, source)
-    more = beside(build, source)
+    more = other_products(build, source)
     for one, files in more.units.items():
         units += (OtherUnit(one.sources[0], one.words, one.folder, source.resolve() in files, linked=False),)
     return BuildTarget(source, build, unit, units, program.name, tuple(arguments), found_by, more)
@@ -269,7 +270,7 @@ def _build(text: str | None, source: Path | None, program: Path) -> tuple[Build 
                 f"{source} is a header, which no compiler takes as {SOURCE}", "name the file that includes it in --build"
             )
         commands = commands_of(text, Path.cwd())
-        left_out = tuple(shlex.join(one.words) for one in commands if not steps_of([one])) if is_script(text) else ()
+        left_out = tuple(shlex.join(one.words) for one in commands if not output_commands([one])) if is_script(text) else ()
         build = build_of([_marked(one, source, program) for one in commands], program)
         return replace(build, left_out=left_out), "--build"
     plan = _plan_near(program) or (_plan_near(source) if source is not None else None)
@@ -295,7 +296,7 @@ def _by_makefile(source: Path | None, program: Path) -> Build | None:
     if not any((folder / name).is_file() for name in MAKEFILES):
         return None
     found = _of_folder(folder, source, program)
-    return found if found is not None and found.steps[-1].output.resolve() == program.resolve() else None
+    return found if found is not None and found.commands[-1].output.resolve() == program.resolve() else None
 
 
 def _of_folder(folder: Path, source: Path | None, program: Path) -> Build | None:
@@ -307,19 +308,19 @@ def _of_folder(folder: Path, source: Path | None, program: Path) -> Build | None
         build = build_of([*commands, *_alone(commands, source, program)], program)
     except UsageError:
         return None
-    mains = [step.sources[0].resolve() for step in build.units]
-    its_own = build.steps[-1].output.name == program.name or (source is not None and source.resolve() in mains)
+    mains = [command.sources[0].resolve() for command in build.units]
+    its_own = build.commands[-1].output.name == program.name or (source is not None and source.resolve() in mains)
     return build if its_own else None
 
 
 def _alone(commands: Sequence[BuildCommand], source: Path | None, program: Path) -> list[BuildCommand]:
     """One command that compiles and links, for a database that tells how the source is compiled but not how it is linked."""
-    steps = steps_of(commands)
-    if any(not step.compiles for step in steps):
+    makers = output_commands(commands)
+    if any(not command.compiles for command in makers):
         return []
-    fits = (lambda step: source is not None and step.sources[0].resolve() == source.resolve(), lambda step: True)
-    of_it = next(filter(None, ([step for step in steps if fit(step)] for fit in fits)), [])
-    by_name = [step for step in of_it if step.sources[0].stem == program.stem] or of_it
+    fits = (lambda command: source is not None and command.sources[0].resolve() == source.resolve(), lambda command: True)
+    of_it = next(filter(None, ([command for command in makers if fit(command)] for fit in fits)), [])
+    by_name = [command for command in of_it if command.sources[0].stem == program.stem] or of_it
     if len(by_name) != 1:
         return []
     words, folder = [word for word in by_name[0].words if word != "-c"], by_name[0].folder

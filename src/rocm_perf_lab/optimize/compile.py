@@ -23,8 +23,8 @@ from rocm_perf_lab.errors import SourceError, UnavailableError
 from rocm_perf_lab.hip_source import HipSource
 from rocm_perf_lab.hip_source.flags import is_source, target_of
 from rocm_perf_lab.optimize.build import Build
+from rocm_perf_lab.optimize.build_commands import OutputCommand
 from rocm_perf_lab.optimize.preamble import Preambles, Precompiled
-from rocm_perf_lab.optimize.steps import Step
 
 SCRATCH = "rocm-perf-build-"
 """Prefix of the temporary folders that hold a source's copy while it is built."""
@@ -103,7 +103,7 @@ class SourceBuilder:
         """
         if source.state not in self._names:
             found: set[str] = set()
-            for unit in (source, *source.elsewhere):
+            for unit in (source, *source.units_of_program):
                 for which in ("--offload-device-only", "--offload-host-only"):
                     with self._output(unit, [which, "-E"]) as output:
                         found |= _called_elsewhere(output.read_text(errors="replace"), unit)
@@ -115,7 +115,7 @@ class SourceBuilder:
         UnavailableError.
         """
         found = []
-        for unit in (source, *source.elsewhere):
+        for unit in (source, *source.units_of_program):
             with self._output(unit, ["--offload-device-only", "-E", "-w"]) as output:
                 found.append(output.read_text(errors="surrogateescape"))
         return found
@@ -124,7 +124,7 @@ class SourceBuilder:
         key = (part, source.path, source.main, tuple(source.command), source.folder, source.state)
         if (made := self._remembered.get(key)) is None:
             made = self._remembered[key] = make(source)
-            for old in list(self._remembered)[: -_REMEMBERED * (1 + len(source.elsewhere))]:
+            for old in list(self._remembered)[: -_REMEMBERED * (1 + len(source.units_of_program))]:
                 self._remembered.pop(old, None)
         return made
 
@@ -267,13 +267,13 @@ class ProgramBuilder:
     def make(self, source: HipSource, output: Path) -> None:
         """Make the program from `source` as `output`, completely or not at all. Raises SourceError, UnavailableError."""
         remade = self._build.remade(source.path).union(*map(self._build.remade, source.also))
-        self._keep(step for step in self._build.steps if step.output not in remade)
+        self._keep(command for command in self._build.commands if command.output not in remade)
         with _placed(source, self._view) as placed:
             places = dict(self._kept)
-            for number, step in enumerate(step for step in self._build.steps if step.output in remade):
-                places[step.output] = placed.made / f"{number}-{step.output.name}"
-                self._run_fast(step, places, placed, source)
-            made = places[self._build.steps[-1].output]
+            for number, command in enumerate(command for command in self._build.commands if command.output in remade):
+                places[command.output] = placed.made / f"{number}-{command.output.name}"
+                self._run_fast(command, places, placed, source)
+            made = places[self._build.commands[-1].output]
             if not made.is_file():
                 what = "a folder" if made.is_dir() else "no program (a link, pipe, socket or device file is removed)"
                 raise SourceError(f"building {source.path} made {what} at {made}", "let --build write to BINARY")
@@ -281,53 +281,56 @@ class ProgramBuilder:
             with atomic_write(output) as partial:
                 shutil.copy2(made, partial)
 
-    def _keep(self, steps: Iterable[Step]) -> None:
+    def _keep(self, commands: Iterable[OutputCommand]) -> None:
         """Make the outputs that do not exist yet. Builds of candidates can read them but not write them."""
-        for step in steps:
-            if step.output in self._kept:
+        for command in commands:
+            if command.output in self._kept:
                 continue
             self._folder.mkdir(parents=True, exist_ok=True)
-            place = self._folder / f"{len(self._kept)}-{step.output.name}"
-            self._run(step, {**self._kept, step.output: place}, _Placed(Path(), (), self._folder, self._seen((self._folder,))))
-            self._kept[step.output] = place
+            place = self._folder / f"{len(self._kept)}-{command.output.name}"
+            placed = _Placed(Path(), (), self._folder, self._seen((self._folder,)))
+            self._run(command, {**self._kept, command.output: place}, placed)
+            self._kept[command.output] = place
 
     def _seen(self, writable: tuple[Path, ...]) -> View:
-        return self._view.showing(readable=tuple(step.folder for step in self._build.steps), writable=writable)
+        return self._view.showing(readable=tuple(command.folder for command in self._build.commands), writable=writable)
 
-    def _run_fast(self, step: Step, places: dict[Path, Path], placed: _Placed, source: HipSource) -> None:
+    def _run_fast(self, command: OutputCommand, places: dict[Path, Path], placed: _Placed, source: HipSource) -> None:
         """Like _run(), with precompiled includes if that is possible, otherwise without."""
-        if (includes := self._includes(step, source)) is not None:
+        if (includes := self._includes(command, source)) is not None:
             with contextlib.suppress(SourceError), _placed(source, self._view, includes) as fast:
-                return self._run(step, places, replace(fast, view=fast.view.showing(writable=(placed.made,))))
-        return self._run(step, places, placed)
+                return self._run(command, places, replace(fast, view=fast.view.showing(writable=(placed.made,))))
+        return self._run(command, places, placed)
 
-    def _run(self, step: Step, places: dict[Path, Path], placed: _Placed) -> None:
-        copied = {path: placed.copies[path.resolve()] for path in step.sources if path.resolve() in placed.copies}
-        words = [*step.moved({**places, **copied}), *self._options(step), *(placed.options if step.is_hip else ())]
+    def _run(self, command: OutputCommand, places: dict[Path, Path], placed: _Placed) -> None:
+        copied = {path: placed.copies[path.resolve()] for path in command.sources if path.resolve() in placed.copies}
+        words = [*command.moved({**places, **copied}), *self._options(command), *(placed.options if command.is_hip else ())]
         view = placed.view.showing(readable=tuple(self._kept.values()))
-        what = f"{step.sources[0]} does not compile" if step.sources else f"{step.output.name} does not link"
-        build(words, step.folder, what, self._limits, self._log, view)
+        what = f"{command.sources[0]} does not compile" if command.sources else f"{command.output.name} does not link"
+        build(words, command.folder, what, self._limits, self._log, view)
 
-    def _options(self, step: Step) -> list[str]:
+    def _options(self, command: OutputCommand) -> list[str]:
         """The options in addition to those in the user's build."""
-        if not step.is_hip:
+        if not command.is_hip:
             return []
-        arch = [] if target_of(step.words) else [f"--offload-arch={self._target}"]
-        lines = [] if any(word.startswith("-g") for word in step.words) else ["-gline-tables-only"]  # for thread traces
-        return [*arch, *lines, *_unit(step.words, step.sources[0], step.folder)]
+        arch = [] if target_of(command.words) else [f"--offload-arch={self._target}"]
+        lines = [] if any(word.startswith("-g") for word in command.words) else ["-gline-tables-only"]  # for thread traces
+        return [*arch, *lines, *_unit(command.words, command.sources[0], command.folder)]
 
-    def _includes(self, step: Step, source: HipSource) -> Precompiled | None:
+    def _includes(self, command: OutputCommand, source: HipSource) -> Precompiled | None:
         """The precompiled header of the changed source alone: the others are compiled once. None if other files changed, which
         they may include.
         """
-        if source.also or not step.is_hip or [path.resolve() for path in step.sources] != [source.path.resolve()]:
+        if source.also or not command.is_hip or [path.resolve() for path in command.sources] != [source.path.resolve()]:
             return None
         given = next(
-            Path(word) for word in step.words if is_source(word) and (step.folder / word).resolve() == source.path.resolve()
+            Path(word)
+            for word in command.words
+            if is_source(word) and (command.folder / word).resolve() == source.path.resolve()
         )
-        passes = ["device"] if step.is_code_object else ["device", "host"]
-        command = _without_files([*step.words, *self._options(step)])
-        return self._preambles.of(given, source.text, command, step.folder, passes)
+        passes = ["device"] if command.is_code_object else ["device", "host"]
+        words = _without_files([*command.words, *self._options(command)])
+        return self._preambles.of(given, source.text, words, command.folder, passes)
 
 
 @dataclass(frozen=True)
@@ -366,7 +369,7 @@ def _placed(source: HipSource, view: View, includes: Precompiled | None = None) 
             yield _Placed(main, includes.options, made, seen)
         elif not view.trusted:
             yield _Placed(main, (), made, seen.showing(replaced=tuple(copies.items())))
-        elif real == main and not source.elsewhere and not source.also:
+        elif real == main and not source.units_of_program and not source.also:
             options = ("-I", str(real.parent), f"-ffile-prefix-map={scratch}={real.parent}")
             yield _Placed(copy, options, made, seen, {real: copy})
         else:
@@ -378,7 +381,7 @@ def _placed(source: HipSource, view: View, includes: Precompiled | None = None) 
 def _overlay(source: HipSource, copies: Mapping[Path, Path]) -> str:
     """The file for Clang's -ivfsoverlay, which shows each copy under every name by which its original is compiled."""
     names = {str(file): file for file in copies} | {os.path.abspath(source.path): source.path.resolve()}
-    for unit in (source, *(source.others if source.also else source.elsewhere)):
+    for unit in (source, *(source.others if source.also else source.units_of_program)):
         for name in (unit.main, *(unit.folder / one for one in unit.device.included)):
             names[os.path.abspath(name)] = name.resolve()
     shown = sorted((name, copies[file]) for name, file in names.items() if file in copies)

@@ -8,31 +8,31 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from rocm_perf_lab.errors import SourceError
-from rocm_perf_lab.optimize.steps import Step
+from rocm_perf_lab.optimize.build_commands import OutputCommand
 
 _SECONDS = 300
 _PASSES = ("--offload-host-only", "--offload-device-only")
 _OF_THE_SYSTEM = tuple(map(Path, ("/usr", "/opt", "/lib")))
 
 
-def files_of(step: Step) -> frozenset[Path]:
-    """The real paths of the step's source and of all that it includes, without system files. Errors: SourceError."""
+def files_of(command: OutputCommand) -> frozenset[Path]:
+    """The real paths of the command's source and of all that it includes, without system files. Errors: SourceError."""
     found: set[Path] = set()
-    for only in _PASSES if step.is_hip else ("",):
-        found |= {(step.folder / name).resolve() for name in _named(step, only)}
+    for only in _PASSES if command.is_hip else ("",):
+        found |= {(command.folder / name).resolve() for name in _named(command, only)}
     return frozenset(path for path in found if not any(path.is_relative_to(folder) for folder in _OF_THE_SYSTEM))
 
 
-def _named(step: Step, only: str) -> Sequence[str]:
-    words = [*_without_output(step.words), *([only] if only else []), "-M", "-Wno-unused-command-line-argument"]
+def _named(command: OutputCommand, only: str) -> Sequence[str]:
+    words = [*_without_output(command.words), *([only] if only else []), "-M", "-Wno-unused-command-line-argument"]
     try:
-        done = subprocess.run(words, cwd=step.folder, capture_output=True, stdin=subprocess.DEVNULL, timeout=_SECONDS)
+        done = subprocess.run(words, cwd=command.folder, capture_output=True, stdin=subprocess.DEVNULL, timeout=_SECONDS)
     except (OSError, subprocess.TimeoutExpired) as error:
-        raise SourceError(f"{step.words[0]} does not run: {error}", "name the compiler with --build") from error
+        raise SourceError(f"{command.words[0]} does not run: {error}", "name the compiler with --build") from error
     if done.returncode:
         lines = done.stderr.decode(errors="replace").splitlines()
         said = next((line for line in lines if "error:" in line), (lines or ["no reason given"])[-1])
-        raise SourceError(f"{step.sources[0]} does not compile: {said}", "correct what the compiler names")
+        raise SourceError(f"{command.sources[0]} does not compile: {said}", "correct what the compiler names")
     return _prerequisites(done.stdout.decode(errors="replace"))
 
 

@@ -13,7 +13,7 @@ from rocm_perf_lab.optimize.hip_backend import HipBackend
 from rocm_perf_lab.optimize.journal_lines import TargetLine
 from rocm_perf_lab.optimize.loop import COMMAND, OptimizeLoopOptions, Session
 from rocm_perf_lab.optimize.measure_script import write_script
-from rocm_perf_lab.optimize.open_run import folder_of, under_way
+from rocm_perf_lab.optimize.open_run import folder_of, open_run
 from rocm_perf_lab.optimize.page import page, write_page
 from rocm_perf_lab.optimize.result import OptimizeResult
 from rocm_perf_lab.optimize.run_seed import with_seed
@@ -47,7 +47,7 @@ def optimize(request: OptimizeRequest, approve: Approve, note: Callable[[str], N
     if not request.loop.dry_run:
         run_folder.expect_place_for_results(build_target.source)
     folder = folder_of(request.folder, build_target.name)
-    with under_way(folder, COMMAND, request.resume, note) as (run, journal):
+    with open_run(folder, COMMAND, request.resume, note) as (run, journal):
         note(f"source: {build_target.source} (by {build_target.found_by}); journal: {run}")
         if journal.last(TargetLine) is None:  # a resumed run already has this line
             journal.append(_target_line(request, build_target))

@@ -32,16 +32,16 @@ from rocm_perf_lab.optimize.build_target import BuildTarget
 from rocm_perf_lab.optimize.captured_unit import unit_of
 from rocm_perf_lab.optimize.journal_lines import ApplicationBaselineLine, BuildLine, BuildRepeatsLine, CaptureLine, GateLine
 from rocm_perf_lab.optimize.rejections import fingerprint_of
-from rocm_perf_lab.optimize.sizes import other_arguments
 from rocm_perf_lab.optimize.source_file import digest
+from rocm_perf_lab.optimize.suggested_arguments import other_arguments
 from rocm_perf_lab.optimize.targets import Target, spread_dispatches, targets_of
 from rocm_perf_lab.process.side_by_side import side_by_side
 
 if TYPE_CHECKING:
-    from rocm_perf_lab.gate.application import Application
     from rocm_perf_lab.gate.change import KernelChange
     from rocm_perf_lab.gate.gain_in_program import Claim
     from rocm_perf_lab.gate.judge import GateOptions, Judge
+    from rocm_perf_lab.gate.whole_program import Application
     from rocm_perf_lab.isolate import Capture
 
 _CAPTURES = "captures-"
@@ -92,7 +92,7 @@ class HipBackend:
         self._building = threading.Lock()
         with tempfile.TemporaryDirectory(prefix="rocm-perf-") as scratch:
             self._device = devices.select(options.device, Path(scratch))
-        self._target = self._device.target
+        self._isa = self._device.target
         self._sources: dict[bytes, HipSource] = {}
 
     @functools.cached_property
@@ -104,16 +104,18 @@ class HipBackend:
             others = frozenset().union(*build.files.values()) if len(build.units) > 1 else ()
         except (SourceError, OSError):
             headers = others = ()  # the compiler will report the error
-        return self._options.view.showing(readable=(*headers, *sorted(others), *sorted(self._build_target.beside.files)))
+        return self._options.view.showing(
+            readable=(*headers, *sorted(others), *sorted(self._build_target.other_products.files))
+        )
 
     @functools.cached_property
     def _builder(self) -> builds.SourceBuilder:
-        return builds.SourceBuilder(self._target, self._limits, self._built, self.view)
+        return builds.SourceBuilder(self._isa, self._limits, self._built, self.view)
 
     @functools.cached_property
     def _program_builder(self) -> builds.ProgramBuilder:
         kept = self._folder / "programs" / "units"
-        return builds.ProgramBuilder(self._build_target.build, self._target, kept, self._limits, self._built, self.view)
+        return builds.ProgramBuilder(self._build_target.build, self._isa, kept, self._limits, self._built, self.view)
 
     def _say_how_caged(self) -> None:
         """Note if candidates run without a cage. Raises NoCageError if there is no cage, before any work has been done."""
@@ -221,7 +223,7 @@ class HipBackend:
                     left.remove(symbol)
             unjudged = [f"{_names(left)} (changed as well, and not launched)"] if left else []
             loaded = self._build_target.build.code_objects_of(source.path)
-            apart = (*self._build_target.beside.names, *(file.name for file in loaded))
+            apart = (*self._build_target.other_products.names, *(file.name for file in loaded))
             unjudged += [f"{name} (made with {source.path.name} as well, and not built with the change)" for name in apart]
             yield _AllInstances(judges, unjudged)
 
@@ -234,7 +236,7 @@ class HipBackend:
         gate = (options.equivalence, options.ulps, options.min_improvement, options.check, options.limits.document())
         program = (self._build_target.arguments, self._also, target.demangled, target.dispatches)
         times = (self._timing, target.time_ms if self._timing is not None else None)
-        return fingerprint_of(__version__, self._target, repr(gate), repr(program), repr(times), repr(code))
+        return fingerprint_of(__version__, self._isa, repr(gate), repr(program), repr(times), repr(code))
 
     def _gate_options(self, target: Target) -> GateOptions:
         from rocm_perf_lab.gate.equivalence_options import EquivalenceOptions
@@ -275,7 +277,7 @@ class HipBackend:
 
     def _held_against(self, source: HipSource, program: Path) -> Application:
         """The program that whole candidates are compared with: first the original, later the last accepted one."""
-        from rocm_perf_lab.gate.application import Application, ApplicationOptions, SourceText
+        from rocm_perf_lab.gate.whole_program import Application, ApplicationOptions, SourceText
 
         options = self._options
         if self._application is None:
@@ -357,9 +359,9 @@ class HipBackend:
 
     def _whole_program(self, baseline: Application, is_data: bool, candidate: HipSource, claim: Claim | None) -> StepVerdict:
         """is_data: whether the program holds the kernel's text as data."""
-        from rocm_perf_lab.gate.application import STEP, SourceText
         from rocm_perf_lab.gate.other_units import program_differs
         from rocm_perf_lab.gate.verdict import rejected
+        from rocm_perf_lab.gate.whole_program import STEP, SourceText
 
         if is_data:
             what = "the program holds the kernel's text as data, and may compile it while it runs"

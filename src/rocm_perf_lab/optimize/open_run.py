@@ -16,7 +16,7 @@ def folder_of(folder: Path | None, name: str) -> Path:
 
 
 @contextmanager
-def under_way(folder: Path, command: str, resume: bool, note: Callable[[str], None]) -> Iterator[tuple[Path, Journal]]:
+def open_run(folder: Path, command: str, resume: bool, note: Callable[[str], None]) -> Iterator[tuple[Path, Journal]]:
     """Begin a run in the folder, or go on with the newest one, after what killed runs left has been restored.
 
     Errors: OutputError, MissingInputError if there is nothing to resume.

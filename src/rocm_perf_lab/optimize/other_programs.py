@@ -14,8 +14,8 @@ from pathlib import Path
 
 from rocm_perf_lab.errors import SourceError
 from rocm_perf_lab.optimize.build import Build
+from rocm_perf_lab.optimize.build_commands import OutputCommand
 from rocm_perf_lab.optimize.dependencies import files_of
-from rocm_perf_lab.optimize.steps import Step
 from rocm_perf_lab.process.cores import available_cores
 
 _INCLUDE = re.compile(rb'^[ \t]*#[ \t]*include(?:_next)?[ \t]*(?:["<]([^">\n]+)[">]|(\S))', re.MULTILINE)
@@ -26,7 +26,7 @@ _FOLDERS = ("-I", "-isystem", "-iquote", "-idirafter")
 class OtherProducts:
     """units: HIP units that are not the program's own, each with its files. names: of what is made of them."""
 
-    units: Mapping[Step, frozenset[Path]] = field(default_factory=dict)
+    units: Mapping[OutputCommand, frozenset[Path]] = field(default_factory=dict)
     names: tuple[str, ...] = ()
 
     @property
@@ -34,42 +34,45 @@ class OtherProducts:
         return frozenset[Path]().union(*self.units.values())
 
 
-def beside(build: Build, source: Path) -> OtherProducts:
-    """What is made of `source` beside the program; without units that do not compile. Errors: SourceError of its own units."""
+def other_products(build: Build, source: Path) -> OtherProducts:
+    """What else is made of `source`, apart from the program; without units that do not compile.
+
+    Errors: SourceError of its own units.
+    """
     own = frozenset(build.units)
     concerned = [one for one in (*build.others, *build.libraries) if _is_made_of(source, one, build, own)]
-    units = list(dict.fromkeys(step for one in concerned for step in one.units if step not in own and step.is_hip))
-    files = {step: found for step, found in zip(units, _files(units), strict=True) if found}
-    return OtherProducts(files, tuple(one.steps[-1].output.name for one in concerned))
+    units = list(dict.fromkeys(command for one in concerned for command in one.units if command not in own and command.is_hip))
+    files = {command: found for command, found in zip(units, _files(units), strict=True) if found}
+    return OtherProducts(files, tuple(one.commands[-1].output.name for one in concerned))
 
 
-def _is_made_of(source: Path, made: Build, build: Build, own: frozenset[Step]) -> bool:
+def _is_made_of(source: Path, made: Build, build: Build, own: frozenset[OutputCommand]) -> bool:
     shared = own.intersection(made.units)
     if shared and shared.intersection(build.including(source)):
         return True
-    likely = [step for step in made.units if step not in own and may_include(step, source)]
+    likely = [command for command in made.units if command not in own and may_include(command, source)]
     return any(source.resolve() in files for files in _files(likely))
 
 
-def _files(steps: Sequence[Step]) -> list[frozenset[Path]]:
+def _files(commands: Sequence[OutputCommand]) -> list[frozenset[Path]]:
     """Nothing for a unit that does not compile."""
-    if not steps:
+    if not commands:
         return []
     with ThreadPoolExecutor(available_cores()) as pool:
-        return list(pool.map(_files_of, steps))
+        return list(pool.map(_files_of, commands))
 
 
-def _files_of(step: Step) -> frozenset[Path]:
+def _files_of(command: OutputCommand) -> frozenset[Path]:
     try:
-        return files_of(step)
+        return files_of(command)
     except SourceError:
         return frozenset()
 
 
-def may_include(step: Step, source: Path) -> bool:
+def may_include(command: OutputCommand, source: Path) -> bool:
     """False if no text that the unit may include names a file like `source`, so that the compiler need not be asked."""
-    folders = [step.folder / name for name in _folders(step.words)]
-    left, seen = [path.resolve() for path in step.sources], set[Path]()
+    folders = [command.folder / name for name in _folders(command.words)]
+    left, seen = [path.resolve() for path in command.sources], set[Path]()
     while left:
         file = left.pop()
         if file in seen or not file.is_file():

@@ -11,7 +11,7 @@ from rocm_perf_lab.atomic_write import atomic_write
 from rocm_perf_lab.errors import OutputError
 from rocm_perf_lab.gate.verdict_document import StepSection
 from rocm_perf_lab.optimize.optimize_document import IterationSection, OptimizeDocument, ProposalSection
-from rocm_perf_lab.report.html.shell import assemble, file_text, texts
+from rocm_perf_lab.report.html.page_parts import assemble, file_text, texts
 from rocm_perf_lab.text import words
 
 FILE = "report.html"

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from rocm_perf_lab.errors import UsageError
-from rocm_perf_lab.optimize.steps import BuildCommand
+from rocm_perf_lab.optimize.build_commands import BuildCommand
 
 DATABASE = "compile_commands.json"
 NINJA_FILE = "build.ninja"

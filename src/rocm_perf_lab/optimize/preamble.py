@@ -23,7 +23,7 @@ from rocm_perf_lab.hip_source.flags import architectures
 _BETWEEN = re.compile(rb"(?:\s|//[^\n]*\n|/\*.*?\*/)*", re.DOTALL)
 _INCLUDE = re.compile(rb"#[ \t]*include[ \t]*(<[^>\n]+>|\"[^\"\n]+\")[ \t]*(?://[^\n]*)?\r?(?=\n)")
 _WORTHWHILE = re.compile(rb'<hip/|<rocprim/|<hipcub/|<thrust/|<rocwmma/|"')
-# Headers that come before the source's own text in another order would not be what the source says.
+# Headers that come before the source's own text in a different order would not be what the source says.
 _INCLUDED_FIRST = ("-include", "-imacros", "-fmodules", "-Xarch_")
 _PASSES = {"device": "--offload-device-only", "host": "--offload-host-only"}
 

@@ -6,15 +6,15 @@ import os
 from pathlib import Path
 
 from rocm_perf_lab.hip_source.edits import unified_diff
-from rocm_perf_lab.hip_source.state import parted
+from rocm_perf_lab.hip_source.source_texts import parted
 
 
 def program_diff(source: Path, before: bytes, after: bytes) -> str:
     """The change as a patch for `patch -p1` in the source's folder, or in the folder above all changed files if other files
     change as well.
 
-    before, after: states, as in hip_source.state. source: the file with the kernel. Errors: OSError if another file cannot be
-    read.
+    before, after: states, as in hip_source.source_texts. source: the file with the kernel. Errors: OSError if another file
+    cannot be read.
     """
     (own, others), (new, new_others) = parted(before), parted(after)
     texts = {source: (own, new)}

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from rocm_perf_lab.errors import SourceError, TraceError
 from rocm_perf_lab.gate.verdict import Verdict
-from rocm_perf_lab.hip_source.state import parted
+from rocm_perf_lab.hip_source.source_texts import parted
 from rocm_perf_lab.optimize.backend import Backend, Gate, ProfileSummary
 from rocm_perf_lab.optimize.journal import Journal
 from rocm_perf_lab.optimize.journal_lines import (
@@ -229,7 +229,7 @@ class RunState:
         self.outcome.left.append(SkippedTarget(target.demangled, reason))
 
     def write(self, original: bytes, state: bytes) -> None:
-        """Write the result to its destination, with a patch from the original. Both are states, as in hip_source.state."""
+        """Write the result to its destination, with a patch from the original. Both are as in hip_source.source_texts."""
         path, written = self._file.path, self.outcome.written
         patch = program_diff(path, original, state).encode()
         own, also = parted(state)

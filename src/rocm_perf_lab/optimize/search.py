@@ -118,7 +118,7 @@ class Search:
     def _judge_until_decided(self) -> None:
         """Judge until the fastest is known or nothing is left.
 
-        What is judged beside a candidate that turns out to be the fastest waits on, with its verdict in the journal: so the
+        A candidate judged at the same time as the fastest one stays in the queue, its verdict already in the journal: so the
         result is the same for any number of workers.
         """
         while self._waiting and not self.obstacle and not self._budget.used and not self._is_beaten(self._waiting[0][0]):

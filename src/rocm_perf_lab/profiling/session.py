@@ -146,7 +146,7 @@ def _kernels(base: BaseRun) -> list[str] | None:
 
 def _thread_trace_target(base: BaseRun, request: ProfileRequest) -> ThreadTraceTarget | None:
     """Which dispatch to trace; None if the base run has no kernel, which the analysis will report."""
-    from rocm_perf_lab.analysis.focus import also_on_path, focus
+    from rocm_perf_lab.analysis.kernel_to_trace import also_on_path, focus
 
     found = focus(base, request.focus_critical)
     if found is None:

@@ -15,7 +15,7 @@ _KEPT = "So does the launch: the host's code, the grid, the workgroup and the dy
 
 @dataclass(frozen=True)
 class LaunchTerms:
-    """rule: one sentence or several for the list of rules. changeable: whether another shape may be proposed."""
+    """rule: one sentence or several for the list of rules. changeable: whether a different shape may be proposed."""
 
     rule: str
     changeable: bool

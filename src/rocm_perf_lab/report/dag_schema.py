@@ -27,8 +27,8 @@ class SymbolPathSection(Section):
     )
     mean_slack_ns: float | None = Field(description="mean of the same")
     overlap_potential_ns: int | None = Field(
-        description="how long its dispatches could have run beside their predecessors in the queue, if the queue's "
-        "order alone had not prevented it"
+        description="how long its dispatches could have run concurrently with their predecessors in the queue, if the "
+        "queue's order alone had not prevented it"
     )
 
 

@@ -23,7 +23,7 @@ def is_run_directory(folder: Path) -> bool:
 
 
 def reports_in(folder: Path) -> Reports:
-    """Raises MissingInputError if it is not a run directory, TraceError for documents of another version."""
+    """Raises MissingInputError if it is not a run directory, TraceError for documents of a different version."""
     return Reports(
         document_in(folder / "profile.json", ProfileDocument),
         document_in(folder / "roofline.json", RooflineDocument),
@@ -43,7 +43,7 @@ def read_run_directory(folder: Path) -> tuple[SummaryDocument | None, list[Repor
 
 
 def document_in(path: Path, model: type[AnyDocument]) -> AnyDocument:
-    """Raises MissingInputError, or TraceError for a document of another version."""
+    """Raises MissingInputError, or TraceError for a document of a different version."""
     try:
         return model.model_validate_json(path.read_bytes())
     except OSError as error:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rocm_perf_lab.rocpd import validate
 from rocm_perf_lab.rocpd.connect import Connection, table
-from rocm_perf_lab.rocpd.software_model import SOFTWARE_MODEL
+from rocm_perf_lab.rocpd.software_model_name import SOFTWARE_MODEL
 
 
 def software_device(connection: Connection) -> str | None:

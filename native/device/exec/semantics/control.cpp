@@ -3,7 +3,7 @@
 #include <optional>
 
 #include "exec/float_mode.h"
-#include "exec/observer.h"
+#include "exec/instruction_events.h"
 #include "exec/operands.h"
 #include "exec/register_indexing.h"
 #include "exec/workgroup.h"

@@ -5,11 +5,11 @@
 
 #include "exec/atomics.h"
 #include "exec/float_mode.h"
+#include "exec/instruction_events.h"
 #include "exec/lane_extent.h"
 #include "exec/lane_transfer.h"
 #include "exec/lane_values.h"
-#include "exec/lds_range.h"
-#include "exec/observer.h"
+#include "exec/lds_range_check.h"
 #include "exec/operands.h"
 
 namespace rpd {

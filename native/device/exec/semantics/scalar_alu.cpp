@@ -2,7 +2,7 @@
 #include <bit>
 #include <cstring>
 
-#include "exec/alu.h"
+#include "exec/lane_function.h"
 
 namespace rpd {
 namespace {

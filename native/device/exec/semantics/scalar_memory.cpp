@@ -1,6 +1,6 @@
 // SMEM: loads, stores and atomics through the scalar cache. The cache is never stale here: writes by others are visible.
 #include "exec/atomics.h"
-#include "exec/observer.h"
+#include "exec/instruction_events.h"
 #include "exec/operands.h"
 
 namespace rpd {

@@ -1,6 +1,6 @@
 // VOPC: comparisons and class tests, with and without writing exec.
-#include "exec/alu.h"
 #include "exec/floating_point.h"
+#include "exec/lane_function.h"
 
 namespace rpd {
 namespace {

@@ -3,8 +3,8 @@
 #include <cmath>
 #include <limits>
 
-#include "exec/alu.h"
 #include "exec/floating_point.h"
+#include "exec/lane_function.h"
 #include "exec/ocp_float.h"
 #include "exec/small_float.h"
 

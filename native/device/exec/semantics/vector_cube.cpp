@@ -1,8 +1,8 @@
 // Cube maps: which of the six faces the direction (x, y, z) hits, and where. Follows AMD's pseudo-code for CDNA3.
 #include <cmath>
 
-#include "exec/alu.h"
 #include "exec/floating_point.h"
+#include "exec/lane_function.h"
 
 namespace rpd {
 namespace {

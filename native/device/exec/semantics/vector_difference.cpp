@@ -1,7 +1,7 @@
 // Sums of absolute differences, with which motion estimation compares blocks of pixels. Follows AMD's pseudo-code for CDNA3.
 #include <algorithm>
 
-#include "exec/alu.h"
+#include "exec/lane_function.h"
 
 namespace rpd {
 namespace {

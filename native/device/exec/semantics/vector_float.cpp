@@ -5,8 +5,8 @@
 #include <cstring>
 #include <limits>
 
-#include "exec/alu.h"
 #include "exec/floating_point.h"
+#include "exec/lane_function.h"
 #include "exec/semantics/two_over_pi.h"
 #include "exec/transcendental.h"
 

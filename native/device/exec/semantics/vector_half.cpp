@@ -1,8 +1,8 @@
 // Half-precision vector arithmetic. Follows AMD's pseudo-code for CDNA3.
 #include <cmath>
 
-#include "exec/alu.h"
 #include "exec/floating_point.h"
+#include "exec/lane_function.h"
 
 namespace rpd {
 namespace {

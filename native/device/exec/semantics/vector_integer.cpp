@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <bit>
 
-#include "exec/alu.h"
+#include "exec/lane_function.h"
 
 namespace rpd {
 namespace {

@@ -1,7 +1,7 @@
 // Vector instructions that depend on the lane's number: selects by mask, cross-lane reads, lane counts.
 #include <bit>
 
-#include "exec/alu.h"
+#include "exec/lane_function.h"
 
 namespace rpd {
 namespace {

@@ -3,12 +3,12 @@
 #include <bit>
 
 #include "exec/atomics.h"
+#include "exec/instruction_events.h"
 #include "exec/lane_extent.h"
 #include "exec/lane_transfer.h"
 #include "exec/lane_values.h"
-#include "exec/lds_range.h"
+#include "exec/lds_range_check.h"
 #include "exec/lds_transfer.h"
-#include "exec/observer.h"
 #include "exec/operands.h"
 #include "exec/semantics/common_memory_rows.h"
 
@@ -111,7 +111,8 @@ constexpr const char* kMisaligned = "misaligned atomic";
 
 constexpr int kLargestAccess = 16;  // bytes per lane
 
-// Performs an access that is partly out of range on a copy: see lds_range.h. An atomic is performed completely or not at all.
+// Performs an access that is partly out of range on a copy: see lds_range_check.h. An atomic is performed completely or not at
+// all.
 template <class Access>
 void access_edge_of_lds(Wave& wave, AccessKind kind, uint64_t at, uint32_t bytes, int lane, Access access) {
   alignas(8) uint8_t copy[kLargestAccess] = {};

@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "exec/alu.h"
 #include "exec/floating_point.h"
+#include "exec/lane_function.h"
 
 namespace rpd {
 namespace {

@@ -1,10 +1,10 @@
 // gfx950's conversions from and to floats of 8, 6 and 4 bits that share a scale, a power of two: the exponent field of a
-// single. Follows AMD's pseudo-code for CDNA 4. Of stochastic rounding it does not say which of the random bits count: these
-// conversions are not here.
+// single. Follows AMD's pseudo-code for CDNA 4. It does not say which random bits stochastic rounding uses, so these
+// conversions are missing.
 #include <cmath>
 #include <limits>
 
-#include "exec/alu.h"
+#include "exec/lane_function.h"
 #include "exec/ocp_float.h"
 #include "exec/packed_elements.h"
 

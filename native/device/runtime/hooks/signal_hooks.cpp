@@ -289,7 +289,7 @@ bool run_handler(hsa_signal_value_t value, void* context) {
 
 hsa_status_t async_handler(hsa_signal_t signal, hsa_signal_condition_t condition, hsa_signal_value_t reference,
                            hsa_amd_signal_handler function, void* argument) {
-  // Without a signal, `function` is a plain function of another type, to be called once.
+  // Without a signal, `function` is a plain function of a different type, to be called once.
   if (signal.handle == 0 || !function)
     return original().amd.hsa_amd_signal_async_handler_fn(signal, condition, reference, function, argument);
   auto handler = std::make_unique<Handler>(Handler{function, argument, signal, condition, reference});

@@ -92,9 +92,7 @@ extern "C" [[gnu::visibility("default")]] bool OnLoad(HsaApiTable* table, uint64
   if (table->core_->version.major_id != HSA_CORE_API_TABLE_MAJOR_VERSION ||
       table->amd_ext_->version.major_id != HSA_AMD_EXT_API_TABLE_MAJOR_VERSION ||
       table->amd_ext_->version.minor_id < offsetof(AmdExtTable, hsa_amd_signal_wait_all_fn)) {
-    report_error(
-        "this ROCr has another version of the tools interface than the device was built for; times will "
-        "be wrong");
+    report_error("this ROCr's tools interface is not the version the device was built for; times will be wrong");
     return false;
   }
   node_count_is_set();

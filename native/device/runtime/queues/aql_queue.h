@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <string>
 
-#include "exec/dispatch.h"
+#include "exec/engine.h"
 #include "runtime/engine_scheduler.h"
 #include "runtime/queues/aql_packets.h"
 #include "runtime/queues/command_processor.h"

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "exec/dispatch.h"
+#include "exec/engine.h"
 
 namespace rpd {
 

@@ -17,16 +17,16 @@ constexpr uint64_t kHugePage = uint64_t{2} << 20;
 constexpr uint64_t kAperture = uint64_t{256} << 30;
 
 // Concerns only programs that are linked to a fixed address: others have their heap far above.
-void* behind_heap(void* hint) {
+void* above_heap(void* hint) {
   const auto heap_end = reinterpret_cast<uint64_t>(sbrk(0));
   if (heap_end + kRoom > kAperture / 2) return hint;
-  const uint64_t behind = (heap_end + kRoom) & ~(kHugePage - 1);
-  return reinterpret_cast<void*>(std::max(reinterpret_cast<uint64_t>(hint), behind));
+  const uint64_t after_heap = (heap_end + kRoom) & ~(kHugePage - 1);
+  return reinterpret_cast<void*>(std::max(reinterpret_cast<uint64_t>(hint), after_heap));
 }
 
 void* roomy_mmap(void* hint, size_t size, int rights, int flags, int file, off_t offset) {
   const bool reserves = hint && size >= kReservation && rights == PROT_NONE && file == -1 && !(flags & MAP_FIXED);
-  return mmap(reserves ? behind_heap(hint) : hint, size, rights, flags, file, offset);
+  return mmap(reserves ? above_heap(hint) : hint, size, rights, flags, file, offset);
 }
 
 }  // namespace

@@ -73,7 +73,7 @@ def waits_for(text: str, gfxip: int) -> dict[str, int]:
 
 @dataclass
 class _Counter:
-    """The records of the accesses counted, oldest first, and whether they may complete in another order."""
+    """The records of the accesses counted, oldest first, and whether they may complete in a different order."""
 
     pending: list[int] = field(default_factory=list)
     any_order: bool = False

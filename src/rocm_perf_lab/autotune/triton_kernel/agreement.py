@@ -9,7 +9,7 @@ import numpy as np
 
 from rocm_perf_lab.gate.numbers import float_type, limits_of
 
-_EPSILONS = 32  # of the type: sums in another order differ by a few, those of thousands of products by more
+_EPSILONS = 32  # machine epsilons of the type; reordered sums differ by a few, sums of thousands of products by more
 
 
 def disagreement(

@@ -17,7 +17,7 @@ from rocm_perf_lab.gate.triton_kernel.device import software_device
 from rocm_perf_lab.gate.triton_kernel.judge import LEAST_SECONDS, MOST_LAUNCHES
 from rocm_perf_lab.gate.triton_kernel.launching_script import launching
 from rocm_perf_lab.gate.triton_kernel.recorded_launch import RecordedLaunch, on_memory_of
-from rocm_perf_lab.gate.triton_kernel.repeated import Repetition
+from rocm_perf_lab.gate.triton_kernel.repeated_launches import Repetition
 from rocm_perf_lab.gate.triton_kernel.request import TritonGateRequest
 from rocm_perf_lab.triton_launches import ScriptExited, ScriptKernel, ScriptTimeout
 

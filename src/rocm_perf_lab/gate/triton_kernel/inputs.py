@@ -1,4 +1,4 @@
-"""Other contents of a launch's memory than those that the script gave it."""
+"""Contents for a launch's memory that differ from those the script gave it."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from rocm_perf_lab.gate.triton_kernel.device import software_device
 from rocm_perf_lab.gate.triton_kernel.launch_judgement import LaunchJudgement, Note, words_of
 from rocm_perf_lab.gate.triton_kernel.launching_script import Launched, LaunchingScript, launching
 from rocm_perf_lab.gate.triton_kernel.rejection import LAUNCH, JudgementRecord, Rejected
-from rocm_perf_lab.gate.triton_kernel.repeated import Repetition
+from rocm_perf_lab.gate.triton_kernel.repeated_launches import Repetition
 from rocm_perf_lab.gate.triton_kernel.request import TritonGateRequest
 from rocm_perf_lab.gate.triton_kernel.steps import Steps
 from rocm_perf_lab.gate.verdict import Verdict
@@ -96,5 +96,5 @@ class _Judgement:
 
 
 def _other_type(ours: Launched, theirs: Launched) -> str | None:
-    """An array of both whose numbers have another type in the candidate."""
+    """An array of both whose numbers have a different type in the candidate."""
     return next((name for name, kind in ours.types.items() if theirs.types.get(name, kind) != kind), None)

@@ -16,7 +16,7 @@ from rocm_perf_lab.gate.triton_kernel.interpreted import how_interpreted
 from rocm_perf_lab.gate.triton_kernel.launching_script import Launched, LaunchingScript
 from rocm_perf_lab.gate.triton_kernel.recorded_launch import RecordedLaunch, on_memory_of
 from rocm_perf_lab.gate.triton_kernel.rejection import LAUNCH, JudgementRecord, Rejected
-from rocm_perf_lab.gate.triton_kernel.repeated import Repeated, Repetition
+from rocm_perf_lab.gate.triton_kernel.repeated_launches import Repeated, Repetition
 from rocm_perf_lab.gate.triton_kernel.request import TritonGateRequest
 from rocm_perf_lab.gate.triton_kernel.results import ResultsDiffer, expect_same
 from rocm_perf_lab.gate.verdict_document import EQUIVALENCE, CapturedLaunch
@@ -152,14 +152,14 @@ class LaunchJudgement:
                 cases[names[0]] = "race"
                 raise Rejected(EQUIVALENCE, f"{names[0]}: {found.races[0]}", case=names[0])
             if found.failure is not None:
-                raise Rejected(EQUIVALENCE, f"{names[0]}, in another order: {found.failure}", case=names[0])
+                raise Rejected(EQUIVALENCE, f"{names[0]}, in a different order: {found.failure}", case=names[0])
             for place, at in enumerate(chosen):
                 try:
                     ulps = self._request.ulps
                     expect_same(expected.folder, found.folder, ours[at].memories, self._files, types, ulps, (at, place))
                 except ResultsDiffer as apart:
                     cases[names[at]] = "differs"
-                    reason = f"{names[at]}, in another order of waves: {apart.reason}"
+                    reason = f"{names[at]}, in a different order of waves: {apart.reason}"
                     raise Rejected(EQUIVALENCE, reason, apart.section, names[at]) from apart
             self._repetition.forget(found)
 

@@ -33,8 +33,8 @@ class TritonAnswers:
         "Answer again with exactly one fenced Python block: the complete function with its decorators. All rules still hold."
     )
     exact = (
-        "The results must stay the same bit for bit: another order of a floating-point sum, another block size along it, or "
-        "a function other than the baseline's (exp2 for exp) changes them."
+        "The results must stay the same bit for bit: a different order of a floating-point sum, another block size along it, "
+        "or a function other than the baseline's (exp2 for exp) changes them."
     )
 
     def change(self, source: TritonSource, name: str, answer: str) -> AnsweredChange | Unusable:

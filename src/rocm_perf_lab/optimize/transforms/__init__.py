@@ -1,8 +1,8 @@
 """The transformations that the optimizer can propose, by name. To add one, add a file here with `propose`, and a line below.
 
 A transformation reads a kernel and yields proposals and refusals; it runs nothing and decides nothing. Every proposal is
-intended to keep results bit-identical, except that `wave-per-row` and `privatize` add floating-point numbers in another order;
-the gate verifies this.
+intended to keep results bit-identical, except that `wave-per-row` and `privatize` add floating-point numbers in a different
+order; the gate verifies this.
 """
 
 from __future__ import annotations

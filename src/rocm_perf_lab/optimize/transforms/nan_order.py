@@ -1,8 +1,8 @@
 """Minima and maxima whose result depends on the order of the numbers if a NaN is among them: std::min and std::max.
 
 `std::min(t, d)` is `d < t ? d : t`, so a NaN replaces what was found before it and is replaced by what comes after. The lanes
-of a wave take the numbers in another order. So they note whether they have seen a NaN, and if any has, all of them execute the
-loop as it was.
+of a wave take the numbers in a different order. So they note whether they have seen a NaN, and if any has, all of them execute
+the loop as it was.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Where many threads add to few elements, such as the bins of a histogram, global atomics on one cache line are served one after
 the other. Those in LDS are served on each compute unit, and one addition per workgroup and element remains. Elements beyond the
-copy in LDS are added to as before, so that no bound has to be known. Floating-point sums are added in another order.
+copy in LDS are added to as before, so that no bound has to be known. Floating-point sums are added in a different order.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Give each row a wave instead of a thread: the lanes share its elements, interleaved, and combine what they found.
 
-Neighbouring lanes then read neighbouring elements, and there are 64 times as many waves. Sums are added in another order, so a
-tolerance is needed for floating-point numbers (--ulps). The shape of the launches changes with it.
+Neighbouring lanes then read neighbouring elements, and there are 64 times as many waves. Sums are added in a different order,
+so a tolerance is needed for floating-point numbers (--ulps). The shape of the launches changes with it.
 """
 
 from __future__ import annotations
@@ -121,10 +121,10 @@ def _shared(unit: TranslationUnit, statement: Cursor, loop: Loop, lane: str, ste
     combined = [line for one in _under_conditions(inside) if (line := _combined(unit, one, step, own))]
     _expect_independent(unit, inside)
     lines = [f"for (int {step} = {_LANES // 2}; {step} > 0; {step} /= 2) {line}" for line in dict.fromkeys(combined)]
-    behind = unit.text.find(b";", loop.span.end - 1) + 1 if inside.kind.name != "COMPOUND_STMT" else loop.span.end
-    in_order, after = _in_order(unit, inside, (loop.span.start, behind), lines)
+    loop_end = unit.text.find(b";", loop.span.end - 1) + 1 if inside.kind.name != "COMPOUND_STMT" else loop.span.end
+    in_order, after = _in_order(unit, inside, (loop.span.start, loop_end), lines)
     yield from in_order
-    yield Edit(behind, behind, after)
+    yield Edit(loop_end, loop_end, after)
 
 
 def _in_order(unit: TranslationUnit, inside: Cursor, loop: tuple[int, int], lines: list[str]) -> tuple[list[Edit], str]:

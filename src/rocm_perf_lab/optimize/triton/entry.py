@@ -9,7 +9,7 @@ from pathlib import Path
 from rocm_perf_lab.optimize import run_folder
 from rocm_perf_lab.optimize.backend import BackendOptions
 from rocm_perf_lab.optimize.loop import COMMAND, OptimizeLoopOptions, Session
-from rocm_perf_lab.optimize.open_run import folder_of, under_way
+from rocm_perf_lab.optimize.open_run import folder_of, open_run
 from rocm_perf_lab.optimize.page import page, write_page
 from rocm_perf_lab.optimize.result import OptimizeResult
 from rocm_perf_lab.optimize.run_seed import with_seed
@@ -38,7 +38,7 @@ def optimize_function(request: TritonOptimizeRequest, approve: Approve, note: Ca
     if not request.loop.dry_run:
         run_folder.expect_place_for_results(file)
     folder = folder_of(request.folder, request.kernel.script.name)
-    with under_way(folder, COMMAND, request.resume, note) as (run, journal):
+    with open_run(folder, COMMAND, request.resume, note) as (run, journal):
         note(f"source: {file} (by {found_by}); journal: {run}")
         backend = TritonBackend(request.kernel, file, run, with_seed(options, journal), journal.append, note)
         session = Session(file, found_by, run, journal, backend, request.loop, approve, note, transformations=TRANSFORMS)

@@ -91,7 +91,7 @@ const rpd_api* software_device() {
   void* library = path ? dlopen(path, RTLD_NOW | RTLD_NOLOAD) : nullptr;
   const auto get = library ? reinterpret_cast<rpd_get_api_fn>(dlsym(library, "rpd_get_api")) : nullptr;
   const rpd_api* api = get ? get() : nullptr;
-  if (api && api->version != RPD_API_VERSION) give_up("the software device is of another version");
+  if (api && api->version != RPD_API_VERSION) give_up("the software device is of a different version");
   return api;
 }
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from rocm_perf_lab import __version__
 from rocm_perf_lab.arch.counters import known_counters
 from rocm_perf_lab.report.html.colors import kinds_of
-from rocm_perf_lab.report.html.shell import assemble, file_text
+from rocm_perf_lab.report.html.page_parts import assemble, file_text
 from rocm_perf_lab.report.html.source_data import code_of, files_of, names_of
 from rocm_perf_lab.report.html.timeline_data import kernels_in, timeline_data
 from rocm_perf_lab.report.program_stack import rest_in_words

@@ -14,7 +14,7 @@ from rocm_perf_lab.report.timeline_schema import TimelineDocument
 def stored_page(run: Path) -> str:
     """The text of report.html, as the analysis wrote it: with its options, and without the trace.
 
-    Raises MissingInputError if it is not a run directory of one process, TraceError for documents of another version.
+    Raises MissingInputError if it is not a run directory of one process, TraceError for documents of a different version.
     """
     ranks = sorted(path.parent.name for path in run.glob("*/analysis.json"))
     if ranks and not is_run_directory(run):

@@ -15,7 +15,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "exec/dispatch.h"
+#include "exec/engine.h"
 #include "exec/kernel_descriptor.h"
 #include "timing/counters.h"
 #include "timing/device_timing.h"

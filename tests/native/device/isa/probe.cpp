@@ -31,8 +31,8 @@
 #include <string>
 #include <vector>
 
-#include "exec/execute.h"
-#include "exec/observer.h"
+#include "exec/execute_instruction.h"
+#include "exec/instruction_events.h"
 #include "isa/program.h"
 #include "survey.h"
 #include "timing/issue_costs.h"

@@ -1,4 +1,4 @@
-#include "exec/plain_form.h"
+#include "exec/unmodified_operands_fast_path.h"
 
 namespace rpd {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "exec/float_mode.h"
 #include "exec/operands.h"
-#include "exec/plain_form.h"
+#include "exec/unmodified_operands_fast_path.h"
 #include "isa/semantics.h"
 
 namespace rpd {

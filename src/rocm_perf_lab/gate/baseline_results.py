@@ -16,17 +16,17 @@ from rocm_perf_lab.code_object import parse
 from rocm_perf_lab.collect import device as devices
 from rocm_perf_lab.errors import ReplayFailedError
 from rocm_perf_lab.gate import seeds
-from rocm_perf_lab.gate.buffers import Arguments, Unknown
 from rocm_perf_lab.gate.chosen_cases import is_too_little_work
 from rocm_perf_lab.gate.equivalence_options import EquivalenceOptions
-from rocm_perf_lab.gate.launched import CAPTURED, Code
+from rocm_perf_lab.gate.kernel_inputs import Arguments, Unknown
+from rocm_perf_lab.gate.literal_inputs import with_numbers
 from rocm_perf_lab.gate.memory_check_option import is_modelled, memory_check
-from rocm_perf_lab.gate.named_numbers import with_numbers
 from rocm_perf_lab.gate.nans import Nans, computes
 from rocm_perf_lab.gate.outputs import Inputs, Outputs, difference, floats_in, inputs_of, same_but_for
 from rocm_perf_lab.gate.perturbation import FIRST, Perturbation, Perturber
 from rocm_perf_lab.gate.races import races_of, without_host
 from rocm_perf_lab.gate.related_inputs import RelatedInputs
+from rocm_perf_lab.gate.replayable_code import CAPTURED, Code
 from rocm_perf_lab.gate.run_observation import speaks_to_the_host
 from rocm_perf_lab.gate.untested_inputs import TriedCase, same_memory_unproven, unproven_in
 from rocm_perf_lab.isolate import Capture

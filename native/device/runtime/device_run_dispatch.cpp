@@ -177,7 +177,7 @@ DispatchResult Device::finish(const DispatchRequest& request, Flight& flight) {
   return result;
 }
 
-// How long the dispatch takes beside others. One that waited for another dispatch competes for nothing while it waits.
+// How long the dispatch takes while others run. One that waited for another dispatch competes for nothing while it waits.
 uint64_t Device::duration(const Flight& flight, const DispatchResult& result) {
   if (!result.error.empty()) return result.duration_ns;
   if (flight.least_duration == 0) return concurrent_.add(flight.start, result.duration_ns, result.use);

@@ -1,4 +1,4 @@
-// A dispatch in flight. The engine can have several, each in a slot of its own.
+// A dispatch on the engine: its code, its slot, and the XCDs that have not finished. The engine can have several at a time.
 #pragma once
 
 #include <map>
@@ -7,7 +7,7 @@
 
 #include "exec/busy_wait_detector.h"
 #include "exec/device_observer.h"
-#include "exec/dispatch.h"
+#include "exec/engine.h"
 #include "exec/execution_order.h"
 #include "exec/initial_values.h"
 #include "exec/memory_guard.h"
@@ -59,7 +59,7 @@ class Execution {
   bool takes_turns = true;  // each XCD makes a step in turn, on one thread
   unsigned threads = 1;
   const char* order = nullptr;  // why the order of their steps matters, if it does
-  std::unique_ptr<BusyWaitDetector> standstill;  // null if the order of execution is not fixed, or is random
+  std::unique_ptr<BusyWaitDetector> busy_wait;  // null if the order of execution is not fixed, or is random
 
  private:
   FreeSlots& free_;

@@ -1,5 +1,6 @@
-// A faster way to execute vector instructions in their plain form (isa/plain_form.h), which is by far the most frequent: one
-// chunk of lanes after the other, in registers of the host. The results are those of the general way in alu.h.
+// A faster way to execute vector instructions in their plain form (isa/unmodified_operands.h), which is by far the most
+// frequent: one chunk of lanes after the other, in registers of the host. The results are those of the general way in
+// lane_function.h.
 #pragma once
 
 #include <tuple>

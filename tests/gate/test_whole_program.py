@@ -11,8 +11,8 @@ import pytest
 
 from hip_compiler import compile_hip
 from rocm_perf_lab.errors import ProgramFailedError, UsageError
-from rocm_perf_lab.gate.application import Application, ApplicationOptions, SourceText
 from rocm_perf_lab.gate.verdict import StepOutcome
+from rocm_perf_lab.gate.whole_program import Application, ApplicationOptions, SourceText
 
 SOURCE = Path(__file__).with_name("program.hip").read_text()
 PRINT = '  printf("%g\\n", last);\n'

@@ -15,7 +15,7 @@ constexpr uint32_t kByteBlock = 16;
 
 // One bit for each of the bytes that equals `value`. `Count`: at most 64, in whole blocks.
 template <uint32_t Count>
-uint64_t same_bytes(const uint8_t* bytes, uint8_t value) {
+uint64_t find_equal(const uint8_t* bytes, uint8_t value) {
   static_assert(Count % kByteBlock == 0 && Count <= 64);
 #if defined(__AVX512BW__)
   if constexpr (Count == 64)

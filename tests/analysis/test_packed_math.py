@@ -6,7 +6,7 @@ import pytest
 
 from rocm_perf_lab.analysis.counters import SymbolCounters, sum_of
 from rocm_perf_lab.analysis.device import device_of
-from rocm_perf_lab.analysis.packing import Packing, from_code, from_executed, unpacked
+from rocm_perf_lab.analysis.packed_math import Packing, from_code, from_executed, unpacked
 from rocm_perf_lab.analysis.roofline import roofline
 from rocm_perf_lab.arch.families import family_of
 from rocm_perf_lab.rocpd.tables import Agent

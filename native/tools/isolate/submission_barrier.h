@@ -9,9 +9,9 @@
 
 namespace rpd::isolate {
 
-class Gate {
+class SubmissionBarrier {
  public:
-  // Waits while the gate is closed, unless the calling thread closed it.
+  // Waits while the barrier is closed, unless the calling thread closed it.
   void pass() {
     if (!closed_.load(std::memory_order_acquire)) return;
     std::unique_lock lock(mutex_);
@@ -37,9 +37,9 @@ class Gate {
   std::thread::id keeper_;
 };
 
-inline Gate& the_gate() {
-  static Gate& gate = *new Gate;
-  return gate;
+inline SubmissionBarrier& the_submission_barrier() {
+  static SubmissionBarrier& barrier = *new SubmissionBarrier;
+  return barrier;
 }
 
 }  // namespace rpd::isolate

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rocm_perf_lab.gate.named_numbers import numbers_added
+from rocm_perf_lab.gate.literal_inputs import numbers_added
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rocm_perf_lab.gate.buffers import Buffer
+from rocm_perf_lab.gate.kernel_inputs import Buffer
 from rocm_perf_lab.gate.perturbation import Field
 from rocm_perf_lab.isolate import Capture
 

@@ -7,9 +7,9 @@
 
 namespace rpd {
 
-void MemorySystem::start_noting() {
-  before_noting_ = counts_;
-  footprint_.clear();
+void MemorySystem::start_tracking_touched_lines() {
+  before_tracking_ = counts_;
+  touched_lines_.clear();
 }
 
 void MemorySystem::stop() {
@@ -23,8 +23,8 @@ void MemorySystem::stop() {
 void MemorySystem::note_bytes(AccessKind kind, uint64_t address, uint64_t bytes) {
   const uint64_t first = address / kLineBytes, last = (address + bytes - 1) / kLineBytes;
   const auto matters = [this](uint64_t line) { return owner_of(line) == own_; };
-  if (kind != AccessKind::Store) footprint_.read(first, last, matters);
-  if (kind != AccessKind::Load) footprint_.write(first, last, matters);
+  if (kind != AccessKind::Store) touched_lines_.read(first, last, matters);
+  if (kind != AccessKind::Load) touched_lines_.write(first, last, matters);
 }
 
 // Lanes that touch the same line as the one before touch it at the same time.
@@ -85,13 +85,13 @@ void MemorySystem::fill_l2(const std::vector<uint64_t>& lines, double share) {
 }
 
 void MemorySystem::end_noting() {
-  for (const uint64_t line : footprint_.lines_read()) lines_read_.insert(line), may_be_there_.insert(line);
-  for (const uint64_t line : footprint_.lines_written()) lines_written_.insert(line), may_be_there_.insert(line);
-  const auto reads = static_cast<double>(footprint_.distinct_read()),
-             writes = static_cast<double>(footprint_.distinct_written());
+  for (const uint64_t line : touched_lines_.lines_read()) lines_read_.insert(line), may_be_there_.insert(line);
+  for (const uint64_t line : touched_lines_.lines_written()) lines_written_.insert(line), may_be_there_.insert(line);
+  const auto reads = static_cast<double>(touched_lines_.distinct_read()),
+             writes = static_cast<double>(touched_lines_.distinct_written());
   if (reads + writes == 0) return;
-  fill_l2(footprint_.lines_read(), reads / (reads + writes));
-  fill_l2(footprint_.lines_written(), writes / (reads + writes));
+  fill_l2(touched_lines_.lines_read(), reads / (reads + writes));
+  fill_l2(touched_lines_.lines_written(), writes / (reads + writes));
 }
 
 }  // namespace rpd

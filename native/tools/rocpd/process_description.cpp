@@ -1,4 +1,4 @@
-#include "rocpd/trace.h"
+#include "rocpd/process_description.h"
 
 #include <algorithm>
 
@@ -44,7 +44,7 @@ class Survey {
     visitor.copy = [this](const Copy& copy) { on_copy(copy); };
     visitor.region = [this](const Region& region) { on_region(region); };
     visitor.allocation = [this](const spool::Allocation& allocation) { on_allocation(allocation); };
-    const Unfinished unfinished = replay(spool_, visitor);
+    const Unfinished unfinished = walk_spool(spool_, visitor);
     if (!has_process_) throw SpoolError("has no process record");
     trace_.unfinished_dispatches = unwritable_ + unfinished.dispatches;
     trace_.threads.insert(trace_.process.fixed.pid);

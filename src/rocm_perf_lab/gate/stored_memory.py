@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from rocm_perf_lab.gate.outputs import Difference, location
 
 if TYPE_CHECKING:
-    from rocm_perf_lab.gate.buffers import Buffer
+    from rocm_perf_lab.gate.kernel_inputs import Buffer
 
 Ranges = Sequence[tuple[int, int]]
 """[begin, end) of addresses, in ascending order, disjoint."""

@@ -35,7 +35,7 @@ class BuildCommand:
 
 
 @dataclass(frozen=True)
-class Step:
+class OutputCommand:
     """A command that makes one file. sources: files that it compiles. linked: objects and archives that it uses. All absolute
     paths.
 
@@ -82,12 +82,12 @@ class Step:
         return found
 
 
-def steps_of(commands: Sequence[BuildCommand]) -> list[Step]:
-    """The commands that make an object, an archive or a program, in order, as steps for one file each."""
-    return [step for command in commands for step in _steps(command)]
+def output_commands(commands: Sequence[BuildCommand]) -> list[OutputCommand]:
+    """The commands that make an object, an archive or a program, in order, each as commands that make one file."""
+    return [one for command in commands for one in _of_one_file(command)]
 
 
-def _steps(command: BuildCommand) -> Iterator[Step]:
+def _of_one_file(command: BuildCommand) -> Iterator[OutputCommand]:
     words = _unwrapped(_with_responses(command))
     name = Path(words[0]).name if words else ""
     if _COMPILER.fullmatch(name):
@@ -96,7 +96,7 @@ def _steps(command: BuildCommand) -> Iterator[Step]:
         archive = next((word for word in words[1:] if word.endswith(".a")), None)
         if archive is not None:
             linked = tuple(_absolute(word, command.folder) for word in words[1:] if word.endswith((".o", ".obj")))
-            yield Step(words, command.folder, _absolute(archive, command.folder), linked=linked)
+            yield OutputCommand(words, command.folder, _absolute(archive, command.folder), linked=linked)
 
 
 def _unwrapped(words: tuple[str, ...]) -> tuple[str, ...]:
@@ -114,7 +114,7 @@ def _with_responses(command: BuildCommand) -> tuple[str, ...]:
     return tuple(words)
 
 
-def _compiled(words: tuple[str, ...], folder: Path) -> Iterator[Step]:
+def _compiled(words: tuple[str, ...], folder: Path) -> Iterator[OutputCommand]:
     if any(word in _MAKES_NO_OBJECT for word in words[1:]):
         return
     words = _without_dependencies(words)
@@ -123,28 +123,28 @@ def _compiled(words: tuple[str, ...], folder: Path) -> Iterator[Step]:
     compiles = "-c" in words
     if len(sources) < 2:
         output = _output(words) or (Path(sources[0]).stem + ".o" if compiles and sources else "a.out")
-        yield _step(words, folder, output, compiles)
+        yield _command(words, folder, output, compiles)
         return
     link, objects = [], {}
     for source in sources:
-        step = _alone(words, source, folder)
-        objects[source] = str(step.output)
-        yield step
+        command = _alone(words, source, folder)
+        objects[source] = str(command.output)
+        yield command
     if not compiles:
         link = [objects.get(word, word) for word in _without_language(words)]
-        yield _step(tuple(link), folder, _output(words) or "a.out", False)
+        yield _command(tuple(link), folder, _output(words) or "a.out", False)
 
 
-def _step(words: tuple[str, ...], folder: Path, output: str, compiles: bool) -> Step:
+def _command(words: tuple[str, ...], folder: Path, output: str, compiles: bool) -> OutputCommand:
     files = _files(words)
     sources = tuple(_absolute(word, folder) for word in files if is_source(word))
     linked = () if compiles else tuple(_absolute(word, folder) for word in files if not is_source(word))
     if _output(words) is None:
         words = (*words, "-o", output)
-    return Step(words, folder, _absolute(output, folder), sources, linked, compiles)
+    return OutputCommand(words, folder, _absolute(output, folder), sources, linked, compiles)
 
 
-def _alone(words: tuple[str, ...], source: str, folder: Path) -> Step:
+def _alone(words: tuple[str, ...], source: str, folder: Path) -> OutputCommand:
     """The compilation of one source in a command with several."""
     kept, files, rest = [], set(_files(words)), iter(words)
     for word in rest:
@@ -154,7 +154,7 @@ def _alone(words: tuple[str, ...], source: str, folder: Path) -> Step:
             kept += [word, *([value] if (value := next(rest, None)) is not None else [])]
         elif word == source or not (word in files or word == "-c" or word.startswith(_FOR_LINKING)):
             kept.append(word)
-    return _step((*kept, "-c"), folder, _object_of(source), True)
+    return _command((*kept, "-c"), folder, _object_of(source), True)
 
 
 def _object_of(source: str) -> str:
@@ -203,9 +203,9 @@ def _absolute(word: str, folder: Path) -> Path:
     return Path(os.path.normpath(folder / word))
 
 
-def with_libraries(step: Step, made: Sequence[Path]) -> Step:
-    """The step with `-lNAME` replaced by the build's own archives."""
+def with_libraries(command: OutputCommand, made: Sequence[Path]) -> OutputCommand:
+    """The command with `-lNAME` replaced by the build's own archives."""
     names = {f"-l{path.stem.removeprefix('lib')}": path for path in made if path.suffix == ".a"}
-    named = {word: names[word] for word in step.words if word in names}
-    words = tuple(str(named.get(word, word)) for word in step.words)
-    return replace(step, words=words, linked=(*step.linked, *named.values())) if named else step
+    named = {word: names[word] for word in command.words if word in names}
+    words = tuple(str(named.get(word, word)) for word in command.words)
+    return replace(command, words=words, linked=(*command.linked, *named.values())) if named else command

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rocm_perf_lab.gate.statistics import ratio_of_medians
+from rocm_perf_lab.gate.speedup_interval import ratio_of_medians
 
 
 def test_the_interval_covers_the_true_ratio_as_often_as_it_says():

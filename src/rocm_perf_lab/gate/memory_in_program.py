@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rocm_perf_lab.gate.buffers import Arguments, Buffer
 from rocm_perf_lab.gate.captured_parts import (
     Key,
     ProgramMemory,
@@ -21,6 +20,7 @@ from rocm_perf_lab.gate.captured_parts import (
     otherwise_allocated,
     rewritten_code,
 )
+from rocm_perf_lab.gate.kernel_inputs import Arguments, Buffer
 from rocm_perf_lab.gate.outputs import Difference, difference_in, location
 from rocm_perf_lab.isolate import Capture
 
@@ -132,7 +132,7 @@ def _difference(
     before: Capture, one: Buffer, after: Capture, other: Buffer | None, at_end: bool, ulps: int
 ) -> Difference | None:
     if other is None or (one.layout, one.count) != (other.layout, other.count):
-        return Difference(f"`{one.name}` has another size or type")
+        return Difference(f"`{one.name}` differs in size or type")
     return difference_in(one, _numbers(before, one, at_end), _numbers(after, other, at_end), ulps)
 
 

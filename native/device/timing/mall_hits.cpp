@@ -1,4 +1,4 @@
-#include "timing/beyond_l2.h"
+#include "timing/mall_hits.h"
 
 #include <algorithm>
 

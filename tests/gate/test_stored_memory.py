@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rocm_perf_lab.gate.stores import stores_elsewhere
+from rocm_perf_lab.gate.stored_memory import stores_elsewhere
 
 ADDRESSES = st.sets(st.integers(0, 40))
 

@@ -1,4 +1,4 @@
-#include "exec/unobserved.h"
+#include "exec/null_observer.h"
 
 #include <vector>
 

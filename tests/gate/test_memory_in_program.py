@@ -10,8 +10,8 @@ import subprocess
 import pytest
 
 from gate_attacks import CORE, HONEST_TEXT, IN_THE_PROGRAM, SOURCE, USELESS, body
-from rocm_perf_lab.gate.buffers import Arguments
-from rocm_perf_lab.gate.in_program import difference_in_program
+from rocm_perf_lab.gate.kernel_inputs import Arguments
+from rocm_perf_lab.gate.memory_in_program import difference_in_program
 from rocm_perf_lab.isolate import Capture, capture
 from rocm_perf_lab.optimize.backend import BackendOptions
 from rocm_perf_lab.optimize.build_target import find_build_target
@@ -123,7 +123,7 @@ def test_what_each_run_fills_otherwise_is_named_and_pointers_to_what_moved_are_t
 
 @pytest.mark.slow
 def test_a_header_can_have_the_kernel_in_two_code_objects(tmp_path, rocm_perf):
-    """Both are other than before, and another size moves what is behind them."""
+    """Both are other than before, and a different size moves what is behind them."""
     head, rest = SOURCE.read_text().split("template <typename T> bool same", 1)
     kernels = head.replace("__device__ int hits", "static __device__ int hits").replace(
         "__device__ float plain", "inline __device__ float plain"

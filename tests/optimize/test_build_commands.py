@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 import needs
 from rocm_perf_lab.optimize.build import build_of
+from rocm_perf_lab.optimize.build_commands import BuildCommand, output_commands
 from rocm_perf_lab.optimize.plan import of_shell
-from rocm_perf_lab.optimize.steps import BuildCommand, steps_of
 
 SOURCES = {
     "main.cpp": '#include "parts/k.h"\nint one(); int two();\nint main() { return one() + two() + K + F; }\n',
@@ -25,28 +25,28 @@ OPTIONS = (["-O1"], ["-I", "parts"], ["-DF=3"], ["-lm"], ["-Wl,--build-id=none"]
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory) -> Path:
-    folder = tmp_path_factory.mktemp("steps")
+    folder = tmp_path_factory.mktemp("commands")
     for name, text in SOURCES.items():
         (folder / name).parent.mkdir(exist_ok=True)
         (folder / name).write_text(text)
     return folder
 
 
-def run_steps(steps, folder: Path) -> None:
-    for step in steps:
-        subprocess.run(step.words, cwd=step.folder, check=True, capture_output=True)
+def run_commands(commands, folder: Path) -> None:
+    for command in commands:
+        subprocess.run(command.words, cwd=command.folder, check=True, capture_output=True)
 
 
 @settings(max_examples=6, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(order=st.permutations([[name] for name in SOURCES if name.endswith(".cpp")] + list(OPTIONS)))
-def test_a_command_of_several_sources_is_its_steps(folder, order):
+def test_a_command_of_several_sources_is_the_commands_of_its_files(folder, order):
     words = [needs.program("g++", "c++"), *(word for part in order for word in part), "-o", "app"]
     subprocess.run(words, cwd=folder, check=True)
     whole = (folder / "app").read_bytes()
     (folder / "app").unlink()
     build = build_of([BuildCommand(tuple(words), folder)], folder / "app")
-    assert [len(step.sources) for step in build.steps] == [1, 1, 1, 0] and build.steps[-1].output == folder / "app"
-    run_steps(build.steps, folder)
+    assert [len(command.sources) for command in build.commands] == [1, 1, 1, 0] and build.commands[-1].output == folder / "app"
+    run_commands(build.commands, folder)
     assert (folder / "app").read_bytes() == whole
 
 
@@ -63,14 +63,14 @@ def test_a_command_of_several_sources_is_its_steps(folder, order):
     ],
 )
 def test_what_a_command_makes(tmp_path, text, sources, output):
-    (step,) = steps_of(of_shell(text, tmp_path))
-    assert [str(path.relative_to(tmp_path)) for path in step.sources] == sources and step.output == tmp_path / output
-    assert "-MF" not in step.words
+    (command,) = output_commands(of_shell(text, tmp_path))
+    assert [str(path.relative_to(tmp_path)) for path in command.sources] == sources and command.output == tmp_path / output
+    assert "-MF" not in command.words
 
 
 @pytest.mark.parametrize("text", ["echo hipcc a.cu -o app", "mkdir -p b", "hipcc --version", "hipcc -MM a.cu", "rm -f a.o"])
-def test_what_makes_nothing_of_a_program_is_no_step(tmp_path, text):
-    assert steps_of(of_shell(text, tmp_path)) == []
+def test_what_makes_nothing_of_a_program_is_no_command_of_it(tmp_path, text):
+    assert output_commands(of_shell(text, tmp_path)) == []
 
 
 @pytest.mark.parametrize(
@@ -85,4 +85,4 @@ def test_what_makes_nothing_of_a_program_is_no_step(tmp_path, text):
     ],
 )
 def test_what_is_hip_to_the_compiler(tmp_path, text, is_hip):
-    assert steps_of(of_shell(text, tmp_path))[0].is_hip == is_hip
+    assert output_commands(of_shell(text, tmp_path))[0].is_hip == is_hip

@@ -1,4 +1,4 @@
-#include "isa/plain_form.h"
+#include "isa/unmodified_operands.h"
 
 #include <algorithm>
 

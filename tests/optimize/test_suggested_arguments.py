@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rocm_perf_lab.optimize.sizes import doubled, other_arguments
+from rocm_perf_lab.optimize.suggested_arguments import doubled, other_arguments
 
 HELP = """usage: app [options]
   -s, --seed N        of the random numbers (default 1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import json
 
 import pytest
@@ -59,14 +60,16 @@ def test_a_report_is_as_wide_as_columns_says(run, rocm_perf):
     ("change", "code", "said"),
     [
         (lambda folder: (folder / "analysis.json").unlink(), 66, "analysis.json: No such file"),
-        (lambda folder: (folder / "dag.json").write_text('{"schema_version": "0.9"}'), 65, "not a document of this version"),
-        (lambda folder: (folder / "profile.json").write_bytes(b"\xff"), 65, "not a document of this version"),
+        (lambda folder: (folder / "dag.json").write_text('{"schema_version": "0.9"}'), 65, "of this version: schema_version: Input"),
+        (lambda folder: (folder / "profile.json").write_bytes(b"\xff"), 65, "profile.json is damaged: Invalid JSON: "),
+        (lambda folder: os.truncate(folder / "analysis.json", 100), 65, "analysis.json is damaged: Invalid JSON: EOF "),
     ],
 )
 def test_what_cannot_be_read(run, rocm_perf, tmp_path, change, code, said):
     change(tmp_path / "t.rocm-perf")
     done = rocm_perf("report", "t.rocm-perf")
     assert done.returncode == code and said in done.stderr and not done.stdout and done.stderr.count("\n") == 1
+    assert "input_value" not in done.stderr  # pydantic's own words are for programmers
 
 
 def test_one_json_for_one_run(run, rocm_perf):

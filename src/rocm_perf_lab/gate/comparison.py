@@ -8,7 +8,7 @@ from pathlib import Path
 
 from rocm_perf_lab.errors import UnfitCodeError
 from rocm_perf_lab.gate.baseline_results import Reference
-from rocm_perf_lab.gate.complaint import Mismatch
+from rocm_perf_lab.gate.mismatch import Mismatch
 from rocm_perf_lab.gate.outputs import Outputs, difference
 from rocm_perf_lab.gate.replayable_code import Code
 from rocm_perf_lab.gate.untested_inputs import DIFFERS_IN_SAME_MEMORY, TriedCase

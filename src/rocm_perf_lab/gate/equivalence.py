@@ -15,7 +15,7 @@ from rocm_perf_lab.errors import ReplayFailedError
 from rocm_perf_lab.gate.baseline_results import Reference, replay_with, succeeded
 from rocm_perf_lab.gate.chosen_cases import timed_inputs
 from rocm_perf_lab.gate.comparison import wrong_memory
-from rocm_perf_lab.gate.complaint import Mismatch
+from rocm_perf_lab.gate.mismatch import Mismatch
 from rocm_perf_lab.gate.equivalence_options import EquivalenceOptions
 from rocm_perf_lab.gate.kernel_inputs import Arguments, arguments_of
 from rocm_perf_lab.gate.launch_rule import LaunchRule, LaunchRules

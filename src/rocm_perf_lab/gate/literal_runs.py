@@ -8,7 +8,7 @@ from pathlib import Path
 
 from rocm_perf_lab.gate.baseline_results import Reference
 from rocm_perf_lab.gate.comparison import compared, patience
-from rocm_perf_lab.gate.complaint import Mismatch
+from rocm_perf_lab.gate.mismatch import Mismatch
 from rocm_perf_lab.gate.races import new_race, without_unwritten_reads
 from rocm_perf_lab.gate.replayable_code import Code
 from rocm_perf_lab.replaying import CaseOutcome

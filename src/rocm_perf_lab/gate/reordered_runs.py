@@ -14,7 +14,7 @@ from rocm_perf_lab.collect import device as devices
 from rocm_perf_lab.gate import seeds
 from rocm_perf_lab.gate.baseline_results import DEPENDS_ON_ORDER, Reference, succeeded
 from rocm_perf_lab.gate.chosen_cases import raced_cases
-from rocm_perf_lab.gate.complaint import Mismatch
+from rocm_perf_lab.gate.mismatch import Mismatch
 from rocm_perf_lab.gate.equivalence_options import EquivalenceOptions
 from rocm_perf_lab.gate.memory_check_option import is_modelled
 from rocm_perf_lab.gate.outputs import Outputs, difference
@@ -51,7 +51,7 @@ class OtherRuns:
         self._making = threading.Lock()
 
     def judge(self, candidate: Code, outcomes: dict[str, str]) -> Mismatch | None:
-        """What is wrong with a candidate; None if nothing is. outcomes: receives the outcomes."""
+        """What is wrong with a candidate; None if nothing is. outcomes: receives that of each run."""
         if self._options.level != "full" or not is_modelled(self._reference.capture):
             return None
         with self._making:

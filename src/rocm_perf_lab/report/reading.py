@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
+from pydantic import ValidationError
+
 from rocm_perf_lab.errors import MissingInputError, TraceError
 from rocm_perf_lab.report.dag_schema import DagDocument
 from rocm_perf_lab.report.documents import Reports
@@ -23,7 +25,7 @@ def is_run_directory(folder: Path) -> bool:
 
 
 def reports_in(folder: Path) -> Reports:
-    """Raises MissingInputError if it is not a run directory, TraceError for documents of a different version."""
+    """Raises MissingInputError if it is not a run directory, TraceError for documents that are damaged or of a different version."""
     return Reports(
         document_in(folder / "profile.json", ProfileDocument),
         document_in(folder / "roofline.json", RooflineDocument),
@@ -43,11 +45,18 @@ def read_run_directory(folder: Path) -> tuple[SummaryDocument | None, list[Repor
 
 
 def document_in(path: Path, model: type[AnyDocument]) -> AnyDocument:
-    """Raises MissingInputError, or TraceError for a document of a different version."""
+    """Raises MissingInputError, or TraceError for a document that is damaged or of a different version."""
     try:
         return model.model_validate_json(path.read_bytes())
     except OSError as error:
         raise MissingInputError(f"{path}: {error.strerror}", "name a run directory of `rocm-perf profile`") from error
-    except ValueError as error:
-        what = f"{path} is not a document of this version: {', '.join(str(error).splitlines()[1:2])}"
-        raise TraceError(what, "profile the program again") from error
+    except ValidationError as error:
+        raise TraceError(f"{path} {_complaint(error)}", "profile the program again") from error
+
+
+def _complaint(error: ValidationError) -> str:
+    first = error.errors(include_url=False, include_context=False, include_input=False)[0]
+    if first["type"] == "json_invalid":
+        return f"is damaged: {first['msg']}"
+    where = ".".join(map(str, first["loc"]))
+    return f"is not a document of this version: {where}: {first['msg']}" if where else f"is not a document: {first['msg']}"

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import json
+import os
 
 import pytest
 
@@ -60,7 +60,11 @@ def test_a_report_is_as_wide_as_columns_says(run, rocm_perf):
     ("change", "code", "said"),
     [
         (lambda folder: (folder / "analysis.json").unlink(), 66, "analysis.json: No such file"),
-        (lambda folder: (folder / "dag.json").write_text('{"schema_version": "0.9"}'), 65, "of this version: schema_version: Input"),
+        (
+            lambda folder: (folder / "dag.json").write_text('{"schema_version": "0.9"}'),
+            65,
+            "of this version: schema_version: Input",
+        ),
         (lambda folder: (folder / "profile.json").write_bytes(b"\xff"), 65, "profile.json is damaged: Invalid JSON: "),
         (lambda folder: os.truncate(folder / "analysis.json", 100), 65, "analysis.json is damaged: Invalid JSON: EOF "),
     ],

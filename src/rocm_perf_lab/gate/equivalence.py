@@ -15,12 +15,12 @@ from rocm_perf_lab.errors import ReplayFailedError
 from rocm_perf_lab.gate.baseline_results import Reference, replay_with, succeeded
 from rocm_perf_lab.gate.chosen_cases import timed_inputs
 from rocm_perf_lab.gate.comparison import wrong_memory
-from rocm_perf_lab.gate.mismatch import Mismatch
 from rocm_perf_lab.gate.equivalence_options import EquivalenceOptions
 from rocm_perf_lab.gate.kernel_inputs import Arguments, arguments_of
 from rocm_perf_lab.gate.launch_rule import LaunchRule, LaunchRules
 from rocm_perf_lab.gate.literal_runs import wrong_on_named_numbers
 from rocm_perf_lab.gate.memory_in_program import InProgram, difference_in_program
+from rocm_perf_lab.gate.mismatch import Mismatch
 from rocm_perf_lab.gate.outputs import Difference, Outputs
 from rocm_perf_lab.gate.reordered_runs import OtherRuns
 from rocm_perf_lab.gate.replayable_code import Code

@@ -14,9 +14,9 @@ from rocm_perf_lab.collect import device as devices
 from rocm_perf_lab.gate import seeds
 from rocm_perf_lab.gate.baseline_results import DEPENDS_ON_ORDER, Reference, succeeded
 from rocm_perf_lab.gate.chosen_cases import raced_cases
-from rocm_perf_lab.gate.mismatch import Mismatch
 from rocm_perf_lab.gate.equivalence_options import EquivalenceOptions
 from rocm_perf_lab.gate.memory_check_option import is_modelled
+from rocm_perf_lab.gate.mismatch import Mismatch
 from rocm_perf_lab.gate.outputs import Outputs, difference
 from rocm_perf_lab.gate.races import new_race, races_of, without_atomics, without_unwritten_reads
 from rocm_perf_lab.gate.replayable_code import Code

@@ -8,8 +8,8 @@ number, `not` and `break` added or removed, a decorator removed. Lines are drawn
 file; what changes only an annotation, or whether imports for annotations alone are made (`if TYPE_CHECKING`), or leaves the
 syntax tree equal is no mutant.
 
-For each mutant the tests run that mirror its package (those named after its file first), then those of the command line and
-of the report. A mutant that passes all of them may still be caught by the rest of the suite, so the share printed is a lower
+For each mutant the tests run that mirror its package (those named after its file first, with mypy and the conventions of
+dataclasses), then those of the command line and of the report. A mutant that passes all of them may still be caught by the rest of the suite, so the share printed is a lower
 bound.
 """
 
@@ -28,6 +28,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 PACKAGES = ("analysis", "arch", "report", "gate", "autotune", "rocpd")
+STATIC = ("tests/dev/test_conventions.py", "tests/dev/test_lint.py::test_mypy")  # hold for any file
 ALSO = ("tests/report", "tests/cli")  # print what the packages find
 SECONDS = 900.0  # for one round of tests; a mutant that makes them endless is caught
 
@@ -158,8 +159,7 @@ def _rounds(clone: Path, file: Path) -> Iterator[list[str]]:
     while package != Path("tests") and not (clone / package).is_dir():
         package = package.parent
     own = sorted((clone / package).rglob(f"test_*{file.stem}*.py"))
-    if own:
-        yield [str(one.relative_to(clone)) for one in own]
+    yield [*(str(one.relative_to(clone)) for one in own), *STATIC]
     top = Path(*package.parts[:2])
     yield [str(top)]
     if rest := [one for one in ALSO if one != str(top)]:

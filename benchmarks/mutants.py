@@ -9,8 +9,8 @@ file; what changes only an annotation, or whether imports for annotations alone 
 syntax tree equal is no mutant.
 
 For each mutant the tests run that mirror its package (those named after its file first, with mypy and the conventions of
-dataclasses), then those of the command line and of the report. A mutant that passes all of them may still be caught by the rest of the suite, so the share printed is a lower
-bound.
+dataclasses), then those of the command line and of the report. A mutant that passes all of them may still be caught by the rest
+of the suite, so the share printed is a lower bound.
 """
 
 from __future__ import annotations

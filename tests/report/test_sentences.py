@@ -9,7 +9,8 @@ from rich.console import Console
 
 from rocm_perf_lab.report.dag_schema import DagDocument, IdleSection
 from rocm_perf_lab.report.html.colors import kinds_of
-from rocm_perf_lab.report.schema import BottleneckSection, KernelAnalysis, ProfileDocument, StabilitySection
+from rocm_perf_lab.report.remedies import in_words
+from rocm_perf_lab.report.schema import BottleneckSection, KernelAnalysis, ProfileDocument, RemedySection, StabilitySection
 from rocm_perf_lab.report.terminal import _spread
 from rocm_perf_lab.report.terminal_graph import render_idle
 from rocm_perf_lab.report.terminal_next import first_advice, render_next
@@ -115,3 +116,25 @@ def test_colours_are_the_same_in_every_run_and_different_within_one():
         alone = kinds_of([name])
         assert alone == kinds_of([name, name]) and alone[name] < 7
     assert kinds_of(["a"]) == {"a": 0xE8B7BE43 % 7} and kinds_of(reversed(names)) == kinds
+
+
+@pytest.mark.parametrize(
+    "line, low, high, program, rest",
+    [
+        (None, None, None, None, ", 30.0 % less time by the model"),
+        ("a.hip:7", None, None, 0.25, ", mostly at a.hip:7, 30.0 % less time by the model, the program 25.0 %"),
+        (None, 0.1, 0.5, None, ", 30.0 % less time by the model (in 4 of 5 cases 10.0 % to 50.0 %)"),
+        (None, -0.05, -0.0001, None, ", 30.0 % less time by the model (in 4 of 5 cases -5.0 % to 0.0 %)"),
+    ],
+)
+def test_what_a_change_would_gain(line, low, high, program, rest):
+    one = RemedySection.model_construct(
+        change="pad the tile",
+        cause="bank conflicts",
+        gain=0.3,
+        line=line,
+        gain_at_least=low,
+        gain_at_most=high,
+        program_gain=program,
+    )
+    assert in_words(one) == f"pad: without bank conflicts{rest}"

@@ -99,10 +99,10 @@ def study(
 
 
 def _of_thread_trace(evidence: Evidence, traced: TraceFindings | None) -> tuple[str, ...]:
-    if traced is None or not evidence.traced:
+    if traced is None or traced.waves.value is None or not evidence.traced:
         return ()
     names = ", ".join(name.replace("_", " ") for name in evidence.traced)
-    return (f"without counters, {names} are those of the {traced.waves.value or 0:,.0f} waves in the thread trace",)
+    return (f"without counters, {names} are those of the {traced.waves.value:,.0f} waves in the thread trace",)
 
 
 def _as_run(found: Bottleneck, trace: Trace, occupancy: DispatchOccupancy) -> Bottleneck:

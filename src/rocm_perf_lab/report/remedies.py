@@ -41,14 +41,10 @@ def in_words(one: RemedySection) -> str:
     place = f", mostly at {one.line}" if one.line else ""
     error = ""
     if one.gain_at_least is not None and one.gain_at_most is not None:
-        error = f" (in 4 of 5 cases {_signed(one.gain_at_least)} to {_signed(one.gain_at_most)})"
+        error = f" (in 4 of 5 cases {words.percent(one.gain_at_least)} to {words.percent(one.gain_at_most)})"
     program = f", the program {words.percent(one.program_gain)}" if one.program_gain is not None else ""
     return f"{one.change}: without {one.cause}{place}, {words.percent(one.gain)} less time by the model{error}{program}"
 
 
 def in_words_all(found: Iterable[RemedySection]) -> list[str]:
     return [in_words(one) for one in found]
-
-
-def _signed(gain: float) -> str:
-    return words.percent(gain) if gain >= 0 else f"-{words.percent(-gain)}"

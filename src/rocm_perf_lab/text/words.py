@@ -9,7 +9,7 @@ UNKNOWN = "?"
 
 def percent(fraction: float | None) -> str:
     """0.1234 -> '12.3 %'."""
-    return UNKNOWN if fraction is None else f"{100 * fraction:.1f} %"
+    return UNKNOWN if fraction is None else f"{round(100 * fraction, 1) + 0.0:.1f} %"  # -0.0 + 0.0 is 0.0
 
 
 def times(factor: float | None) -> str:

@@ -307,7 +307,8 @@ def _both(one: _Leaves) -> tuple[str, str]:
     words = in_words(x), in_words(y)
     if words[0] != words[1]:
         return words
-    digits = 2 * x.dtype.itemsize
     bits = (int(bits_of(np.array([value]))[0]) for value in (x, y))
-    before, after = (f"{word} ({value:#0{digits + 2}x})" for word, value in zip(words, bits, strict=True))
+    before, after = (
+        f"{word} ({value:#x})" for word, value in zip(words, bits, strict=True)
+    )  # NaNs: the highest digit is not 0
     return before, after

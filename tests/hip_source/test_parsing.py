@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import gc
+import os
 from pathlib import Path
 
 import pytest
@@ -12,30 +12,56 @@ from rocm_perf_lab.hip_source import parsing, read
 
 pytestmark = pytest.mark.usefixtures("hipcc")
 COMMAND = ("hipcc", "-O2", "-nogpuinc", "--offload-arch=gfx942")
-PROGRAM = (Path(__file__).parents[1] / "optimize" / "program.hip").read_text()
+REPOSITORY = Path(__file__).resolve().parents[2]
+PROGRAM = (REPOSITORY / "tests" / "optimize" / "program.hip").read_text()
 
 
 def declarations(unit):
-    """All that stands in the user's files: what it is, of which type, where, and its text."""
+    """All that stands in the user's files: what it is, of which type, where, and its text. Once file by file, and once in the
+    order in which the language sees it.
+    """
+    top = unit.user_declarations
+    by_file = sorted(top, key=lambda one: one.location.file.name)
     return [
         (inner.kind.name, inner.spelling, inner.type.spelling, inner.extent.start.offset, unit.text_of(inner))
-        for cursor in unit.user_declarations
+        for cursor in (*by_file, *(one for one in top if one.kind.is_declaration()))
         for inner in cursor.walk_preorder()
     ]
 
 
-def seen(path: Path, text: str):
-    """What the optimizer takes from a source: declarations in both passes, kernels and their loops; or the error."""
-    source = read(path, COMMAND, text=text.encode())
+def seen(path: Path, text: str, also: dict[Path, bytes] | None = None):
+    """What the optimizer takes from a source: declarations in both passes, kernels and their loops, files; or the error."""
+    source = read(path, COMMAND, text=text.encode()).with_text(text.encode(), also)
     try:
-        return declarations(source.device), declarations(source.host), source.kernels
+        return declarations(source.device), declarations(source.host), source.kernels, set(source.included)
     except SourceError as error:
         return error.what
 
 
+@pytest.fixture(autouse=True)
+def nothing_precompiled():
+    yield
+    parsing._kept.clear()
+    parsing._seen.clear()
+    parsing._at_once.clear()
+
+
+def fresh(path: Path, text: str, also: dict[Path, bytes] | None = None):
+    parsing._kept.clear()
+    parsing._seen.clear()
+    return seen(path, text, also)
+
+
+def with_precompiled(path: Path, text: str, also: dict[Path, bytes] | None = None):
+    """The same, and for how many passes the includes were precompiled."""
+    parsing.expect_many_texts()
+    found = seen(path, text, also)
+    return found, sum(one is not None for one in parsing._kept.values())
+
+
 def test_each_text_is_read_as_if_for_the_first_time(tmp_path):
     path = tmp_path / "program.hip"
-    (tmp_path / "step.h").write_text("#define STEP 1\n")
+    (tmp_path / "step.h").write_text("#pragma once\n#define STEP 1\nstruct Step { int by; };\n")
     first = '#include "step.h"\n' + PROGRAM.replace("++i) sum", "i += STEP) sum")
     texts = [
         first,
@@ -45,18 +71,72 @@ def test_each_text_is_read_as_if_for_the_first_time(tmp_path):
         first.replace('#include "step.h"', "#define STEP 2"),
         first,
     ]
-    expected = []
-    for text in texts:
-        parsing._idle.clear()
-        parsing._seen.clear()
-        expected.append(seen(path, text))
-    parsing._seen.clear()
-    for text, fresh in zip(texts, expected, strict=True):
-        gc.collect()
-        assert seen(path, text) == fresh
-    assert parsing._idle
+    expected = [fresh(path, text) for text in texts]
     assert len({repr(one) for one in expected}) == len(texts) - 1
+    assert not any(parsing._kept.values())
+    for text, one in zip(texts, expected, strict=True):
+        assert seen(path, text) == one
+    assert any(parsing._kept.values())  # from the second text with the same includes on
 
-    (tmp_path / "step.h").write_text("#define STEP 3\n")  # a header that changes is read again
+    (tmp_path / "step.h").write_text("#pragma once\n#define STEP 3\nstruct Step { int by; };\n")  # is read again
     (loop,) = [kernel for kernel in seen(path, first)[2] if kernel.name == "sum_rows"][0].loops
     assert loop.step == 3
+
+
+@pytest.mark.parametrize(
+    "header, before, precompiled",
+    [
+        ("#ifndef STEP\n#define STEP 1\nenum { a };\n#endif\n", "", 2),
+        ("#define STEP 1\nstatic int not_guarded;\n", "", 0),  # would be declared twice
+        ("#pragma once\n#ifdef EARLY\n#define STEP 1\n#else\n#define STEP 2\n#endif\n", "#define EARLY\n", 0),
+        ("#pragma once\n#define STEP 1\n", "#include <stdint.h>\n/* */ // of this program\n", 2),
+    ],
+    ids=["guarded", "not guarded", "depends on a macro", "after another"],
+)
+def test_precompiled_includes_change_nothing(tmp_path, header, before, precompiled):
+    path = tmp_path / "program.hip"
+    (tmp_path / "step.h").write_text(header)
+    text = before + '#include "step.h"\n' + PROGRAM.replace("++i) sum", "i += STEP) sum")
+    expected = fresh(path, text)
+    assert len(expected) == 4
+    assert with_precompiled(path, text) == (expected, precompiled)
+    assert with_precompiled(path, text) == (expected, precompiled)
+
+
+def test_a_replaced_header_is_not_loaded_as_it_was(tmp_path):
+    path, header = tmp_path / "program.hip", tmp_path / "step.h"
+    header.write_text("#pragma once\n#define STEP 1\n")
+    text = '#include <stdint.h>\n#include "step.h"\n' + PROGRAM.replace("++i) sum", "i += STEP) sum")
+    with_precompiled(path, text)
+    also = {header.resolve(): b"#pragma once\n#define STEP 2\n"}
+    found = seen(path, text, also)
+    assert [loop.step for kernel in found[2] if kernel.name == "sum_rows" for loop in kernel.loops] == [2]
+    assert found == fresh(path, text, also)
+
+
+def test_precompiled_includes_leave_no_file(tmp_path, monkeypatch):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    (path := tmp_path / "program.hip").write_text(text := "#include <stdint.h>\n" + PROGRAM)
+    assert with_precompiled(path, text)[1] == 2
+    assert [*tmp_path.iterdir()] == [path]
+    opened = len(os.listdir("/proc/self/fd"))
+    parsing._kept.clear()
+    assert len(os.listdir("/proc/self/fd")) == opened - 2
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        pytest.param(path, id=path.stem, marks=() if path.stem == "softmax" else pytest.mark.slow)
+        for path in sorted((REPOSITORY / "testbed").glob("*.hip"))
+    ],
+)
+def test_programs_are_read_the_same(program):
+    text = program.read_text()
+    command = ("hipcc", "-O2", "--offload-arch=gfx942")
+    plain = read(program, command)
+    expected = declarations(plain.device), declarations(plain.host), plain.kernels, set(plain.included)
+    parsing.expect_many_texts()
+    again = read(program, command, text=(text + "\n").encode())
+    assert (declarations(again.device), declarations(again.host), again.kernels, set(again.included)) == expected
+    assert len(parsing._kept) == 2 and all(parsing._kept.values())

@@ -19,15 +19,17 @@ from rocm_perf_lab.errors import RocmPerfError
 from rocm_perf_lab.gate.candidate_diff import read_change
 from rocm_perf_lab.gate.launch_only_diff import NotAllowed
 from rocm_perf_lab.hip_source import HipSource, read
+from rocm_perf_lab.hip_source.parsing import expect_many_texts
 
 
 def main() -> None:
     # Clang's own threads would not survive the fork.
     os.environ["LIBCLANG_NOTHREADS"] = "1"
     requests, answers = sys.stdin.buffer, sys.stdout.buffer
+    expect_many_texts()
     first = json.loads(requests.readline())
     source = _source(first, first["text"])
-    _say(answers, _warmed(source))
+    _say(answers, _first_answer(source))
     for line in requests:
         _say(answers, _read_apart(source, first, json.loads(line)))
 
@@ -37,11 +39,10 @@ def _source(first: dict[str, Any], text: str) -> HipSource:
     return read(path, first["command"], folder, text.encode("latin-1"), main)
 
 
-def _warmed(source: HipSource) -> dict[str, Any]:
-    """Read the baseline twice: Clang caches headers from the second parse of a unit on."""
+def _first_answer(source: HipSource) -> dict[str, Any]:
+    """Read the baseline and precompile its includes, for all forks."""
     try:
         source.kernels  # noqa: B018
-        source.with_text(source.text + b"\n").device  # noqa: B018
     except RocmPerfError as error:
         return {"error": error.what}
     return {"ready": True}

@@ -61,7 +61,8 @@ class TranslationUnit:
         if appended:
             texts[main] = (texts[main] if main in texts else main.read_bytes()) + appended
         readable = {str(file): as_utf8(content) for file, content in texts.items()}
-        self._unit = parsing.parse(bindings, main, flags, readable, user=self)
+        parsed = parsing.parse(bindings, main, flags, readable)
+        self._unit, self._precompiled = parsed.unit, parsed.precompiled
         self.cursor = self._unit.cursor
         self.path, self.main = path, main
         self.own = str(path) if main == path else self._name_of(path)
@@ -85,8 +86,12 @@ class TranslationUnit:
 
     @functools.cached_property
     def user_declarations(self) -> list[Cursor]:
-        """Top-level cursors outside system headers, in source order, including preprocessing entities."""
-        return [c for c in libclang.children_outside_system_headers(self.bindings, self.cursor) if c.location.file]
+        """Top-level cursors outside system headers: declarations in the order of the unit, preprocessing entities in that of
+        their file.
+        """
+        stand_in = self._precompiled.stand_in if self._precompiled else None
+        found = libclang.children_outside_system_headers(self.bindings, self.cursor)
+        return [one for one in found if (file := one.location.file) and file.name != stand_in]
 
     @functools.cached_property
     def device_variables(self) -> list[Cursor]:
@@ -109,7 +114,9 @@ class TranslationUnit:
     @functools.cached_property
     def included(self) -> tuple[Path, ...]:
         """Every file that it includes, directly or indirectly."""
-        return tuple(dict.fromkeys(Path(one.include.name) for one in self._unit.get_includes()))
+        precompiled = self._precompiled.headers if self._precompiled else ()
+        read = (one.include.name for one in self._unit.get_includes())
+        return tuple(dict.fromkeys(map(Path, (*precompiled, *read))))
 
     def raw_tokens(self, start: int, end: int, of: str | None = None) -> Iterator[Token]:
         """Clang's tokens of bytes [start, end) of a file, including comments, before any preprocessing. of: Clang's name of the

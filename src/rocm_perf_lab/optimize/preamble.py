@@ -18,13 +18,9 @@ from pathlib import Path
 from rocm_perf_lab import cage
 from rocm_perf_lab.cage import CageLimits, View
 from rocm_perf_lab.hip_source.flags import architectures
+from rocm_perf_lab.hip_source.leading_includes import can_be_precompiled, leading_includes
 
-# Blanks and comments, or an include that nothing else follows in its line.
-_BETWEEN = re.compile(rb"(?:\s|//[^\n]*\n|/\*.*?\*/)*", re.DOTALL)
-_INCLUDE = re.compile(rb"#[ \t]*include[ \t]*(<[^>\n]+>|\"[^\"\n]+\")[ \t]*(?://[^\n]*)?\r?(?=\n)")
 _WORTHWHILE = re.compile(rb'<hip/|<rocprim/|<hipcub/|<thrust/|<rocwmma/|"')
-# Headers that come before the source's own text in a different order would not be what the source says.
-_INCLUDED_FIRST = ("-include", "-imacros", "-fmodules", "-Xarch_")
 _PASSES = {"device": "--offload-device-only", "host": "--offload-host-only"}
 
 
@@ -35,14 +31,6 @@ class Precompiled:
     options: tuple[str, ...]
     folder: Path
     text: bytes
-
-
-@dataclass(frozen=True)
-class Head:
-    """The head of a source. includes: as they stand there, with < or ". rest: the source with blank lines in their place."""
-
-    includes: tuple[bytes, ...]
-    rest: bytes
 
 
 class Preambles:
@@ -63,11 +51,11 @@ class Preambles:
         """
         if self._view.trusted:  # without a cage, each build has options of its own
             return None
-        head = head_of(text)
-        unusual = not path.is_absolute() or any(word.startswith(_INCLUDED_FIRST) for word in command)
-        if unusual or not any(map(_WORTHWHILE.match, head.includes)) or len(architectures(command)) != 1:
+        head = leading_includes(text)
+        usual = path.is_absolute() and can_be_precompiled(command)
+        if not usual or not any(map(_WORTHWHILE.match, head.names)) or len(architectures(command)) != 1:
             return None
-        includes = [_from_elsewhere(one, path.parent) for one in head.includes]
+        includes = [_from_elsewhere(one, path.parent) for one in head.names]
         seen = self._view.showing(readable=(path.parent, path.resolve().parent))
         made = [(name, self._made(name, includes, command, folder, seen)) for name in passes]
         options = tuple(word for name, header in made if header for word in (f"-Xarch_{name}", f"-include{header}"))
@@ -91,20 +79,6 @@ class Preambles:
         words = [*command, _PASSES[name], "-fsyntax-only", *emit, str(source)]
         ended = cage.run(words, folder, seen.showing(writable=(place,)), os.environ, self._limits)
         return header if ended.succeeded and Path(f"{header}.pch").is_file() else None
-
-
-def head_of(text: bytes) -> Head:
-    """The includes with which a source begins, as far as only comments stand before and between them."""
-    found: list[bytes] = []
-    place, rest = 0, b""
-    while True:
-        between = _BETWEEN.match(text, place)
-        start = between.end() if between else place
-        include = _INCLUDE.match(text, start)
-        if include is None:
-            return Head(tuple(found), rest + text[place:])
-        found.append(include.group(1))
-        rest, place = rest + text[place:start], include.end()
 
 
 def _from_elsewhere(include: bytes, folder: Path) -> bytes:

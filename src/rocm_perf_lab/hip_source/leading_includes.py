@@ -1,0 +1,40 @@
+"""The includes with which a source begins."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+# Blanks and comments, or an include that nothing else follows in its line.
+_BETWEEN = re.compile(rb"(?:\s|//[^\n]*\n|/\*.*?\*/)*", re.DOTALL)
+_INCLUDE = re.compile(rb"#[ \t]*include[ \t]*(<[^>\n]+>|\"[^\"\n]+\")[ \t]*(?://[^\n]*)?\r?(?=\n)")
+# Headers that come before the source's own text in a different order would not be what the source says.
+_INCLUDED_FIRST = ("-include", "-imacros", "-fmodules", "-Xarch_")
+
+
+@dataclass(frozen=True)
+class LeadingIncludes:
+    """names: of the headers, as they stand there, with < or ". rest: the source with blank lines in their place."""
+
+    names: tuple[bytes, ...]
+    rest: bytes
+
+
+def leading_includes(text: bytes) -> LeadingIncludes:
+    """As far as only comments stand before and between them."""
+    found: list[bytes] = []
+    place, rest = 0, b""
+    while True:
+        between = _BETWEEN.match(text, place)
+        start = between.end() if between else place
+        include = _INCLUDE.match(text, start)
+        if include is None:
+            return LeadingIncludes(tuple(found), rest + text[place:])
+        found.append(include.group(1))
+        rest, place = rest + text[place:start], include.end()
+
+
+def can_be_precompiled(words: Sequence[str]) -> bool:
+    """Whether a compiler with these options reads nothing else before the source's own text."""
+    return not any(word.startswith(_INCLUDED_FIRST) for word in words)

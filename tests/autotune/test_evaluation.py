@@ -7,11 +7,13 @@ import types
 
 import pytest
 
-from rocm_perf_lab.autotune.evaluation import Evaluation, WallTimer
+from rocm_perf_lab.autotune.evaluation import Evaluation, GpuTimer, WallTimer
 from rocm_perf_lab.autotune.evaluation_outcome import BUILD_FAILED, OK
 from rocm_perf_lab.autotune.program import TunedProgram
 from rocm_perf_lab.autotune.space_file import read_space
-from rocm_perf_lab.errors import OutputError
+from rocm_perf_lab.collect.device import Device
+from rocm_perf_lab.errors import NoKernelsError, OutputError
+from rocpd_database import Dispatch, write
 
 
 @pytest.fixture
@@ -50,3 +52,25 @@ def test_builds_are_for_the_gpu_that_is_there_unless_they_say_otherwise(evaluati
     assert here({"status": 0}).status == OK
     monkeypatch.setenv("HCC_AMDGPU_TARGET", "gfx90a")
     assert here({"status": 0}).status == BUILD_FAILED
+
+
+def measured(work: list[Dispatch], folder) -> tuple[float, dict[str, int]]:
+    """What the timer says of a run that a collector has recorded as `work`."""
+
+    def record(command, environment, database, output, errors):
+        write(database, work)
+
+    device = Device(False, "gfx942", "software gfx942", {}, (), ())
+    return GpuTimer(record, device).measure(["true"], {}, folder, None)
+
+
+def test_the_time_of_a_run_is_that_of_its_own_kernels_in_ms(tmp_path):
+    work = [
+        Dispatch("fill", 1_000_000, 3_500_000, workgroup=64, grid=640),
+        Dispatch("sum", 4_000_000, 9_000_000, workgroup=128, grid=1280, lds=512),
+        Dispatch("__amd_rocclr_copyBuffer", 9_000_000, 19_000_000),
+    ]
+    assert measured(work, tmp_path) == (7.5, {"vgprs": 32, "lds_bytes": 512, "workgroup_size": 128})
+    assert [*tmp_path.glob("run_results*")] == []
+    with pytest.raises(NoKernelsError):
+        measured(work[2:], tmp_path)

@@ -8,9 +8,9 @@ number, `not` and `break` added or removed, a decorator removed. Lines are drawn
 file; what changes only an annotation, or whether imports for annotations alone are made (`if TYPE_CHECKING`), or leaves the
 syntax tree equal is no mutant.
 
-For each mutant the tests run that mirror its package (those named after its file first, with mypy and the conventions of
-dataclasses), then those of the command line and of the report. A mutant that passes all of them may still be caught by the rest
-of the suite, so the share printed is a lower bound.
+For each mutant the tests run that are named after its file or import it, with mypy and the conventions of dataclasses; then
+those that mirror its package, those of the command line and of the report. A mutant that passes all of them may still be caught
+by the rest of the suite, so the share printed is a lower bound.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ import ast
 import difflib
 import os
 import random
+import re
 import subprocess
 import sys
 import time
@@ -158,12 +159,18 @@ def _rounds(clone: Path, file: Path) -> Iterator[list[str]]:
     package = Path("tests", *file.parts[2:-1])
     while package != Path("tests") and not (clone / package).is_dir():
         package = package.parent
-    own = sorted((clone / package).rglob(f"test_*{file.stem}*.py"))
-    yield [*(str(one.relative_to(clone)) for one in own), *STATIC]
+    own = {*(clone / package).rglob(f"test_*{file.stem}*.py"), *_importing(clone, file)}
+    yield [*sorted(str(one.relative_to(clone)) for one in own), *STATIC]
     top = Path(*package.parts[:2])
     yield [str(top)]
     if rest := [one for one in ALSO if one != str(top)]:
         yield rest
+
+
+def _importing(clone: Path, file: Path) -> Iterator[Path]:
+    *packages, name = file.with_suffix("").parts[2:]
+    module = re.compile(rf"rocm_perf_lab\.{re.escape('.'.join(packages))}(\.| import [^\n]*\b){name}\b")
+    return (path for path in (clone / "tests").rglob("test_*.py") if module.search(path.read_text()))
 
 
 def _failing(clone: Path, tests: list[str], jobs: int) -> str | None:

@@ -38,17 +38,19 @@ def seen(path: Path, text: str, also: dict[Path, bytes] | None = None):
         return error.what
 
 
+def forget():
+    for kept in (parsing._kept, parsing._seen, parsing._impossible, parsing._at_once):
+        kept.clear()
+
+
 @pytest.fixture(autouse=True)
 def nothing_precompiled():
     yield
-    parsing._kept.clear()
-    parsing._seen.clear()
-    parsing._at_once.clear()
+    forget()
 
 
 def fresh(path: Path, text: str, also: dict[Path, bytes] | None = None):
-    parsing._kept.clear()
-    parsing._seen.clear()
+    forget()
     return seen(path, text, also)
 
 
@@ -56,7 +58,7 @@ def with_precompiled(path: Path, text: str, also: dict[Path, bytes] | None = Non
     """The same, and for how many passes the includes were precompiled."""
     parsing.expect_many_texts()
     found = seen(path, text, also)
-    return found, sum(one is not None for one in parsing._kept.values())
+    return found, len(parsing._kept)
 
 
 def test_each_text_is_read_as_if_for_the_first_time(tmp_path):
@@ -73,10 +75,10 @@ def test_each_text_is_read_as_if_for_the_first_time(tmp_path):
     ]
     expected = [fresh(path, text) for text in texts]
     assert len({repr(one) for one in expected}) == len(texts) - 1
-    assert not any(parsing._kept.values())
+    assert not parsing._kept
     for text, one in zip(texts, expected, strict=True):
         assert seen(path, text) == one
-    assert any(parsing._kept.values())  # from the second text with the same includes on
+    assert parsing._kept  # from the second text with the same includes on
 
     (tmp_path / "step.h").write_text("#pragma once\n#define STEP 3\nstruct Step { int by; };\n")  # is read again
     (loop,) = [kernel for kernel in seen(path, first)[2] if kernel.name == "sum_rows"][0].loops
@@ -114,6 +116,18 @@ def test_a_replaced_header_is_not_loaded_as_it_was(tmp_path):
     assert found == fresh(path, text, also)
 
 
+def test_programs_in_several_folders_share_what_their_includes_are(tmp_path):
+    text, header = "#include <stdint.h>\n" + PROGRAM, "#pragma once\n#include_next <stdint.h>\nusing own = int;\n"
+    paths = [tmp_path / name / "program.hip" for name in ("first", "second", "with a header of this name")]
+    for path, name in zip(paths, ("unrelated.h", "other.h", "stdint.h"), strict=True):
+        path.parent.mkdir()
+        (path.parent / name).write_text(header)
+    found, kept = zip(*(with_precompiled(path, text) for path in paths), strict=True)
+    assert kept == (2, 2, 4)
+    assert [*found] == [fresh(path, text) for path in paths]
+    assert paths[2].with_name("stdint.h") in found[2][3]
+
+
 def test_precompiled_includes_leave_no_file(tmp_path, monkeypatch):
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     (path := tmp_path / "program.hip").write_text(text := "#include <stdint.h>\n" + PROGRAM)
@@ -139,4 +153,4 @@ def test_programs_are_read_the_same(program):
     parsing.expect_many_texts()
     again = read(program, command, text=(text + "\n").encode())
     assert (declarations(again.device), declarations(again.host), again.kernels, set(again.included)) == expected
-    assert len(parsing._kept) == 2 and all(parsing._kept.values())
+    assert len(parsing._kept) == 2

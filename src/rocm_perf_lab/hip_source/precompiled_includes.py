@@ -1,0 +1,102 @@
+"""What Clang made of the includes at the head of a file, to be loaded for other texts.
+
+It is in a file without a name, so that none is left on disk however the process ends.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import os
+import tempfile
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rocm_perf_lab.hip_source.libclang import Bindings, ClangUnit
+
+# From libclang's C interface (clang-c/Index.h): CXTranslationUnit_Flags.
+DETAILED_RECORD = 0x01  # keeps the locations of macros
+_INCOMPLETE = 0x02  # more text follows
+
+_Stamp = tuple[int, int]  # size, time
+
+
+class PrecompiledIncludes:
+    """stand_in: the name of a file that consists of these includes alone, which does not exist. headers: every file that was
+    read. proven: whether a text with them was parsed without errors. misleads: whether a text had errors with them alone.
+    """
+
+    def __init__(self, stand_in: str, headers: tuple[str, ...], descriptor: int):
+        self.stand_in, self.headers, self._descriptor = stand_in, headers, descriptor
+        self._stamps = [*map(_stamp, headers)]
+        self.proven = self.misleads = False
+
+    def __del__(self) -> None:
+        os.close(self._descriptor)
+
+    @property
+    def path(self) -> str:
+        """By which Clang opens it, as long as this object is there."""
+        return f"/proc/self/fd/{self._descriptor}"
+
+    @property
+    def is_current(self) -> bool:
+        """Whether no header has changed."""
+        return [*map(_stamp, self.headers)] == self._stamps
+
+    @functools.cached_property
+    def _parts(self) -> set[str]:
+        return {part for header in self.headers for part in header.split("/")}
+
+    def depends_on(self, folder: str) -> bool:
+        """Whether looking for includes in this folder may find one of the headers."""
+        try:
+            return not self._parts.isdisjoint(os.listdir(folder))
+        except OSError:
+            return False
+
+
+def precompile(bindings: Bindings, stand_in: str, names: Sequence[bytes], flags: Sequence[str]) -> PrecompiledIncludes | None:
+    """names: of the headers, with < or ". None if they have errors, or may say something else when they are included again."""
+    text = b"".join(b"#include %s\n" % name for name in names).decode(errors="replace")
+    options = DETAILED_RECORD | _INCOMPLETE
+    unit = bindings.Index.create().parse(stand_in, [*flags], unsaved_files=[(stand_in, text)], options=options)
+    if has_errors(unit) or not all(_is_guarded(bindings, unit, header) for header in _user_headers(bindings, unit)):
+        return None
+    headers = tuple(dict.fromkeys(one.include.name for one in unit.get_includes()))
+    try:
+        with tempfile.TemporaryDirectory(prefix="rocm-perf-includes-") as folder:
+            path = os.path.join(folder, "includes.pch")
+            unit.save(path)
+            descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except (bindings.TranslationUnitSaveError, OSError):
+        return None
+    return PrecompiledIncludes(stand_in, headers, descriptor)
+
+
+def has_errors(unit: ClangUnit) -> bool:
+    return any(diagnostic.severity >= diagnostic.Error for diagnostic in unit.diagnostics)
+
+
+def _user_headers(bindings: Bindings, unit: ClangUnit) -> Iterator[object]:
+    """The files that the unit's main file includes itself and that are not the system's."""
+    for one in unit.get_includes():
+        start = bindings.SourceLocation.from_offset(unit, one.include, 0)
+        if one.depth == 1 and not start.is_in_system_header:
+            yield one.include
+
+
+def _is_guarded(bindings: Bindings, unit: ClangUnit, header: object) -> bool:
+    """Whether Clang reads nothing of the header when it is included again."""
+    guarded = bindings.conf.lib.clang_isFileMultipleIncludeGuarded
+    guarded.argtypes, guarded.restype = [bindings.TranslationUnit, bindings.File], ctypes.c_uint
+    return bool(guarded(unit, header))
+
+
+def _stamp(file: str) -> _Stamp | None:
+    try:
+        found = os.stat(file)
+    except OSError:
+        return None
+    return found.st_size, found.st_mtime_ns

@@ -105,6 +105,14 @@ def test_precompiled_includes_change_nothing(tmp_path, header, before, precompil
     assert with_precompiled(path, text) == (expected, precompiled)
 
 
+def test_a_file_by_a_relative_path(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("step.h").write_text("#pragma once\nenum { a };\n")
+    text = '#include <stdint.h>\n#include "step.h"\n' + PROGRAM
+    expected = fresh(Path("program.hip"), text)
+    assert with_precompiled(Path("program.hip"), text) == (expected, 2)
+
+
 def test_a_replaced_header_is_not_loaded_as_it_was(tmp_path):
     path, header = tmp_path / "program.hip", tmp_path / "step.h"
     header.write_text("#pragma once\n#define STEP 1\n")

@@ -54,7 +54,8 @@ def parse(bindings: Bindings, path: Path, flags: Sequence[str], texts: Mapping[s
     """Parse `path` with these texts in place of the files' contents. Errors: bindings.TranslationUnitLoadError, OSError."""
     text = texts[str(path)].encode() if str(path) in texts else path.read_bytes()
     others = [name for name in texts if name != str(path)]
-    names = _precompilable(text, flags, alone=not others)
+    # Another file may be one of those in quotes, and Clang loads names that were relative as absolute ones.
+    names = _precompilable(text, flags, quoted=not others and path.is_absolute())
     included = _precompiled(bindings, path, names, flags) if names else None
     if included is None or included.misleads or (others and _is_replaced(included.headers, others)):
         return Parsed(_parsed(bindings, path, flags, texts))
@@ -72,13 +73,13 @@ def _parsed(bindings: Bindings, path: Path, flags: Sequence[str], texts: Mapping
     return bindings.Index.create().parse(str(path), [*flags], unsaved_files=[*texts.items()], options=DETAILED_RECORD)
 
 
-def _precompilable(text: bytes, flags: Sequence[str], alone: bool) -> tuple[bytes, ...]:
-    """Names of headers. alone: whether the text of no other file is replaced."""
+def _precompilable(text: bytes, flags: Sequence[str], quoted: bool) -> tuple[bytes, ...]:
+    """Names of headers. quoted: also those in quotes."""
     if not can_be_precompiled(flags):
         return ()
     names = leading_includes(text).names
-    quoted = (place for place, name in enumerate(names) if name.startswith(b'"'))
-    return names if alone else names[: next(quoted, len(names))]  # the other file may be one of those in quotes
+    first_quoted = next((place for place, name in enumerate(names) if name.startswith(b'"')), len(names))
+    return names if quoted else names[:first_quoted]
 
 
 def _precompiled(bindings: Bindings, path: Path, names: tuple[bytes, ...], flags: Sequence[str]) -> PrecompiledIncludes | None:
@@ -95,7 +96,8 @@ def _precompiled(bindings: Bindings, path: Path, names: tuple[bytes, ...], flags
         if own in _impossible or not (_at_once.is_set() or shared in _seen):
             _seen.add(shared)
             return None
-        made = precompile(bindings, str(path.with_name(f"{path.name}.includes{path.suffix}")), names, flags)
+        stand_in = os.path.abspath(path.with_name(f"{path.name}.includes{path.suffix}"))
+        made = precompile(bindings, stand_in, names, flags)
         if made is None:
             _impossible.add(own)
             return None

@@ -146,13 +146,8 @@ def test_precompiled_includes_leave_no_file(tmp_path, monkeypatch):
     assert len(os.listdir("/proc/self/fd")) == opened - 2
 
 
-@pytest.mark.parametrize(
-    "program",
-    [
-        pytest.param(path, id=path.stem, marks=() if path.stem == "softmax" else pytest.mark.slow)
-        for path in sorted((REPOSITORY / "testbed").glob("*.hip"))
-    ],
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("program", sorted((REPOSITORY / "testbed").glob("*.hip")), ids=lambda path: path.stem)
 def test_programs_are_read_the_same(program):
     text = program.read_text()
     command = ("hipcc", "-O2", "--offload-arch=gfx942")

@@ -129,7 +129,7 @@ def test_colours_are_the_same_in_every_run_and_different_within_one():
 )
 def test_what_a_change_would_gain(line, low, high, program, rest):
     one = RemedySection.model_construct(
-        change="pad the tile",
+        change="pad",
         cause="bank conflicts",
         gain=0.3,
         line=line,

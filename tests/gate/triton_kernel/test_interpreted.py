@@ -59,6 +59,18 @@ def test_floating_point_numbers_may_differ_by_the_arithmetic_of_numpy(interprete
     assert isinstance(apart, ResultsDiffer) and "out[0]" in apart.reason
 
 
+@pytest.mark.parametrize("before", [-5, 0, 5])
+def test_a_small_number_may_differ_by_the_rounding_of_large_ones_beside_it(interpreted, before: float):
+    """As it remains where these cancel out; and whatever was there."""
+    left = np.linspace(1, 2, 32, dtype=np.float32)
+    left[7] = 1e-9
+    near, far = left.copy(), left.copy()
+    near[7], far[7] = 1e-6, 1e-2
+    there = np.full(32, before, np.float32)
+    assert interpreted(left, {"out": near}, there) is None
+    assert isinstance(interpreted(left, {"out": far}, there), ResultsDiffer)
+
+
 def test_what_was_there_before_allows_no_difference(interpreted):
     """An array that is not written as a whole holds anything elsewhere."""
     before = np.full(32, 1e30, np.float32)

@@ -35,10 +35,11 @@ def line(source: str, gain: int, **by_cause: int) -> LineGain:
 
 
 def stack(parts=(), of_lines=(), instructions=(), ns: int = 1_000_000) -> TimeStackSection:
-    return TimeStackSection(
-        duration_ns=ns, parts=[*parts], rest_ns=0, lines=[*of_lines],
-        instructions=[InstructionGain.model_construct(isa=isa, source=source, gain_ns=gain) for isa, source, gain in instructions],
-    )  # fmt: skip
+    accesses = [
+        InstructionGain(isa=isa, source=source, gain_ns=gain, reasons={} if source else {"source": "no line numbers"})
+        for isa, source, gain in instructions
+    ]
+    return TimeStackSection(duration_ns=ns, parts=[*parts], rest_ns=0, lines=[*of_lines], instructions=accesses)
 
 
 def printed(render, *given) -> list[str]:

@@ -33,16 +33,24 @@ def test_text_that_is_no_python_is_no_mutant() -> None:
 
 
 @pytest.mark.parametrize(
-    "file, expected",
+    "file, own, later",
     [
-        ("gate/races.py", [["tests/gate/test_races.py"], ["tests/gate"], ["tests/report", "tests/cli"]]),
-        ("report/schema.py", [["tests/report"], ["tests/cli"]]),
-        ("analysis/thread_trace/sums.py", [["tests/analysis"], ["tests/report", "tests/cli"]]),
+        ("gate/races.py", {"tests/gate/test_races.py"}, [["tests/gate"], ["tests/report", "tests/cli"]]),
+        ("gate/launch_growth.py", {"tests/gate/test_launch_growth.py"}, [["tests/gate"], ["tests/report", "tests/cli"]]),
+        ("report/time_stack.py", {"tests/report/test_time_stack.py"}, [["tests/report"], ["tests/cli"]]),
+        ("analysis/thread_trace/waits.py", {"tests/analysis/thread_trace/test_recorded_trace.py"}, [["tests/analysis"]]),
     ],
 )
-def test_own_tests_come_first(file: str, expected: list[list[str]]) -> None:
-    rounds = list(mutants._rounds(REPOSITORY, Path("src/rocm_perf_lab") / file))
-    assert rounds == expected
+def test_own_tests_come_first(file: str, own: set[str], later: list[list[str]]) -> None:
+    first, *others = mutants._rounds(REPOSITORY, Path("src/rocm_perf_lab") / file)
+    assert own <= set(first) and first[-len(mutants.STATIC) :] == list(mutants.STATIC)
+    assert others[: len(later)] == later
+
+
+def test_tests_that_import_a_module_are_its_own() -> None:
+    first, *_ = mutants._rounds(REPOSITORY, Path("src/rocm_perf_lab/analysis/recorded_differences.py"))
+    assert {"tests/analysis/test_recorded_differences.py", "tests/optimize/test_remeasure.py"} <= set(first)
+    assert all((REPOSITORY / one.partition("::")[0]).is_file() for one in first)
 
 
 def test_a_mutant_shows_the_lines_that_it_changes() -> None:

@@ -1,4 +1,4 @@
-"""Precompiled includes: which a source begins with, and that the code is the same with and without them."""
+"""Precompiled includes: the code is the same with and without them."""
 
 from __future__ import annotations
 
@@ -13,37 +13,11 @@ from elftools.elf.elffile import ELFFile
 from rocm_perf_lab.cage import CageLimits, View
 from rocm_perf_lab.hip_source import read
 from rocm_perf_lab.optimize.compile import SourceBuilder
-from rocm_perf_lab.optimize.preamble import Preambles, head_of
+from rocm_perf_lab.optimize.preamble import Preambles
 from slow_variants import every
 
 HIP = b"#include <hip/hip_runtime.h>\n"
 KERNEL = b"__global__ void k(float* a) { a[threadIdx.x] = sinf(a[threadIdx.x]); }\nint main() { k<<<1, 64>>>(nullptr); }\n"
-
-
-@pytest.mark.parametrize(
-    "text, includes",
-    [
-        (HIP + KERNEL, [b"<hip/hip_runtime.h>"]),
-        (b"// #include <a>\n/* #include <b>\n*/ # include <c> // why\n\n" + HIP, [b"<c>", b"<hip/hip_runtime.h>"]),
-        (HIP + b'#include "d.h"\n#define N\n#include <e>\n', [b"<hip/hip_runtime.h>", b'"d.h"']),
-        (b"#define N 4\n" + HIP, []),  # it may change what the header means
-        (b"#pragma once\n" + HIP, []),
-        (b"#include <a> /* begins\n" + HIP, []),
-        (b"#include <a> int x;\n" + HIP, []),
-        (b"#include A\n" + HIP, []),
-        (b"#ifdef A\n" + HIP + b"#endif\n", []),
-        (b"#include <a>\r\n" + HIP, [b"<a>", b"<hip/hip_runtime.h>"]),
-        (b"/* does not end " + HIP, []),
-        (b"#include <a>", []),
-        (b"", []),
-    ],
-)  # fmt: skip
-def test_the_includes_at_the_head_of_a_source(text, includes):
-    head = head_of(text)
-    assert list(head.includes) == includes
-    assert head.rest.count(b"\n") == text.count(b"\n")
-    assert head_of(head.rest).includes == () or not includes
-    assert head.rest == text or includes
 
 
 @pytest.mark.parametrize("options", every(2, [["-O1", "-g", "-DN=4", "-fgpu-flush-denormals-to-zero"], ["-O3"]]))

@@ -64,15 +64,10 @@ class Assembler:
 
     def accepted(self, lines: list[str]) -> list[str]:
         """Those of the single `lines` that the assembler accepts."""
-        source = source_of(lines)
-        result = _assemble(self.clang, source, self.target)
-        if result.returncode == 0:
-            return list(lines)
-        at_line = re.findall(rb"<stdin>:(\d+):\d+: error", result.stderr)
-        source_lines = source.split("\n")
-        refused = {source_lines[int(number) - 1] for number in at_line}
-        assert refused, result.stderr.decode()
-        return [line for line in lines if line not in refused]
+        result = _assemble(self.clang, "".join(f"{line}\n" for line in lines), self.target)
+        refused = {int(number) for number in re.findall(rb"<stdin>:(\d+):\d+: error", result.stderr)}
+        assert refused or result.returncode == 0, result.stderr.decode()
+        return [line for number, line in enumerate(lines, start=1) if number not in refused]
 
 
 def source_of(snippets: list[str]) -> str:

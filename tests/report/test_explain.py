@@ -91,7 +91,7 @@ def test_the_numbers_behind_it_and_what_speaks_for_other_causes():
     assert printed(found)[2:] == [
         "Because it waits",
         "wait fraction 51.5 % >= 0.3 (measured)",
-        "busy fraction unknown <= 0.25 (measured)",
+        "busy fraction ? <= 0.25 (measured)",
         "Factor small-grid: it is small (waves 12)",
         f"Not {OCCUPIED}: score 0.25 of 0.50 (number 0 0.0 %, number 1 10.0 %, number 2 20.0 %)",
         "Not divergence-limited: could not be ruled out, SQ_INSTS_VALU is not collected",

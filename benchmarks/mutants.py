@@ -9,8 +9,8 @@ file; what changes only an annotation, or whether imports for annotations alone 
 syntax tree equal is no mutant.
 
 For each mutant the tests run that are named after its file or import it, with mypy, ruff and the conventions of dataclasses;
-then those that mirror its package, those of the command line and of the report. A mutant that passes all of them may still be caught
-by the rest of the suite, so the share printed is a lower bound.
+then those that mirror its package, those of the command line and of the report. A mutant that passes all of them may still be
+caught by the rest of the suite, so the share printed is a lower bound.
 """
 
 from __future__ import annotations

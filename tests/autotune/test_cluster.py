@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import types
 
 import pytest
 
 import needs
+from rocm_perf_lab.autotune.cluster import Cluster
 
 distributed = needs.module("distributed")
 
@@ -57,3 +59,9 @@ def test_what_kills_every_worker_is_a_result_but_not_kept(tune):
         found = tune([6, 7], "--workers", "1")
         assert {one["configuration"]["a"]: one["status"] for one in found["evaluations"]} == {6: "lost", 7: "ok"}
     assert found["reused"] == 1
+
+
+def test_workers_that_offer_no_gpu_do_not_count():
+    workers = {"a": {"resources": {"GPU": 2.0}}, "b": {"resources": {}}, "c": {"resources": {"GPU": 1.0, "disk": 5.0}}}
+    client = types.SimpleNamespace(scheduler_info=lambda n_workers: {"workers": workers})
+    assert Cluster.gpus(types.SimpleNamespace(_client=client)) == 3

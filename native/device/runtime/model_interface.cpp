@@ -103,6 +103,7 @@ constexpr model::Functions kFunctions{
 
 extern "C" [[gnu::visibility("default")]] const rpd::model::Functions* get_hsakmt_model_functions() {
   rpd::avoid_busy_event_threads();
+  rpd::avoid_endless_waits();
   rpd::survive_unset_node_count();
   rpd::avoid_late_queue_events();
   rpd::leave_heap_room();

@@ -63,7 +63,7 @@ int lock_as_entrant(pthread_mutex_t* mutex) {
 }
 
 int polite_lock(pthread_mutex_t* mutex) {
-  if (mutex != model_mutex.load(std::memory_order_relaxed)) {
+  if (!is_model_mutex(mutex)) {
     last_locked = mutex;
     return pthread_mutex_lock(mutex);
   }
@@ -86,6 +86,8 @@ void learn_model_mutex() {
   pthread_mutex_t* unknown = nullptr;
   if (last_locked) model_mutex.compare_exchange_strong(unknown, last_locked);
 }
+
+bool is_model_mutex(const pthread_mutex_t* mutex) { return mutex == model_mutex.load(std::memory_order_relaxed); }
 
 void* model_call_in_progress() {
   pthread_mutex_t* const mutex = model_mutex.load(std::memory_order_relaxed);

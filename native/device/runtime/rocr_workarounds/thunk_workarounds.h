@@ -3,6 +3,8 @@
 // only. If the library is built differently, nothing happens.
 #pragma once
 
+#include <pthread.h>
+
 namespace rpd {
 
 // hsaKmtOpenKFD sizes two arrays by a node count that is not initialised in model mode. It clears the first, of up to 4 GiB,
@@ -16,6 +18,12 @@ void node_count_is_set();
 // wait for (it assumes age 0, "always there"), so that from then on every wait returns at once and the thread
 // occupies a core. This makes a thread pause if it waits far too often.
 void avoid_busy_event_threads();
+
+// An event that occurs wakes a single one of the threads that wait for it in the model: that thread resets it, and the others
+// go back to sleep. ROCr's event thread and the thread that destroys a queue wait for the same events, so that one of them
+// could sleep forever. This makes waits end early, as if by a timeout, whereupon ROCr looks at the signal itself and waits
+// again.
+void avoid_endless_waits();
 
 // The model ends the process at a driver call that it does not know. This makes the call fail instead.
 void survive_unknown_calls();
@@ -41,6 +49,7 @@ void allow_several_gpus();
 void avoid_late_queue_events();
 // To be called whenever the model calls the device from a thread that holds the model's mutex.
 void learn_model_mutex();
+bool is_model_mutex(const pthread_mutex_t* mutex);
 // The calling thread is destroying queues for as long as this exists.
 struct QueueDestruction {
   QueueDestruction();

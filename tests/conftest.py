@@ -10,7 +10,6 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
@@ -37,16 +36,6 @@ os.environ.pop("COLUMNS", None)  # reports are as wide wherever the tests run
 REPOSITORY = Path(__file__).resolve().parents[1]
 
 gc.disable()  # until all tests are collected: what that makes stays, and to look through it takes longer than to make it
-
-
-# Fixtures that start programs: a test with one of them takes a second or more, and others milliseconds.
-_SLOW_FIXTURES = {"hipcc", "rocm_perf", "rocm_perf_in", "command_line", "native_dir", "browser"}
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The files that take longest come first, so that all workers end at about the same time."""
-    slow = Counter(item.path for item in items if not _SLOW_FIXTURES.isdisjoint(getattr(item, "fixturenames", ())))
-    items.sort(key=lambda item: -slow[item.path])  # within a file, and among equals, the order stays
 
 
 def pytest_collection_finish() -> None:

@@ -1,6 +1,6 @@
 """What Clang made of the includes at the head of a file, to be loaded for other texts.
 
-It is in a file without a name, so that none is left on disk however the process ends.
+Once made, it is in a file without a name, so that none is left on disk however the process ends.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""What holds for all code and no linter checks: data does not change unless it has to, and loops over arrays are compiled."""
+"""What holds for all code and no linter checks: data does not change unless it has to, loops over arrays are compiled, and
+sequences that are read together are of the same length.
+"""
 
 from __future__ import annotations
 
@@ -59,3 +61,11 @@ def test_loops_over_numbers_are_compiled_in_modules_that_compile_loops():
 
 def _loops_over_numbers(node: ast.AST) -> bool:
     return isinstance(node, ast.While) or (isinstance(node, ast.For) and ast.unparse(node.iter).startswith("range("))
+
+
+def test_what_is_read_together_is_of_the_same_length_unless_a_comment_says_why_not():
+    """With `strict=False` the rest of the longer one is lost, and nothing is said."""
+    lines = [line for path in trees() for line in path.read_text().splitlines()]
+    loose = [line for line in lines if "strict=False" in line]
+    assert 0 < len(loose) < sum("strict=True" in line for line in lines) / 4
+    assert not [line.strip() for line in loose if "  # " not in line]

@@ -71,10 +71,11 @@ def _group(trace: Trace) -> list[Symbol]:
     _total_and_longest(symbol, trace.dispatches.start, trace.dispatches.end, total, longest)
     rows = np.argsort(symbol, kind="stable").astype(np.int32)
     bounds = np.bincount(symbol, minlength=len(names)).cumsum()[:-1] if names else np.empty(0, np.int64)
+    parts = np.split(rows, bounds)
     first_kernel = {kernel.symbol: kernel for kernel in reversed(kernels)}
     symbols = [
         Symbol(first_kernel[name], own, int(total[number]), int(longest[number]))
-        for number, (name, own) in enumerate(zip(names, np.split(rows, bounds), strict=False))
+        for number, (name, own) in enumerate(zip(names, parts, strict=False))  # one part without names
     ]
     return sorted(symbols, key=lambda s: (-s.total_ns, s.name))
 

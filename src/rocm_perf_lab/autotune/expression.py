@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 import operator
 from collections.abc import Callable, Mapping
+from itertools import pairwise
 from typing import Any
 
 from rocm_perf_lab.errors import SpaceError
@@ -114,7 +115,7 @@ class Expression:
 
         def evaluate(values: Values) -> bool:
             found = [part(values) for part in parts]
-            return all(apply(a, b) for apply, a, b in zip(compare, found, found[1:], strict=False))
+            return all(apply(a, b) for apply, (a, b) in zip(compare, pairwise(found), strict=True))
 
         return evaluate
 

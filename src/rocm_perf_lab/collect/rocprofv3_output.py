@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from itertools import islice
 from pathlib import Path
 
 from rocm_perf_lab.errors import CollectionError, RocmPerfError, TraceError
@@ -79,7 +80,7 @@ def is_empty_thread_trace(folder: Path) -> bool:
 
 def _has_a_row(stats: Path) -> bool:
     with stats.open(newline="", errors="replace") as file:
-        return sum(1 for _ in zip(csv.reader(file), range(2), strict=False)) == 2
+        return len([*islice(csv.reader(file), 2)]) == 2
 
 
 def why_no_thread_trace(folder: Path, cu: int) -> str:

@@ -157,7 +157,7 @@ class Reference:
         fills = seeds.initial_values(self._options.seed, runs)
         return [
             (f"order {seed}", (*races_of(seed), f"{devices.INITIAL_VALUES}={fill}"))
-            for seed, fill in zip(itertools.cycle(self._options.orders), fills, strict=False)
+            for seed, fill in zip(itertools.cycle(self._options.orders), fills, strict=False)  # endless orders
         ]
 
     def _other_orders(self) -> list[tuple[str, ...]]:

@@ -149,7 +149,8 @@ def arguments_of(capture: Capture, kernel: SourceKernel, types: Types, metadata:
     explicit = [argument for argument in metadata.arguments if not argument.hidden]
     found = Arguments()
     pointers: deque[_Pointer] = deque()
-    for parameter, layout, argument in zip(kernel.parameters, types.parameters, explicit, strict=False):
+    taken = zip(kernel.parameters, types.parameters, explicit, strict=False)  # code may take more than the source says
+    for parameter, layout, argument in taken:
         raw = np.frombuffer(content[argument.offset : argument.offset + argument.size], np.uint8)
         found.unknown += [Unknown(parameter.name + path, layout.spelling, why) for path, why in layout.unknown]
         if layout.size == raw.size:
@@ -349,7 +350,7 @@ def _apart(buffers: list[Buffer]) -> list[Buffer]:
     before it.
     """
     addresses = sorted(buffer.address for buffer in buffers)
-    following = dict(zip(addresses, addresses[1:], strict=False))
+    following = dict(itertools.pairwise(addresses))
     return [_cut(buffer, following.get(buffer.address)) for buffer in buffers]
 
 

@@ -193,7 +193,7 @@ def _addresses(capture: Capture, kernel: SourceKernel, metadata: KernelMetadata)
     explicit = [argument for argument in metadata.arguments if not argument.hidden]
     return {
         parameter.name: int.from_bytes(content[argument.offset : argument.offset + argument.size], "little")
-        for parameter, argument in zip(kernel.parameters, explicit, strict=False)
+        for parameter, argument in zip(kernel.parameters, explicit, strict=False)  # code may take more
         if argument.value_kind == "global_buffer"
     }
 

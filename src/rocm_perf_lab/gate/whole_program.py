@@ -333,7 +333,7 @@ def _moved(before: Mapping[str, float], after: Mapping[str, float]) -> dict[str,
 
 def _first_difference(before: bytes, after: bytes) -> str:
     old, new = before.decode(errors="replace").splitlines(), after.decode(errors="replace").splitlines()
-    for number, (one, other) in enumerate(zip(old, new, strict=False), start=1):
+    for number, (one, other) in enumerate(zip(old, new, strict=False), start=1):  # one may have ended
         if one != other:
             return f"line {number} is {other[:120]!r}, the baseline's {one[:120]!r}"
     return f"{len(new)} lines, the baseline {len(old)}"

@@ -187,7 +187,8 @@ class _Launch:
 
     def _by_value(self) -> Iterator[tuple[Cursor, LaunchArgument]]:
         """The variables that are passed as they are, with the parameters that receive them."""
-        for position, (cursor, parameter) in enumerate(zip(self._site.arguments, self._kernel.parameters, strict=False)):
+        pairs = zip(self._site.arguments, self._kernel.parameters, strict=False)  # arguments may be defaults
+        for position, (cursor, parameter) in enumerate(pairs):
             variable = _bare(cursor)
             decl = variable.referenced if variable.kind.name == "DECL_REF_EXPR" else None
             if decl is None or decl.kind.name not in ("VAR_DECL", "PARM_DECL"):

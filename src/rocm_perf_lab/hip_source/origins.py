@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
@@ -182,7 +183,7 @@ class Origins:
         Arguments before the type, such as those of a placement new, may hand out memory that exists already, and so may an
         operator new that the program or a class defines.
         """
-        words = [token for token, _ in zip(made.get_tokens(), range(3), strict=False)]
+        words = [*islice(made.get_tokens(), 3)]
         if words and words[0].spelling == "::":
             del words[0]
         element = made.type.get_canonical().get_pointee().get_canonical()

@@ -7,6 +7,7 @@ import re
 import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from pathlib import Path
 
 from rocm_perf_lab.hip_source.flags import is_source
@@ -54,7 +55,7 @@ class OutputCommand:
         """Whether the compiler takes the source for HIP: hipcc does so for C++, clang++ for files named .hip."""
         if not self.sources or not _COMPILER.fullmatch(Path(self.words[0]).name):
             return False
-        languages = [after for word, after in zip(self.words, self.words[1:], strict=False) if word == "-x"]
+        languages = [after for word, after in pairwise(self.words) if word == "-x"]
         languages += [word[2:] for word in self.words if re.fullmatch(r"-x\w+", word)]
         if languages:
             return languages[-1] == "hip"
@@ -173,7 +174,7 @@ def _files(words: Sequence[str]) -> list[str]:
 
 
 def _output(words: Sequence[str]) -> str | None:
-    found = [after for word, after in zip(words, words[1:], strict=False) if word == "-o"]
+    found = [after for word, after in pairwise(words) if word == "-o"]
     return found[-1] if found else None
 
 

@@ -12,6 +12,7 @@ import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from pathlib import Path
 
 from rocm_perf_lab import cage
@@ -396,7 +397,7 @@ def _unit(command: Sequence[str], main: Path, folder: Path) -> list[str]:
     """
     if any(word.startswith(("-cuid=", "-fuse-cuid=")) for word in command):
         return []
-    output = next((after for word, after in zip(command, command[1:], strict=False) if word == "-o"), "")
+    output = next((after for word, after in pairwise(command) if word == "-o"), "")
     key = b"\0".join((os.fsencode(main.resolve()), os.fsencode(folder / output)))
     return [f"-cuid={hashlib.sha256(key).hexdigest()[:16]}"]
 

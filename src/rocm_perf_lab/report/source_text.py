@@ -138,7 +138,7 @@ class _Listing:
 
     def _cells(self, values: tuple[float, int, int | None, int] | None) -> str:
         texts = [""] * len(self._widths) if values is None else _texts(values)
-        return "".join(f"  {text.rjust(width)}" for text, width in zip(texts, self._widths, strict=False))
+        return "".join(f"  {text.rjust(width)}" for text, width in zip(texts, self._widths, strict=True))
 
     def _print(self, line: str, style: str = "") -> None:
         before = sum(width + 2 for width in self._widths) + 8

@@ -76,7 +76,7 @@ def _best(name: str, alike: list[str], width: int) -> str:
 
 def _common(one: str, other: str) -> int:
     """The length of the common prefix."""
-    pairs = enumerate(zip(one, other, strict=False))
+    pairs = enumerate(zip(one, other, strict=False))  # of different lengths
     return next((at for at, (a, b) in pairs if a != b), min(len(one), len(other)))
 
 

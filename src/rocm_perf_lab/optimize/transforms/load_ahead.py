@@ -159,7 +159,8 @@ def _edits(
     inner, deepest = outer + "  ", outer + "    "
     lines, bodies = [], []
     for number in range(factor):
-        its = dict(zip((load for load, _ in loads), names[number * len(loads) :], strict=False))
+        own = names[number * len(loads) : (number + 1) * len(loads)]
+        its = dict(zip((load for load, _ in loads), own, strict=True))
         for load, type_ in loads:
             index = variable if number == 0 else f"({variable} + {number} * ({step}))"
             place = re.sub(rf"\b{variable}\b", index, load)

@@ -319,12 +319,8 @@ __global__ void relaxed_exchange(int* values, int* missed) {
   if (!__hip_atomic_load(&values[i - 1], __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT)) atomicAdd(missed, 1);
 }
 
-int main(int, char** arguments) {
-  const char* name = arguments[1];
+bool launch(const char* name, int* a, int* b) {
   constexpr int kGroups = 32;
-  int *a, *b;
-  if (hipMalloc(&a, 1 << 20) != hipSuccess || hipMalloc(&b, 1 << 20) != hipSuccess) return 2;
-  if (hipMemset(a, 0, 1 << 20) != hipSuccess || hipMemset(b, 0, 1 << 20) != hipSuccess) return 2;
   const auto is = [&](const char* other) { return std::strcmp(name, other) == 0; };
   if (is("missing_barrier")) missing_barrier<<<kGroups, kThreads>>>(a);
   else if (is("plain_histogram")) plain_histogram<<<kGroups, kThreads>>>(a, b);
@@ -355,9 +351,20 @@ int main(int, char** arguments) {
   CHAIN(released) CHAIN(relaxed) CHAIN(plain)
 #define GUARDED(HOW) else if (is("guarded<" #HOW ">")) guarded<Lock::HOW><<<kGroups, kThreads>>>(a, b);
   GUARDED(complete) GUARDED(without_acquire) GUARDED(without_release)
-  else return 2;
-  int first = 0;
-  if (hipMemcpy(&first, b, sizeof first, hipMemcpyDeviceToHost) != hipSuccess) return 1;
-  std::printf("%d\n", first);
-  return hipDeviceSynchronize() != hipSuccess;
+  else return false;
+  return hipDeviceSynchronize() == hipSuccess;
+}
+
+// Arguments: names of kernels. Says to standard error which one runs, and prints the first value of its second buffer.
+int main(int, char** names) {
+  constexpr size_t kBytes = 1 << 20;
+  while (const char* name = *++names) {
+    std::fprintf(stderr, "kernel %s\n", name);
+    int *a, *b, first = 0;
+    if (hipMalloc(&a, kBytes) != hipSuccess || hipMalloc(&b, kBytes) != hipSuccess) return 2;
+    if (hipMemset(a, 0, kBytes) != hipSuccess || hipMemset(b, 0, kBytes) != hipSuccess) return 2;
+    if (!launch(name, a, b)) return 2;
+    if (hipMemcpy(&first, b, sizeof first, hipMemcpyDeviceToHost) != hipSuccess) return 1;
+    std::printf("%d\n", first);
+  }
 }

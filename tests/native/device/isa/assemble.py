@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 CANDIDATES = ("/opt/rocm/llvm/bin/clang", "clang", "amdclang", "clang-22", "clang-21", "clang-20", "clang-19")
 ALIGNMENT = 8
+_NOT_IN_TARGET = re.compile("instruction not supported on this GPU|variant of this instruction is not supported")
 
 
 def find_clang() -> str | None:
@@ -64,10 +65,19 @@ class Assembler:
 
     def accepted(self, lines: list[str]) -> list[str]:
         """Those of the single `lines` that the assembler accepts."""
+        # Each message takes as long as many instructions: one is enough for those that the target does not have at all.
+        first = {line.split()[0]: line for line in reversed(lines)}
+        lacking = {line.split()[0] for line, why in self._refused([*first.values()]).items() if _NOT_IN_TARGET.search(why)}
+        lines = [line for line in lines if line.split()[0] not in lacking]
+        refused = self._refused(lines)
+        return [line for line in lines if line not in refused]
+
+    def _refused(self, lines: list[str]) -> dict[str, str]:
+        """The first message for each of the `lines` that the assembler refuses."""
         result = _assemble(self.clang, "".join(f"{line}\n" for line in lines), self.target)
-        refused = {int(number) for number in re.findall(rb"<stdin>:(\d+):\d+: error", result.stderr)}
-        assert refused or result.returncode == 0, result.stderr.decode()
-        return [line for number, line in enumerate(lines, start=1) if number not in refused]
+        messages = re.findall(r"<stdin>:(\d+):\d+: error: (.*)", result.stderr.decode())
+        assert messages or result.returncode == 0, result.stderr.decode()
+        return {lines[int(number) - 1]: text for number, text in reversed(messages)}
 
 
 def source_of(snippets: list[str]) -> str:

@@ -44,7 +44,9 @@ def decode(probe, code: bytes) -> list[tuple[str, str]]:
 def decoded_by_target(
     assembler, older_assembler, rdna_assembler, newer_assembler, probe, known
 ) -> dict[str, dict[str, list[tuple[str, str, str]]]]:
-    return {one.target: decoded_of(one, probe, known) for one in (assembler, older_assembler, rdna_assembler, newer_assembler)}
+    candidates = [(name, line) for name, entry in known.items() for line in dict.fromkeys(lines_of(entry))]
+    assemblers = (assembler, older_assembler, rdna_assembler, newer_assembler)
+    return {one.target: decoded_of(one, probe, known, candidates) for one in assemblers}
 
 
 @pytest.fixture(params=["gfx942", "gfx90a", "gfx1030", "gfx950"])
@@ -57,9 +59,11 @@ def decoded(target, decoded_by_target):
     return decoded_by_target[target]
 
 
-def decoded_of(assembler, probe, known) -> dict[str, list[tuple[str, str, str]]]:
-    """Mnemonic -> (line, ok or refused, text as decoded) for each line that the assembler accepts."""
-    candidates = [(name, line) for name, entry in known.items() for line in dict.fromkeys(lines_of(entry))]
+def decoded_of(assembler, probe, known, candidates: list[tuple[str, str]]) -> dict[str, list[tuple[str, str, str]]]:
+    """Mnemonic -> (line, ok or refused, text as decoded) for each of the candidates that the assembler accepts.
+
+    candidates: mnemonics with lines of theirs.
+    """
     accepted = set(assembler.accepted([line for _, line in candidates]))
     candidates = [(name, line) for name, line in candidates if line in accepted]
     code = assembler.assemble([line for _, line in candidates])

@@ -106,7 +106,7 @@ class Application:
         began = time.monotonic()
         # Cache for code that HIP compiles at run time: the baseline's runs fill it, the candidates' runs only read it.
         self._cache = folder / "compiled"
-        self._cache.mkdir(exist_ok=True)
+        self._cached = cage.copy_of_cache(self._cache)
         with self._last_words():
             first, second = (self._run(baseline, writable=(self._cache,)) for _ in range(2))
             if self._limit is None:
@@ -296,7 +296,7 @@ class Application:
         words = (str(self._place), *(self._arguments if arguments is None else arguments))
         replaced = () if source is None else tuple(source.written_to(folder))
         command = self._caged(words, folder, writable, replaced, device.is_hardware)
-        environment = os.environ | {devices.FOREIGN_ACCESSES_VARIABLE: str(foreign), "AMD_COMGR_CACHE_DIR": str(self._cache)}
+        environment = os.environ | {devices.FOREIGN_ACCESSES_VARIABLE: str(foreign)} | self._cached
         try:
             with output.open("wb") as stdout, (folder / _SAID).open("wb") as said:
                 tracer.trace(command, environment, database, stdout, said)

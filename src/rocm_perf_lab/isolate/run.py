@@ -147,6 +147,7 @@ def _prepared(request: Isolation, scratch: Path) -> _Run:
         "ISOLATE_REPORT": str(report),
     } | kernel_failures.variables(failures)
     if request.view is not None:
+        environment |= cage.copy_of_cache(scratch / "compiled")
         view = request.view.showing(writable=(scratch, request.directory.absolute()))
         command = _caged(command, replace(view, gpu=device.is_hardware, keep_env=(*view.keep_env, *_VARIABLES)))
     return _Run(command, environment, device, report, failures)

@@ -10,6 +10,7 @@ import contextlib
 import gc
 import importlib
 import os
+import pkgutil
 import runpy
 import selectors
 import signal
@@ -22,12 +23,17 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+import pydantic
+
+import rocm_perf_lab
+
 CLIENT = Path(__file__).with_suffix(".c")
-# What most commands import; the rest they import themselves.
-_IMPORTED = (
-    "cli.profile", "cli.analyze", "cli.explain", "cli.isolate", "profiling.pipeline", "profiling.session", "analysis.base_run",
-    "analysis.findings", "analysis.annotated_code", "report.assemble", "report.documents", "report.terminal",
-)  # fmt: skip
+# Loaded before any command runs: the project's modules, but for those of another Python and for the server that few commands
+# start, and what they import when they need it.
+_NOT_LOADED = ("rocm_perf_lab.mcp", "rocm_perf_lab.triton_plugin")
+_OF_OTHERS = ("clang.cindex", "cloudpickle", "elftools.elf.elffile", "msgpack", "multiprocessing.pool", "pyarrow.parquet")
+# A process with threads cannot be forked.
+_ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "JE_ARROW_MALLOC_CONF": "background_thread:false"}
 _STREAMS = 3
 
 
@@ -47,8 +53,7 @@ def serving(client: Path) -> Iterator[list[str]]:
     with tempfile.TemporaryDirectory(prefix="served-") as folder:
         address = f"{folder}/socket"
         words = [sys.executable, "-P", __file__, address]
-        environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}  # a process with threads cannot be forked
-        with subprocess.Popen(words, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as server:
+        with subprocess.Popen(words, env=os.environ | _ONE_THREAD, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as server:
             assert server.stdout is not None and server.stdin is not None
             server.stdout.readline()  # it listens
             yield [str(client), address]
@@ -121,10 +126,28 @@ def _serve(listener: socket.socket) -> Request | None:
                     os.kill(key.data, signal.SIGKILL)
 
 
-def main() -> None:
-    for name in _IMPORTED:
-        importlib.import_module(f"rocm_perf_lab.{name}")
+def _load() -> None:
+    for module in pkgutil.walk_packages(rocm_perf_lab.__path__, "rocm_perf_lab."):
+        if not module.name.startswith(_NOT_LOADED) and not module.name.endswith("__main__"):
+            importlib.import_module(module.name)
+    for name in _OF_OTHERS:
+        importlib.import_module(name)
+    for model in _models(pydantic.BaseModel):
+        model.model_rebuild()
+    assert len(os.listdir("/proc/self/task")) == 1
+    gc.collect()
     gc.freeze()
+
+
+def _models(base: type[pydantic.BaseModel]) -> Iterator[type[pydantic.BaseModel]]:
+    for model in base.__subclasses__():
+        if model.__module__.startswith("rocm_perf_lab"):
+            yield model
+        yield from _models(model)
+
+
+def main() -> None:
+    _load()
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind(sys.argv[1])
         listener.listen()

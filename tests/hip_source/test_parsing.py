@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from pathlib import Path
 
@@ -38,25 +39,26 @@ def seen(path: Path, text: str, also: dict[Path, bytes] | None = None):
         return error.what
 
 
-def forget():
-    for kept in (parsing._kept, parsing._seen, parsing._impossible, parsing._at_once):
-        kept.clear()
-
-
 @pytest.fixture(autouse=True)
 def nothing_precompiled():
-    yield
-    forget()
+    parsing._kept.clear()
+    parsing._impossible.clear()
+
+
+@contextlib.contextmanager
+def nothing_is_precompiled():
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(parsing, "_precompiled", lambda *_: None)
+        yield
 
 
 def fresh(path: Path, text: str, also: dict[Path, bytes] | None = None):
-    forget()
-    return seen(path, text, also)
+    with nothing_is_precompiled():
+        return seen(path, text, also)
 
 
 def with_precompiled(path: Path, text: str, also: dict[Path, bytes] | None = None):
     """The same, and for how many passes the includes were precompiled."""
-    parsing.expect_many_texts()
     found = seen(path, text, also)
     return found, len(parsing._kept)
 
@@ -78,7 +80,7 @@ def test_each_text_is_read_as_if_for_the_first_time(tmp_path):
     assert not parsing._kept
     for text, one in zip(texts, expected, strict=True):
         assert seen(path, text) == one
-    assert parsing._kept  # from the second text with the same includes on
+    assert parsing._kept
 
     (tmp_path / "step.h").write_text("#pragma once\n#define STEP 3\nstruct Step { int by; };\n")  # is read again
     (loop,) = [kernel for kernel in seen(path, first)[2] if kernel.name == "sum_rows"][0].loops
@@ -152,8 +154,8 @@ def test_programs_are_read_the_same(program):
     text = program.read_text()
     command = ("hipcc", "-O2", "--offload-arch=gfx942")
     plain = read(program, command)
-    expected = declarations(plain.device), declarations(plain.host), plain.kernels, set(plain.included)
-    parsing.expect_many_texts()
+    with nothing_is_precompiled():
+        expected = declarations(plain.device), declarations(plain.host), plain.kernels, set(plain.included)
     again = read(program, command, text=(text + "\n").encode())
     assert (declarations(again.device), declarations(again.host), again.kernels, set(again.included)) == expected
     assert len(parsing._kept) == 2

@@ -19,14 +19,12 @@ from rocm_perf_lab.errors import RocmPerfError
 from rocm_perf_lab.gate.candidate_diff import read_change
 from rocm_perf_lab.gate.launch_only_diff import NotAllowed
 from rocm_perf_lab.hip_source import HipSource, read
-from rocm_perf_lab.hip_source.parsing import expect_many_texts
 
 
 def main() -> None:
     # Clang's own threads would not survive the fork.
     os.environ["LIBCLANG_NOTHREADS"] = "1"
     requests, answers = sys.stdin.buffer, sys.stdout.buffer
-    expect_many_texts()
     first = json.loads(requests.readline())
     source = _source(first, first["text"])
     _say(answers, _first_answer(source))

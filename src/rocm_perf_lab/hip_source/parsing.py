@@ -38,16 +38,9 @@ class _Key:
     folder: str | None = None
 
 
-_at_once = threading.Event()
 _changing = threading.Lock()
-_seen: set[_Key] = set()
 _impossible: set[_Key] = set()
 _kept: OrderedDict[_Key, PrecompiledIncludes] = OrderedDict()
-
-
-def expect_many_texts() -> None:
-    """From now on, precompile the includes of the first text; otherwise, those of the second text with the same ones."""
-    _at_once.set()
 
 
 def parse(bindings: Bindings, path: Path, flags: Sequence[str], texts: Mapping[str, str]) -> Parsed:
@@ -93,8 +86,7 @@ def _precompiled(bindings: Bindings, path: Path, names: tuple[bytes, ...], flags
             known = _current(key)
             if known and (key is own or not any(map(known.depends_on, folders))):
                 return known
-        if own in _impossible or not (_at_once.is_set() or shared in _seen):
-            _seen.add(shared)
+        if own in _impossible:
             return None
         stand_in = os.path.abspath(path.with_name(f"{path.name}.includes{path.suffix}"))
         made = precompile(bindings, stand_in, names, flags)

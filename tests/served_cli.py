@@ -83,6 +83,7 @@ def _become(request: Request) -> None:
         os.dup2(stream, number)
         os.close(stream)
     os.chdir(request.folder)
+    tempfile.tempdir = None  # as found by what was loaded
     os.environb.clear()
     os.environb.update(request.environment)
     sys.argv[1:] = map(os.fsdecode, request.arguments)

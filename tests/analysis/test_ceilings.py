@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import csv
+import json
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rocm_perf_lab.analysis.ceilings import LEVELS, Ceiling, Ceilings, read_ceilings, to_csv
-from rocm_perf_lab.errors import MissingInputError, TraceError
+from rocm_perf_lab.analysis.ceilings import LEVELS, Ceiling, Ceilings, _pipe, ceilings_for, column, read_ceilings, to_csv
+from rocm_perf_lab.errors import MissingInputError, TraceError, UsageError
 
 PIPES = [("f16", "valu"), ("f32", "valu"), ("f64", "valu"), ("f8", "mfma"), ("bf16", "mfma"), ("xf32", "mfma"), ("i8", "mfma")]
 rates = st.floats(0.001, 1e9).map(lambda number: float(f"{number:.8g}"))
@@ -66,3 +67,103 @@ def test_a_file_without_ceilings_is_one_clear_error(text, tmp_path):
         read_ceilings(tmp_path / "f")
     with pytest.raises(MissingInputError, match="cannot read"):
         read_ceilings(tmp_path / "absent")
+
+
+HBM = {"level": "HBM", "value": 1600.0, "low": 1500.0, "high": 1700.0}
+I8 = {"precision": "i8", "pipe": "mfma", "value": 3, "low": 2, "high": 4}
+
+
+def document(tmp_path, *entries, target="gfx942", timing="measured"):
+    (tmp_path / "c.json").write_text(json.dumps({"target": target, "timing": timing, "ceilings": entries}))
+    return tmp_path / "c.json"
+
+
+def test_a_document_with_levels_and_pipes(tmp_path):
+    failed = dict.fromkeys(("value", "low", "high"))
+    path = document(tmp_path, HBM, I8, {"level": "L2"} | failed, {"precision": "f64", "pipe": "valu"} | failed)
+    found = read_ceilings(path)
+    assert (found.source, found.target, found.timing) == (str(path), "gfx942", "measured")
+    assert found.bandwidth == {"HBM": Ceiling(1600.0, 1500.0, 1700.0)}
+    assert found.arithmetic == {("i8", "mfma"): Ceiling(3.0, 2.0, 4.0)}
+    assert read_ceilings(document(tmp_path, I8)).bandwidth == {} == read_ceilings(document(tmp_path, HBM)).arithmetic
+
+
+@pytest.mark.parametrize("name", ["value", "low", "high"])
+@pytest.mark.parametrize("number", [0, -1.0, float("inf"), float("nan"), "fast", None, [1]])
+def test_what_is_no_rate_is_refused(tmp_path, name, number):
+    path = document(tmp_path, HBM | {name: number})
+    with pytest.raises(TraceError, match="is not a ceilings.json|contains no ceilings"):
+        read_ceilings(path)
+
+
+@pytest.mark.parametrize("entry", [{"value": 1, "low": 1}, {"value": 1, "low": 1, "high": 1}, 7, "value"])
+def test_an_entry_that_lacks_something_is_refused(tmp_path, entry):
+    with pytest.raises(TraceError, match="is not a ceilings.json"):
+        read_ceilings(document(tmp_path, entry))
+
+
+@pytest.mark.parametrize(
+    "target, timing, targets, of_kernels, said",
+    [
+        ("gfx942", "measured", ["gfx942", "gfx942:xnack-"], "measured", None),
+        ("gfx942", "modelled", [], "modelled", None),
+        (None, None, ["gfx942", "gfx90a"], "measured", None),
+        ("gfx942", None, ["gfx942"], "modelled", None),
+        (
+            "gfx942", "measured", ["gfx942", "gfx90a:xnack-"], "measured",
+            "has ceilings of gfx942, but the kernels ran on gfx90a:xnack-",
+        ),
+        ("gfx942", "modelled", ["gfx942"], "measured", "has modelled ceilings, but the kernels' times are measured"),
+        ("gfx942", "measured", ["gfx942"], "modelled", "has measured ceilings, but the kernels' times are modelled"),
+    ],
+)  # fmt: skip
+def test_ceilings_are_of_the_device_and_of_the_kind_of_times_that_kernels_have(
+    tmp_path, target, timing, targets, of_kernels, said
+):
+    path = document(tmp_path, HBM, target=target, timing=timing)
+    if said is None:
+        assert ceilings_for(path, targets, of_kernels).target == target
+    else:
+        with pytest.raises(UsageError, match=said):
+            ceilings_for(path, targets, of_kernels)
+
+
+COLUMNS = {
+    "HBM": "HBMBw", "L2": "L2Bw", ("f16", "valu"): "FP16Flops", ("f64", "valu"): "FP64Flops", ("f8", "mfma"): "MFMAF8Flops",
+    ("bf16", "mfma"): "MFMABF16Flops", ("xf32", "mfma"): "MFMAXF32Flops", ("i8", "mfma"): "MFMAI8Ops",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("key", COLUMNS)
+def test_the_column_of_a_level_or_pipe(key):
+    assert column(key) == COLUMNS[key] and _pipe(COLUMNS[key]) == (None if isinstance(key, str) else key)
+
+
+@pytest.mark.parametrize("name", [None, "", "FP8Flops", "FP32FlopsLow", "MFMAI8OpsHigh", "MFMAX8Flops", "device"])
+def test_other_columns_are_of_no_pipe(name):
+    assert _pipe(name) is None
+
+
+def test_the_row_of_a_device_and_a_rate_without_a_spread(tmp_path):
+    (tmp_path / "r.csv").write_text("device,HBMBw,HBMBwLow,FP32Flops\n0,5,4,1\n1,7,6,2\n")
+    for number, hbm, f32 in ((0, Ceiling(5, 4, 5), Ceiling(1, 1, 1)), (1, Ceiling(7, 6, 7), Ceiling(2, 2, 2))):
+        found = read_ceilings(tmp_path / "r.csv", number)
+        assert found.bandwidth == {"HBM": hbm} and found.arithmetic == {("f32", "valu"): f32} and found.target is None
+    with pytest.raises(TraceError, match="has no row for device 2"):
+        read_ceilings(tmp_path / "r.csv", 2)
+    (tmp_path / "r.csv").write_text("device,HBMBw\n0,inf\n")
+    with pytest.raises(TraceError, match="HBMBw is 'inf', not a rate"):
+        read_ceilings(tmp_path / "r.csv")
+
+
+def test_a_row_is_written_with_eight_digits():
+    found = Ceilings("", None, None, {"L2": Ceiling(1234.56789, 1.0, 2.0)}, {("i8", "mfma"): Ceiling(3.0, 2.0, 4.0)})
+    assert to_csv(found) == "device,L2Bw,L2BwLow,L2BwHigh,MFMAI8Ops,MFMAI8OpsLow,MFMAI8OpsHigh\n0,1234.5679,1,2,3,2,4\n"
+
+
+def test_a_file_that_is_not_text(tmp_path):
+    (tmp_path / "c.json").write_bytes(b"\xff{")
+    with pytest.raises(TraceError, match="is not text"):
+        read_ceilings(tmp_path / "c.json")
+    with pytest.raises(TraceError, match="contains no ceilings"):
+        read_ceilings(document(tmp_path))

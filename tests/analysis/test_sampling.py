@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import sqlite3
+import types
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import rocpd_database
-from rocm_perf_lab.analysis.sampling import sampling_of
+from rocm_perf_lab.analysis.sampling import Sampling, sampling_of
 from rocm_perf_lab.analysis.symbols import symbols_of
 from rocm_perf_lab.rocpd.reader import read_trace
 from rocpd_database import Dispatch
@@ -40,9 +42,50 @@ def test_errors_add_up(tmp_path: Path) -> None:
     assert found is not None and found.dispatches == 2
     assert found.time == pytest.approx((0.1 * 200 + 0.2 * 300) / 600)
     assert found.counters == {"TCC_HIT_sum": pytest.approx(80)}
-    assert "2 of its dispatches were observed on some XCDs only" in found.note
+
+
+@pytest.mark.parametrize("dispatches, words", [(1, "1 of its dispatches was"), (2, "2 of its dispatches were")])
+def test_the_note_says_how_much_is_estimated(dispatches: int, words: str) -> None:
+    assert Sampling(dispatches, 0.75, {"a": 1.0, "b": 2.0}).note == (
+        f"{words} observed on some XCDs only: its time (within 75 %) and 2 of its counters are estimates, and so is what "
+        "follows from them"
+    )
+
+
+NAN = float("nan")
+
+
+def sampled(errors: list[float], counters: dict[str, list[float]], values: dict[str, list[float]], ns: int = 100):
+    """Of three dispatches of 100, 200 and 300 ns, or multiples of `ns`, of which the kernel has the last two."""
+    estimates = types.SimpleNamespace(
+        durations=np.array(errors), counters={name: np.array(column) for name, column in counters.items()}
+    )
+    trace = types.SimpleNamespace(
+        estimates=estimates,
+        counters={name: np.array(column) for name, column in values.items()},
+        dispatches=types.SimpleNamespace(duration=ns * np.array([1, 2, 3])),
+    )
+    return sampling_of(trace, types.SimpleNamespace(rows=np.array([1, 2]), total_ns=5 * ns))
+
+
+def test_only_dispatches_of_the_kernel_count() -> None:
+    assert sampled([0.5, NAN, NAN], {}, {}) is None
+    found = sampled([0.5, NAN, 0.25], {}, {})
+    assert found is not None and (found.dispatches, found.time, found.counters) == (1, 0.25 * 300 / 500, {})
+
+
+def test_dispatches_without_a_value_of_a_counter_are_taken_for_the_others() -> None:
+    errors = {"exact": [5.0, NAN, NAN], "all": [5.0, 8.5, 4.0], "one": [5.0, 8.0, NAN], "none": [5.0, 8.0, NAN]}
+    values = {"exact": [1.0, 1.0, 1.0], "all": [1.0, 1.0, 1.0], "one": [1.0, 1.0, NAN], "none": [1.0, NAN, NAN]}
+    found = sampled([0.5, 0.25, 0.25], errors, values)
+    assert found is not None and found.counters == {"all": 12.5, "one": 16.0, "none": 16.0}
 
 
 def test_nothing_is_said_of_exact_values(tmp_path: Path) -> None:
     trace = trace_with(tmp_path / "t.db", {})
     assert trace.estimates is None and sampling_of(trace, symbols_of(trace)[0]) is None
+
+
+def test_dispatches_that_take_no_time_have_no_error_of_it() -> None:
+    found = sampled([0.5, NAN, 0.25], {}, {}, ns=0)
+    assert found is not None and (found.dispatches, found.time) == (1, 0.0)

@@ -96,6 +96,9 @@ COUNTERS = {
        for kind, count in zip(("ADD", "MUL", "TRANS", "FMA"), counts, strict=True)},
     **{f"SQ_INSTS_VALU_MFMA_MOPS_{kind}": count
        for kind, count in {"F8": 2, "F6F4": 8, "F16": 3, "BF16": 4, "F32": 5, "F64": 6, "I8": 7}.items()},
+    **{f"GL2C_EA_RDREQ_{size}B_sum": count for size, count in {32: 3, 64: 5, 96: 7, 128: 11}.items()},
+    "GL2C_MC_WRREQ_sum": 50, "GL2C_EA_WRREQ_64B_sum": 40, "GL2C_HIT_sum": 30, "GL2C_MISS_sum": 10,
+    "SQC_LDS_BANK_CONFLICT": 125, "SQC_LDS_IDX_ACTIVE": 500,
 }  # fmt: skip
 # By hand. An FMA is two operations; 640 lanes were launched, in vector instructions 64 x 100 could have worked.
 OPERATIONS = {
@@ -128,7 +131,16 @@ WORKED = {
         {"L2": 160 * 64, "L1": 640 * 64, "LDS": 375 * 128},
         EVIDENCE | {"l2_read_bytes_per_lane": 2.5},
     ),
-}
+    "gfx1030": (
+        {},
+        (3 * 32 + 5 * 64 + 7 * 96 + 11 * 128, 40 * 64 + 10 * 32),
+        {},
+        {
+            "wait_fraction": 0.6, "issue_wait_fraction": 0.25, "l2_hit_rate": 0.75, "lds_conflict_fraction": 0.25,
+            "wave_cycles": 1000, "waves": 10, "active_cycles": 12345,
+        },
+    ),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("target", WORKED)

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rocm_perf_lab.autotune.expression import Expression
-from rocm_perf_lab.autotune.space import Space
+from rocm_perf_lab.autotune.space import Rule, Space
 from rocm_perf_lab.autotune.space_file import read_space
 from rocm_perf_lab.errors import MissingInputError, SpaceError
 
@@ -99,6 +99,61 @@ def test_a_large_space_is_sampled_without_being_listed(tmp_path):
     rows = space.sample(np.random.default_rng(0), 500)
     assert len(set(rows)) == 500 and all(row[0] < row[1] for row in rows)
     assert "listed" not in vars(space)
+
+
+class Zeros:
+    """Draws the first configuration each time; `sizes` of the blocks that were drawn."""
+
+    def __init__(self):
+        self.sizes = []
+
+    def integers(self, _low, high, shape):
+        self.sizes.append(shape[0])
+        return np.zeros(shape, np.int64)
+
+    def permutation(self, count):
+        return np.arange(count)
+
+
+@pytest.mark.parametrize("count, draws, block", [(1, 2200, 20), (3, 2600, 28), (10, 4000, 56)])
+def test_a_space_of_which_few_are_valid_is_listed_after_2000_draws_and_200_for_each_that_is_wanted(count, draws, block):
+    space = Space({"a": range(30), "b": range(30)}, members=[(at, 7) for at in range(1, 21)])
+    generator = Zeros()
+    assert space.sample(generator, count) == [(at, 7) for at in range(1, 1 + count)]
+    assert sum(generator.sizes) == draws and generator.sizes[0] == block and max(generator.sizes) == block
+
+
+def test_what_is_drawn_is_not_drawn_again_and_excluded_ones_are_not_listed():
+    space = Space({"a": range(3)})
+    assert space.sample(Zeros(), 2) == [(0,), (1,)]
+    assert space.sample(Zeros(), 2, {(0,)}) == [(1,), (2,)] and space.sample(Zeros(), 9, {(1,)}) == [(0,), (2,)]
+    assert space.sample(Zeros(), 0) == []
+
+
+@pytest.mark.parametrize("most, complete, count", [(6, True, 6), (7, True, 6), (5, False, 5), (1, False, 1)])
+def test_a_pool_has_all_configurations_or_as_many_as_it_may(most, complete, count):
+    rows, is_complete = Space({"a": range(3), "b": range(2)}).pool(np.random.default_rng(0), most)
+    assert (is_complete, len(rows), rows.dtype) == (complete, count, np.int16) and len({*map(tuple, rows.tolist())}) == count
+
+
+def test_values_and_positions_are_each_others_inverse():
+    space = Space({"a": [4, 2], "b": ["x", "y"]}, fixed={"n": 3})
+    assert space.named((0, 1)) == {"a": 4, "b": "y"} and space.position({"b": "y", "a": 4}) == (0, 1)
+    with pytest.raises(ValueError):
+        space.position({"a": 3, "b": "x"})
+
+
+def test_rules_may_name_fixed_values_and_a_restricted_space_has_all_of_them():
+    even = Rule(frozenset({"a", "n"}), lambda values: values["a"] % values["n"] == 0)
+    space = Space({"a": [1, 2, 3, 4], "b": [0, 1]}, [even], {"n": 2})
+    assert [*space] == [(1, 0), (1, 1), (3, 0), (3, 1)] and (1, 0) in space and (0, 0) not in space
+    some = space.restricted(Rule(frozenset({"b"}), lambda values: values["b"] == 1))
+    assert [*some] == [(1, 1), (3, 1)] and (1, 0) not in some and not some.is_empty()
+    none = some.restricted(Rule(frozenset({"n"}), lambda values: values["n"] == 3))
+    assert none.is_empty() and [*none] == []
+    of_members = Space({"a": [1, 2], "b": [0, 1]}, members=[(1, 1), (0, 1)])
+    assert [*of_members] == [(0, 1), (1, 1)] and (0, 0) not in of_members
+    assert [*of_members.neighbours((0, 1))] == [(1, 1)]
 
 
 @pytest.mark.parametrize(

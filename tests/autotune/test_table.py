@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
+
+from rocm_perf_lab.autotune import table as autotune_table
+from rocm_perf_lab.autotune.autotune_document import BestProfile
 from rocm_perf_lab.autotune.entry import _Listener
 from rocm_perf_lab.autotune.evaluation_outcome import OK, EvaluationOutcome
 from rocm_perf_lab.autotune.results import TuningResult
@@ -30,6 +34,65 @@ def test_the_ten_best_follow_the_summary():
     rows = lines[lines.index("        ms  configuration") + 1 :]
     best = sorted((ms, number) for number, ms in enumerate(TIMES) if ms is not None)[:10]
     assert rows == [f"{ms:10.4g}  a={number}" for ms, number in best]
+
+
+def outcome(*runs: float, unstable: bool = False) -> EvaluationOutcome:
+    return EvaluationOutcome(OK, None, [*runs], "gpu", unstable)
+
+
+def result(*outcomes: EvaluationOutcome, total: int | None = 9, model=None, profile=None) -> TuningResult:
+    found = [Evaluated({"a": number, "b": 2}, one, False) for number, one in enumerate(outcomes)]
+    return TuningResult("random", 7, 20, "a GPU", total, found, model or {}, {}, profile=profile)
+
+
+def test_each_further_line_is_there_if_there_is_something_to_say():
+    model = {"r2": 0.5, "residual": 0.0123456, "warning": "too few"}
+    profile = BestProfile.model_construct(run_directory="best.rocm-perf", kernel="sum()", bottleneck="latency-bound")
+    lines = table(
+        result(outcome(2.0, 2.0, 2.0), outcome(8.0, 10.0, 12.0, unstable=True), total=None, model=model, profile=profile)
+    )
+    assert lines[0] == "2 configurations evaluated on a GPU: 0 reused, 0 failed, 1 unstable; random, seed 7"
+    assert lines[1] == "best: 2 ms (measured, gpu time): a=0 b=2"
+    assert lines[2:] == [
+        "  mean of its runs, 95 % interval: 2 to 2 ms; ahead of the next",
+        "  profile: sum() is latency-bound; see best.rocm-perf",
+        "model: R2 0.50, residual 0.0123, for predictions of unseen configurations",
+        "  too few",
+        "        ms  configuration",
+        "         2  a=0 b=2",
+        "        10  a=1 b=2, CV 20.0%, UNSTABLE",
+    ]
+
+
+@pytest.mark.parametrize(
+    "others, words",
+    [
+        ([], "no other ran"),
+        ([EvaluationOutcome("timeout")], "no other ran"),
+        ([outcome(20.0, 20.0)], "ahead of the next"),
+        ([outcome(10.1, 10.3, 10.2)], "not distinguishable from the next"),
+    ],
+)
+def test_how_sure_it_is_that_the_best_is_the_best(others, words):
+    lines = table(result(outcome(9.5, 10.0, 10.5), *others))
+    (line,) = [line for line in lines if "95 % interval" in line]
+    assert line.endswith(f"; {words}") and "best: 10 ms (measured, gpu time, CV 5.0%): a=0 b=2" in lines
+
+
+def test_nothing_but_failures():
+    failures = [EvaluationOutcome(status) for status in ("failed", "timeout", "timeout")]
+    assert table(result(*failures)) == [
+        "3 of 9 configurations evaluated on a GPU: 0 reused, 3 failed, 0 unstable; random, seed 7",
+        "  2 timeout",
+        "  1 failed",
+    ]
+
+
+def test_parameters_that_matter_most_come_first(monkeypatch):
+    shares = {"a": 0.2, "b": 0.7, "c": 0.1}
+    given = autotune_table.document
+    monkeypatch.setattr(autotune_table, "document", lambda found: given(found).model_copy(update={"importance": shares}))
+    assert "importance: b 70%, a 20%, c 10%" in table(result(outcome(1.0)))
 
 
 class Kept:

@@ -155,3 +155,13 @@ def test_a_line_without_an_experiment_is_said_with_others_that_have_one():
         assert error.value.hint == "name one of those with most to gain, such as a.hip:1, a.hip:2, a.hip:3"
     with pytest.raises(UsageError, match="no source lines are known"):
         with_line([kernel(None)], "7")
+
+
+def test_the_name_of_a_kernel_is_at_the_margin():
+    one = CaptureExplanation(
+        kernel="sum()", recorded_ns=0, recorded_timing="measured", time_stack=stack(), model_within=None, beyond_error=None
+    )
+    for render, given in ((render_capture, (one,)), (render_lines, (stack(), "sum()"))):
+        out = io.StringIO()
+        render(*given, Console(file=out, width=400))
+        assert out.getvalue().splitlines()[0].split(",")[0] == "sum()"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
@@ -10,7 +11,7 @@ import rocpd_database
 from rocm_perf_lab.analysis.critical_path import critical_path
 from rocm_perf_lab.analysis.dag import build_dag
 from rocm_perf_lab.rocpd.hip_calls import HipCalls
-from rocm_perf_lab.rocpd.host_edges import host_graph
+from rocm_perf_lab.rocpd.host_edges import _gpu_of_calls, _Streams, _Work, host_graph, share_a_clock
 from rocm_perf_lab.rocpd.reader import read_trace
 from rocm_perf_lab.rocpd.tables import Copies, Dispatches, Edges
 from rocpd_database import Call, Copy, Dispatch
@@ -202,6 +203,91 @@ def test_calls_wait_for_what_was_submitted_before_and_ended_in_time(drawn):
         assert (thread[call], *np.clip([ready, end[call]], *span).tolist()) in rows
     assert len(found["wait"]) == len(expected)
     assert sorted(v for v, _ in found["wait"]) == sorted(v for v, _ in expected)
+
+
+# ---- by hand ----
+
+
+def test_a_call_takes_its_whole_time_however_it_is_cut(tmp_path):
+    calls = [Call("hipLaunchKernel", 90, 120), Call("hipDeviceSynchronize", 130, 260), Call("hipDeviceSynchronize", 270, 275)]
+    trace = read_trace(rocpd_database.write(tmp_path / "t.db", [Dispatch("a", 100, 200, call=0)], calls=calls))
+    assert trace.calls.took.tolist() == [30, 130, -1, 5]
+    assert trace.calls.start.tolist() == [100, 130, 200, 200] and trace.calls.end.tolist() == [120, 130, 200, 200]
+
+
+@pytest.fixture
+def work() -> _Work:
+    """Two streams. The third call began after what it is said to have launched."""
+    rows = [(30, 40, 1, 1), (32, 50, 2, 0), (41, 45, 1, -1), (8, 9, 1, 2)]
+    return _Work.of(*tables((([0, 0, 0], [0, 10, 20], [5, 15, 25], [0, 0, 0]), rows)))
+
+
+def test_work_is_submitted_when_its_call_began_but_not_after_its_own_start(work):
+    assert work.submit.tolist() == [10, 0, 41, 8]
+    assert work.lane.tolist() == [0, 1, 0, 0] and work.order.tolist() == [3, 0, 2, 1] and work.first.tolist() == [0, 3, 4]
+
+
+def test_the_work_of_a_lane_before_and_after_a_time(work):
+    times = np.array([8, 9, 10, 11, 41, 42])
+    assert work.last_before(0, times).tolist() == [-1, 3, 3, 0, 0, 2]
+    assert work.last_before(1, np.array([0, 1])).tolist() == [-1, 1]
+    assert [work.first_after(0, time) for time in (0, 8, 9, 10, 11, 41, 42)] == [3, 3, 0, 0, 2, 2, -1]
+    assert [work.first_after(1, time) for time in (0, 1)] == [1, -1]
+
+
+@pytest.mark.parametrize(
+    "source, target, is_possible",
+    [
+        ((10, 20), (20, 30), True),
+        ((10, 20), (15, 30), True),
+        ((10, 20), (14, 30), False),
+        ((10, 20), (18, 22), True),
+        ((10, 20), (17, 22), False),
+        ((20, 30), (10, 20), False),
+        ((20, 20), (20, 30), True),
+        ((20, 20), (10, 30), False),
+    ],
+)
+def test_whether_work_can_have_waited_for_other_work(source, target, is_possible):
+    """It may overlap the end by half of the shorter one."""
+    rows = [(*source, 1, -1), (*target, 2, -1)]
+    assert _Work.of(*tables((([0], [0], [0], [0]), rows))).is_before(0, 1) == is_possible
+
+
+def test_a_thread_works_with_the_gpu_that_it_last_launched_on():
+    calls, dispatches, copies = tables(
+        (([0] * 4 + [1] * 3, [*range(7)], [*range(7)], [0] * 7), [(9, 9, 1, 1), (9, 9, 1, 3), (9, 9, 1, 5)])
+    )
+    dispatches.agent_id[:] = (4, 0, 6)
+    assert _gpu_of_calls(calls, _Work.of(calls, dispatches, copies)).tolist() == [-1, 4, 4, 0, -1, 6, 6]
+
+
+def test_an_event_is_that_of_its_last_record_before_the_call():
+    names = ["hipEventRecord", "hipEventSynchronize"]
+    name = [0, 1, 1, 0, 1, 0]
+    calls, dispatches, copies = tables(
+        (([0, 0, 0, 1, 1, 1], [10, 20, 40, 5, 10, 40], [10, 20, 40, 5, 10, 40], name), [(9, 9, 1, -1)])
+    )
+    calls.events.update({0: "e", 1: "e", 2: "other", 3: "e", 4: "e", 5: "e"})
+    named = np.array(names, object)[calls.name_index]
+    streams = _Streams(calls, _Work.of(calls, dispatches, copies), named)
+    assert [streams.record(call) for call in (1, 2, 3, 4, 5)] == [0, -1, 3, 0, 5]
+
+
+@pytest.mark.parametrize(
+    "starts, launchers, is_shared",
+    [
+        ([10, 10], [0, 1], True),
+        ([10, 9], [0, 1], True),
+        ([9, 9], [0, 1], False),
+        ([9, 9, 10], [0, 1, 1], False),
+        ([9, 9], [-1, -1], True),
+        ([9, 10], [-1, 1], True),
+    ],
+)
+def test_a_clock_is_shared_if_half_of_the_launches_come_first(starts, launchers, is_shared):
+    rows = [(start, start, 1, launcher) for start, launcher in zip(starts, launchers, strict=True)]
+    assert share_a_clock(*tables((([0, 0], [10, 10], [11, 11], [0, 0]), rows))) == is_shared
 
 
 # ---- a recording ----

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import types
+
 import numpy as np
 import pytest
 
@@ -32,3 +34,95 @@ def test_times_that_cannot_be(start, end, why):
 def test_ids_are_unique():
     with pytest.raises(validate.Nonsense, match="two dispatches have the same id"):
         validate.rows("dispatches", np.array([1, 1]), np.array([0, 0]), np.array([1, 1]))
+
+
+MOST = 2**31 - 1
+
+
+@pytest.mark.parametrize("values, is_size", [([0, MOST], True), ([MOST + 1], False), ([-1, 5], False), ([], True)])
+def test_sizes_that_a_dispatch_can_have(values, is_size):
+    good, column = np.array([[1, 2]]), np.array(values, np.int64)
+    for columns in ((good, column), (column, good)):
+        if is_size:
+            validate.sizes("dispatches", *columns)
+        else:
+            with pytest.raises(validate.Nonsense, match="some dispatches have a size that cannot be"):
+                validate.sizes("dispatches", *columns)
+
+
+def test_nothing_is_a_table_without_rows_and_an_end_may_be_a_start():
+    rows([], [])
+    rows([5], [5])
+    with pytest.raises(validate.Nonsense, match="have no times"):
+        rows([5], [-1])
+
+
+@pytest.mark.parametrize(
+    "events, are_unique", [([3, 1, 2], True), ([-1, -1, 0], True), ([0, 1, 0], False), ([7, 7], False), ([], True)]
+)
+def test_an_event_has_one_dispatch(events, are_unique):
+    column = np.array(events, np.int64)
+    if are_unique:
+        validate.unique_events(column)
+    else:
+        with pytest.raises(validate.Nonsense, match="two dispatches have the same event"):
+            validate.unique_events(column)
+
+
+@pytest.mark.parametrize("value, text", [(None, ""), (b"a\xff", "a\ufffd"), ("a", "a"), (7, "7")])
+def test_text(value, text):
+    assert validate.text(value) == text
+
+
+@pytest.mark.parametrize(
+    "value, limits, number",
+    [
+        (None, (), 0), (0, (), 0), (MOST, (), MOST), (MOST + 1, (), None), (-1, (), None), (-1, (-1, 5), -1),
+        (6, (-1, 5), None), (1.0, (), None), ("1", (), None),
+    ],
+)  # fmt: skip
+def test_integers(value, limits, number):
+    if number is not None:
+        assert validate.integer(value, "it", *limits) == number
+    else:
+        with pytest.raises(validate.Nonsense, match="it contains a value that is not possible there"):
+            validate.integer(value, "it", *limits)
+
+
+@pytest.mark.parametrize(
+    "value, is_finite", [(1, True), (-2.5, True), (float("inf"), False), (float("nan"), False), ("1", False), (None, False)]
+)
+def test_finite_numbers(value, is_finite):
+    assert validate.finite(value) == is_finite
+
+
+@pytest.mark.parametrize(
+    "value, found", [('{"a": 1}', {"a": 1}), ("[1]", {}), ("{", {}), ("[" * 100_000, {}), (None, {}), (b"{}", {}), ("7", {})]
+)
+def test_objects_in_a_column(value, found):
+    assert validate.json_object(value) == found
+
+
+def test_small_files_are_checked(tmp_path):
+    (tmp_path / "t.db").write_bytes(b"x" * 100)
+    asked = []
+
+    def execute(text):
+        asked.append(text)
+        return types.SimpleNamespace(fetchone=lambda: ("row 3\n  missing from index",))
+
+    with pytest.raises(validate.Nonsense, match="^row 3 missing from index$"):
+        validate.intact(types.SimpleNamespace(execute=execute), tmp_path / "t.db")
+    assert asked == ["PRAGMA integrity_check(1)"]
+    validate.intact(types.SimpleNamespace(execute=lambda _: types.SimpleNamespace(fetchone=lambda: ("ok",))), tmp_path / "t.db")
+
+
+@pytest.mark.parametrize("size, is_checked", [(64 << 20, True), ((64 << 20) + 1, False)])
+def test_large_files_are_not_read_twice(size, is_checked):
+    asked = []
+    path = types.SimpleNamespace(stat=lambda: types.SimpleNamespace(st_size=size))
+    connection = types.SimpleNamespace(
+        execute=lambda text: asked.append(text) or types.SimpleNamespace(fetchone=lambda: ("ok",))
+    )
+    validate.intact(connection, path)
+    assert bool(asked) == is_checked

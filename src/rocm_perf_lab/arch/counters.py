@@ -36,7 +36,7 @@ class Counter:
 
     @property
     def block(self) -> str:
-        return self.name.split("_", 1)[0]
+        return self.name.partition("_")[0]
 
     @property
     def on_device(self) -> bool:

@@ -29,7 +29,7 @@ class Recording:
     name: str
     space: Space
     times: dict[Configuration, float | None]
-    is_modelled: bool = False
+    is_modelled: bool
 
 
 def read_recording(path: Path) -> Recording:

@@ -55,7 +55,7 @@ def document_in(path: Path, model: type[AnyDocument]) -> AnyDocument:
 
 
 def _complaint(error: ValidationError) -> str:
-    first = error.errors(include_url=False, include_context=False, include_input=False)[0]
+    first = error.errors()[0]
     if first["type"] == "json_invalid":
         return f"is damaged: {first['msg']}"
     where = ".".join(map(str, first["loc"]))

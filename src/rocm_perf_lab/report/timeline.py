@@ -26,7 +26,7 @@ def timeline_section(table: DispatchTable) -> TimelineSection | None:
     dag = table.dag
     timeline = Timeline(table.trace, dag, table.path, _MOST_NODES)
     tracks = sorted(timeline.tracks, key=lambda track: track.group != CRITICAL_PATH)  # first what matters most
-    nodes = np.unique(np.concatenate([track.nodes for track in tracks])) if tracks else np.empty(0, np.int64)
+    nodes = np.unique(np.concatenate([track.nodes for track in tracks]))
     return TimelineSection(
         names=list(dag.names),
         kinds=list(dag.kinds),

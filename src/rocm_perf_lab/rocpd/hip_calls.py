@@ -103,7 +103,7 @@ def _text(connection: Connection, id: int) -> str:
 
 def _outermost(thread: Integers, start: Integers, end: Integers) -> tuple[Integers, Integers]:
     """For calls ordered by thread and start: the indices of those within no other, and for each call its outermost call."""
-    span = int(end.max()) - int(start.min()) + 1
+    span = int(end.max()) - int(start.min())
     number = np.cumsum(np.r_[0, thread[1:] != thread[:-1]])
     latest = np.maximum.accumulate(end - int(start.min()) + number * span)
     begins = start - int(start.min()) + number * span

@@ -104,10 +104,8 @@ class _Work:
         return np.where(place >= begin, self.order[np.maximum(place, begin)], -1)
 
     def is_before(self, source: int, target: int) -> bool:
-        """Whether the times permit that `target` waited for `source`."""
-        one, other = np.array([source]), np.array([target])
-        in_order = self.start[source] <= self.start[target]
-        return bool(in_order and is_slight(self.start, self.end, one, other)[0])
+        """Whether the times permit that `target` waited for `source`; they do not if that started later."""
+        return bool(is_slight(self.start, self.end, np.array([source]), np.array([target]))[0])
 
     def first_after(self, lane: int, time: int) -> int:
         begin, end = int(self.first[lane]), int(self.first[lane + 1])
@@ -156,7 +154,6 @@ def _gpu_of_calls(calls: HipCalls, work: _Work) -> Integers:
     gpu[work.launcher[launched]] = work.gpu[launched]
     place = np.where(gpu >= 0, np.arange(len(calls)), -1)
     starts = np.r_[True, calls.thread[1:] != calls.thread[:-1]]
-    place[starts & (place < 0)] = -1
     latest = np.maximum.accumulate(place)
     thread_start = np.maximum.accumulate(np.where(starts, np.arange(len(calls)), 0))
     return np.where(latest >= thread_start, gpu[np.maximum(latest, 0)], _UNKNOWN)

@@ -53,3 +53,34 @@ def test_whole_numbers_and_unknown_types_are_compared_bit_by_bit(judged):
 
 def test_other_arrays_may_not_change(tmp_path):
     assert "changes c, d" in disagreement({"c": "0"}, {"c": "0", "d": "1"}, {}, tmp_path, None)
+
+
+def test_bytes_beyond_the_last_whole_number_do_not_count(tmp_path):
+    whole = np.array([1.0, 2.0], np.float32).tobytes()
+    for name, contents in (("a", whole + b"xyz"), ("b", whole + b"abc"), ("c", whole), ("d", whole[:4]), ("e", b"xyz")):
+        (tmp_path / name).write_bytes(contents)
+    for other in "bcde":
+        assert disagreement({"y": "a"}, {"y": other}, {"y": "float32"}, tmp_path, None) is None
+
+
+@pytest.mark.parametrize(
+    "before, after, tolerance, said",
+    [
+        ([4.0, 1.0], [4.0, 1.5], 0.125, None),
+        ([4.0, 1.0], [4.0, 1.75], 0.125, "c differs by 0.19 of its largest number; 0.12 is allowed"),
+        ([-4.0, 1.0], [-4.0, 0.25], 0.125, "c differs by 0.19 of its largest number; 0.12 is allowed"),
+        ([4.0, np.inf], [4.5, np.inf], 0.125, None),
+        ([0.0, 0.0], [0.0, 0.25], 0.25, None),
+        ([0.0, 0.0], [0.0, 0.5], 0.25, "c differs by 0.5 of its largest number; 0.25 is allowed"),
+        ([1.0, 1.0], [1.0, 1.0 + 2**-18], None, None),  # 32 times the distance from 1 to the next number, 2 ** -23
+        ([1.0, 1.0], [1.0, 1.0 + 2**-17], None, "c differs by 7.6e-06 of its largest number; 3.8e-06 is allowed"),
+    ],
+)
+def test_differences_are_relative_to_the_largest_number_of_the_reference(judged, before, after, tolerance, said):
+    assert judged(np.array(before, np.float32), np.array(after, np.float32), tolerance) == said
+
+
+def test_an_array_that_only_one_changes_is_named(tmp_path):
+    assert disagreement({"c": "0"}, {}, {}, tmp_path, None) == "it changes nothing, where the reference changes c"
+    assert disagreement({}, {"d": "0", "c": "1"}, {}, tmp_path, None) == "it changes c, d, where the reference changes nothing"
+    assert disagreement({}, {}, {}, tmp_path, None) is None

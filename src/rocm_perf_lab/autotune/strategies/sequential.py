@@ -79,10 +79,9 @@ class SequentialSearch(Strategy):
         if len(values) >= _STALE * self._listed[smooth]:
             self._listed[smooth], self._shortlists[smooth] = len(values), _most_promising(pool, process, rest, least)
         near = [pool.near(pool.at[row]) for row in best]
-        count = min(_LARGEST_BATCH, max(_BATCH, int(_GROWTH * len(values))))
         candidates = self._candidates(pool, near, self._shortlists[smooth], rest)
         beside = pool.unasked(near[0][0][:0] if smooth else near[0][0])
-        chosen = self._chosen(process.predict(pool.points[candidates]), candidates, beside, count, least)
+        chosen = self._chosen(process.predict(pool.points[candidates]), candidates, beside, _batch_size(len(values)), least)
         return [tuple(row) for row in pool.rows[chosen].tolist()]
 
     def model(self) -> ModelQuality:
@@ -170,6 +169,10 @@ class SequentialSearch(Strategy):
             chosen[-blind:] = self.generator.choice(np.setdiff1d(order, chosen), blind, replace=False).tolist()
         positions: Integers = candidates[chosen]
         return positions
+
+
+def _batch_size(results: int) -> int:
+    return min(_LARGEST_BATCH, max(_BATCH, int(_GROWTH * results)))
 
 
 def _most_promising(pool: Pool, process: GaussianProcess, rest: Integers, best: float) -> Integers:

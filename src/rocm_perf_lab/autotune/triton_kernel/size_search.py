@@ -99,7 +99,7 @@ class SizeSearch:
         """Compile the whole space, unless it is much larger than the budget. What cannot run is left out of the space."""
         space, fixed = self._whole.space, self._whole.fixed
         rows = space.listed if space.product <= _LISTED else None
-        if rows is None or len(rows) > self._most_ahead():
+        if rows is None or len(rows) > _most_ahead(self._request.budget):
             return Known(fixed), self._whole
         named = [space.named(tuple(row)) for row in rows.tolist()]
         self._compiled.compile(self._with_fixed(values) for values in named)
@@ -109,10 +109,6 @@ class SizeSearch:
             raise NothingRanError(f"none of {len(named)} configurations can run: {min(failures.values())}", "change the space")
         occupancy = None if self._bench.device.target is None else self._occupancy
         return Known(fixed, None, len(named) - len(valid), occupancy, self._coordinates), self._whole.only(valid)
-
-    def _most_ahead(self) -> int:
-        budget = self._request.budget or ""
-        return min(_MOST_AHEAD, max(_ALWAYS_AHEAD, _AHEAD * int(budget))) if budget.isdigit() else _MOST_AHEAD
 
     def _occupancy(self, values: Mapping[str, object]) -> float:
         features = self._compiled.features(self._with_fixed(values))
@@ -166,3 +162,10 @@ class SizeSearch:
         except ScriptExited as error:
             return {"error": str(error), "status": FAILED}
         return answer | {"status": FAILED if answer.get("is_dead") else BUILD_FAILED} if "error" in answer else answer
+
+
+def _most_ahead(budget: str | None) -> int:
+    """The most configurations that are compiled before any of them runs. budget: as in AutotuneRequest."""
+    if budget is None or not budget.isdigit():
+        return _MOST_AHEAD
+    return min(_MOST_AHEAD, max(_ALWAYS_AHEAD, _AHEAD * int(budget)))

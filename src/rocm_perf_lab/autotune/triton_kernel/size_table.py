@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rocm_perf_lab.autotune.evaluation_outcome import OK
-from rocm_perf_lab.autotune.search_loop import best_of
+from rocm_perf_lab.autotune.search_loop import those_that_ran
 from rocm_perf_lab.autotune.triton_kernel.configuration_list import configuration_list
 from rocm_perf_lab.autotune.triton_kernel.size_search import TunedSize
 from rocm_perf_lab.autotune.triton_kernel.tune import TunedFunction
@@ -20,12 +20,11 @@ def size_table(tuned: TunedFunction) -> list[str]:
 
 
 def _row(size: TunedSize) -> str:
-    result, best = size.result, best_of(size.result.evaluated)
+    result = size.result
+    ms, best = min(those_that_ran(result.evaluated), key=lambda ran: ran[0])  # SizeSearch.run() has found one that ran
     count, of = len(result.evaluated), "?" if result.total is None else str(result.total)
     failed = sum(one.outcome.status != OK for one in result.evaluated)
     seconds = (size.compile_seconds + size.search_seconds) / count
-    words = "" if best is None else " ".join(f"{name}={value}" for name, value in best.values.items())
-    kind = "" if best is None else f" ({best.outcome.kind})"
-    ms = 0.0 if best is None else best.outcome.ms or 0.0
+    words = " ".join(f"{name}={value}" for name, value in best.values.items())
     wrong = f", {failed} failed" if failed else ""
-    return f"{ms:9.4g}  {f'{count} of {of}':>11}  {seconds:8.2f}  {words}{kind}{wrong}"
+    return f"{ms:9.4g}  {f'{count} of {of}':>11}  {seconds:8.2f}  {words} ({best.outcome.kind}){wrong}"

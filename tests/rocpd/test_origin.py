@@ -1,0 +1,134 @@
+"""Where a database comes from: its process, rank, GPUs and span, and which runs were on one machine."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+import rocpd_database
+from rocm_perf_lab.rocpd.origin import Origin, origins
+from rocpd_database import Copy, Dispatch
+
+WORK = [Dispatch("a", 100, 200), Copy(10, 900), Dispatch("b", 300, 450), Dispatch("c", 150, 160)]
+
+
+@pytest.fixture
+def origin(tmp_path):
+    """origin(work, own, *statements) of a database that the SQL statements, each with its values, have changed."""
+
+    def origin(work=WORK, own=None, *statements) -> Origin:
+        path = rocpd_database.write(tmp_path / f"{len([*tmp_path.glob('*.db')])}.db", work, own)
+        with sqlite3.connect(path) as database:
+            for text, *values in statements:
+                database.execute(text, values)
+        (found,) = origins(path)
+        return found
+
+    return origin
+
+
+def test_the_process_and_the_span_of_its_dispatches(origin):
+    found = origin()
+    assert (found.host, found.pid, found.command, found.rank, found.suffix) == ("host", 7, "./app", None, None)
+    assert (found.span, found.has_counters, found.gpus, found.label) == ((100, 450), False, frozenset(), str(found.path))
+    assert origin([Copy(10, 900)]).span is None
+    assert origin(WORK, None, ("UPDATE rocpd_kernel_dispatch SET start = 'x'",)).span is None
+
+
+def test_the_span_is_that_of_the_first_and_last_thousand_dispatches(origin):
+    work = [Dispatch("a", 10 * n, 10 * n + 5) for n in range(1, 2102)]
+    assert origin(work).span == (10, 21_015)
+    assert origin([*work[:1000], Dispatch("a", 1, 99_999), *work[1000:]]).span == (10, 21_015)
+    assert origin([*work[:999], Dispatch("a", 1, 5), *work[999:]]).span == (1, 21_015)
+    assert origin([*work[:1102], Dispatch("a", 11_000, 99_999), *work[1102:]]).span == (10, 99_999)
+
+
+@pytest.mark.parametrize("own, is_slowed", [(None, True), ({"timing": "modelled"}, False), ({"timing": "measured"}, True)])
+def test_counters_lengthen_times_unless_these_are_modelled(origin, own, is_slowed):
+    assert origin([Dispatch("a", 1, 2, counters={"A": [1.0]})], own).has_counters == is_slowed
+    assert not origin(WORK, own).has_counters
+
+
+@pytest.mark.parametrize(
+    "environment, rank",
+    [
+        ({"RANK": "3"}, 3),
+        ({"RANK": "3", "OMPI_COMM_WORLD_RANK": "5"}, 5),
+        ({"SLURM_PROCID": "0", "PMI_RANK": "x"}, 0),
+        ({"RANK": "-1"}, None),
+        ({"RANK": "1234567890"}, None),
+        ({"RANK": 12}, 12),
+        ({}, None),
+        ("not JSON", None),
+    ],
+)
+def test_the_rank_is_what_a_launcher_set(origin, environment, rank):
+    text = environment if isinstance(environment, str) else json.dumps(environment)
+    add = ("ALTER TABLE rocpd_info_process ADD COLUMN environment TEXT",)
+    assert origin(WORK, None, add, ("UPDATE rocpd_info_process SET environment = ?", text)).rank == rank
+
+
+@pytest.mark.parametrize(
+    "uuid, known",
+    [
+        ({"bytes": {"value0": 1, "value1": 2}}, frozenset({"[1, 2]"})),
+        ({"bytes": {"value0": 0, "value1": 0}}, frozenset()),
+        ({"bytes": [1, 2]}, frozenset()),
+        (7, frozenset()),
+        (None, frozenset()),
+    ],
+)
+def test_gpus_are_known_by_their_unique_ids(origin, uuid, known):
+    assert origin(WORK, None, ("UPDATE rocpd_info_agent SET extdata = ?", json.dumps({"uuid": uuid}))).gpus == known
+    of_cpu = ("UPDATE rocpd_info_agent SET extdata = ?, type = 'CPU'", json.dumps({"uuid": uuid}))
+    assert origin(WORK, None, of_cpu).gpus == frozenset()
+
+
+def test_what_was_converted_is_known_by_the_file_that_it_was_made_from(origin):
+    found = origin(WORK, {"imported_from": "prof.csv"})
+    assert (found.imported_from, found.label) == ("prof.csv", "prof.csv")
+
+
+def test_a_database_without_a_process(origin):
+    found = origin(WORK, None, ("DELETE FROM rocpd_info_process",))
+    assert (found.host, found.pid, found.command, found.span, found.has_counters) == ("", 0, "", None, False)
+
+
+def of(host="node", gpus=(), span=(100, 200)) -> Origin:
+    return Origin(Path("t.db"), None, host, 1, "", None, span, False, frozenset(gpus))
+
+
+@pytest.mark.parametrize(
+    "one, other, is_same",
+    [
+        (of(), of(), True),
+        (of("a"), of("b"), False),
+        (of("a", "xy"), of("b", "yz"), True),
+        (of("a", "x"), of("b", "y"), False),
+        (of("0123456789ab"), of("ba9876543210"), True),
+        (of("0123456789ab", "x"), of("ba9876543210"), True),
+        (of("0123456789ab", "x"), of("ba9876543210", "y"), False),
+        (of("0123456789ab"), of("node"), False),
+        (of("0123456789abc"), of("ba9876543210"), False),
+    ],
+)
+def test_runs_on_one_machine(one, other, is_same):
+    assert one.is_on_machine_of(other) == other.is_on_machine_of(one) == is_same
+    assert one.overlaps(other) == is_same
+
+
+@pytest.mark.parametrize(
+    "span, overlaps",
+    [((200, 300), False), ((199, 300), True), ((0, 100), False), ((0, 101), True), ((120, 130), True), (None, False)],
+)
+def test_runs_at_the_same_time(span, overlaps):
+    assert of().overlaps(of(span=span)) == of(span=span).overlaps(of()) == overlaps
+
+
+def test_the_path_of_an_origin_can_be_made_absolute(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert of().absolute() == replace(of(), path=tmp_path / "t.db")

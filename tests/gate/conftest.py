@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import subprocess
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -11,7 +14,8 @@ from gate_judge import judge_of
 from rocm_perf_lab.gate.equivalence_options import EquivalenceOptions
 from rocm_perf_lab.gate.judge import GateOptions
 from rocm_perf_lab.hip_source import read
-from rocm_perf_lab.isolate import capture
+from rocm_perf_lab.isolate import Capture, capture
+from rocm_perf_lab.isolate.capture import Region
 
 PROGRAM = Path(__file__).with_name("program.hip")
 COMMAND = ("hipcc", "-O2", "-nogpuinc", "--offload-arch=gfx942", "-Wno-unused-command-line-argument")
@@ -35,3 +39,54 @@ def judge(program):
     )
     with judge_of(baseline, "rows", captures, options) as gate:
         yield lambda text: gate.judge(text.encode())
+
+
+@dataclass(frozen=True)
+class CaptureInMemory(Capture):
+    """before, after: the contents of regions by their addresses; `after` only of those that the kernel changes."""
+
+    before: Mapping[int, bytes] = field(default_factory=dict)
+    left: Mapping[int, bytes] = field(default_factory=dict)
+
+    def memory(self, address: int, size: int, *, after: bool = False) -> bytes:
+        contents = {**self.before, **self.left} if after else self.before
+        base = next(base for base, content in contents.items() if base <= address and address + size <= base + len(content))
+        return contents[base][address - base : address - base + size]
+
+
+@pytest.fixture
+def in_memory(tmp_path):
+    """in_memory({address: content}, {address: content after the kernel}, ...) -> a capture, without a file of memory.
+
+    Each content is a region with one allocation, unless `allocations` has others for its address. kinds: of regions, where they
+    are not of the device. dispatch: what differs from a dispatch of four workgroups of 64.
+    """
+
+    def make(
+        before: Mapping[int, bytes],
+        left: Mapping[int, bytes] | None = None,
+        *,
+        kernarg: bytes = bytes(64),
+        allocations: Mapping[int, Sequence[tuple[int, int]]] | None = None,
+        kinds: Mapping[int, str] | None = None,
+        **dispatch: Any,
+    ) -> CaptureInMemory:
+        (tmp_path / "kernarg.bin").write_bytes(kernarg)
+        there = allocations or {}
+        regions = tuple(
+            Region(base, len(content), (kinds or {}).get(base, "device"), tuple(there.get(base, [(base, len(content))])))
+            for base, content in sorted(before.items())
+        )
+        usual: dict[str, dict[str, Any]] = {
+            "kernel": {"name": "k(int*)", "symbol": "_Z1kPi", "group_segment_size": 0},
+            "agent": {"name": "gfx942"},
+            "origin": {"timing": "modelled", "dispatch_index": 3},
+            "packet": {"grid": [256, 1, 1], "workgroup": [64, 1, 1], "group_segment_size": 0, "kernarg_address": "0x9000"},
+            "code_object": {"variables": [], "load_delta": 0, "load_base": "0x0"},
+        }
+        about = {name: one | dispatch.get(name, {}) for name, one in usual.items()} | {
+            name: one for name, one in dispatch.items() if name not in usual
+        }
+        return CaptureInMemory(tmp_path, about, regions, before, left or {})
+
+    return make

@@ -33,6 +33,8 @@ RESTRICT = ("__restrict__", "__restrict", "restrict")
 # For inline assembly, nothing guarantees what the compiler ensures for its own instructions: that loaded data is waited for,
 # and that dependent instructions are far enough apart. So new assembly may only make a kernel wait.
 _INSTRUCTION = re.compile(r"\s*(//.*|(s_nop|s_waitcnt|s_setprio)(\s[\w()&, ]*)?)?")
+# A string that Python reads as C++ does. It differs for prefixes (R"//(x)//"), and for some escape sequences ("\o{12}").
+_STRING = re.compile(r'"(?:[^"\\\0]|\\[abfnrtv"\\]|\\x[0-9a-fA-F]{2}(?![0-9a-fA-F]))*"')
 
 
 def forbidden(unit: TranslationUnit, start: int, end: int, kernel: bytes) -> str | None:
@@ -133,10 +135,9 @@ def _assembly(tokens: Sequence[Token], text: bytes, kernel: bytes) -> str | None
             template.append(token.text)
         elif token.text not in ("volatile", "__volatile__", "("):
             return f"assembly whose text is made by {token.text}: write it as a string"
-    try:
-        words = "".join(ast.literal_eval(one) for one in template)
-    except (ValueError, SyntaxError, TypeError):
+    if not all(map(_STRING.fullmatch, template)):
         return "assembly whose text is not a plain string"
+    words = "".join(ast.literal_eval(one) for one in template)
     if found := re.search(r"[^\n\t -~]", words):  # the assembler takes some characters for the end of a statement
         return f"assembly with the character {found[0]!r}"
     for instruction in re.split(r"[\n;]", words):
@@ -145,7 +146,7 @@ def _assembly(tokens: Sequence[Token], text: bytes, kernel: bytes) -> str | None
                 f"`{instruction.strip()[:60]}` in assembly: new assembly may be empty, s_nop, s_waitcnt or s_setprio; "
                 "use a builtin, whose waits and hazards the compiler handles"
             )
-    if any(token.kind == "LITERAL" and re.search(r"[={]", token.text) for token in statement[operands:]):
+    if any(token.kind == "LITERAL" and re.search(r"[={\\]", token.text) for token in statement[operands:]):
         return 'assembly that takes over what a register happens to hold: write "+v" or "+s"'
     return None
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from pathlib import Path
 
+import ml_dtypes
 import numpy as np
 import pytest
 
@@ -50,13 +51,20 @@ def interpreted(tmp_path: Path):
     return judge
 
 
-@pytest.mark.parametrize("kind, near, far", [("float32", 1e-5, 1e-2), ("float16", 1e-3, 1e-1)])
+@pytest.mark.parametrize("kind, near, far", [("float64", 1e-7, 1e-5), ("float32", 1e-5, 1e-2), ("float16", 1e-3, 1e-1)])
 def test_floating_point_numbers_may_differ_by_the_arithmetic_of_numpy(interpreted, kind: str, near: float, far: float):
     left = np.linspace(1, 2, 32).astype(kind)
     assert interpreted(left, {"out": left}) is None
     assert interpreted(left, {"view": (left * (1 + near)).astype(kind)}) is None
     apart = interpreted(left, {"out": (left * (1 + far)).astype(kind)})
     assert isinstance(apart, ResultsDiffer) and "out[0]" in apart.reason
+
+
+def test_of_numbers_of_a_byte_each_may_be_the_next(interpreted):
+    left = np.arange(56, 62, dtype=np.uint8).view(ml_dtypes.float8_e4m3fn)  # from 1 on, in eighths
+    near, far = ((left.view(np.uint8) + steps).view(left.dtype) for steps in (1, 2))
+    assert interpreted(left, {"out": near}) is None
+    assert isinstance(interpreted(left, {"out": far}), ResultsDiffer)
 
 
 @pytest.mark.parametrize("before", [-5, 0, 5])

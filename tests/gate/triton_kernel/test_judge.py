@@ -96,7 +96,8 @@ class Repetition:
     kernels: dict[str, Kernel] = {}
     asked: list[tuple[str, ...]] = []
 
-    def __init__(self, _device, _view, files: Path, scratch: Path, _seconds):
+    def __init__(self, _device, _view, files: Path, scratch: Path, seconds: float):
+        assert seconds == 120
         self.files, self.scratch, self.runs = files, scratch, 0
 
     def run(self, launches, options=()) -> Repeated:
@@ -202,6 +203,7 @@ def by_order(x, y, n, order):
         (Kernel(keys=()), "launch", "it ends with status 0 and does not launch the kernel with rows=64"),
         (Kernel(keys=(64, 65)), "launch", "it launches the kernel with rows=65, which the baseline does not"),
         (Kernel(kind="float64"), "launch", "x is float64, and float32 in the baseline"),
+        (Kernel(kind="float16"), "launch", "x is float16, and float32 in the baseline"),
         (Kernel(dies=0), "launch", "it ended with status 1: boom"),
         (Kernel(dies=1, ms=0.5), "application", "it ended with status 1: boom"),
         (Kernel(ms=0.5, status=2), "application", "its script ends with status 2, and the baseline's with 0"),

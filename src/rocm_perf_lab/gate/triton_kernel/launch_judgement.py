@@ -10,7 +10,6 @@ import numpy as np
 from rocm_perf_lab.collect import device as devices
 from rocm_perf_lab.errors import CaptureError, SourceError
 from rocm_perf_lab.gate import seeds
-from rocm_perf_lab.gate.seeds import USUAL_ORDER
 from rocm_perf_lab.gate.triton_kernel.cases import CAPTURED, RANDOM, Size, inputs_for, sizes, with_contents
 from rocm_perf_lab.gate.triton_kernel.interpreted import how_interpreted
 from rocm_perf_lab.gate.triton_kernel.launching_script import Launched, LaunchingScript
@@ -140,7 +139,7 @@ class LaunchJudgement:
     ) -> None:  # fmt: skip
         """Runs of the candidate in other orders, with other contents of registers and LDS, on the first and the last inputs."""
         chosen = sorted({0, len(names) - 1})
-        orders = [seed for seed in seeds.orders(self._request.seed) if seed != USUAL_ORDER]
+        orders = seeds.orders(self._request.seed)
         values = seeds.initial_values(self._request.seed, len(orders))
         for order, initial in zip(orders, values, strict=True):
             options = (f"race-check={order}", f"{devices.INITIAL_VALUES}={initial}")

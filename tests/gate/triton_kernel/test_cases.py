@@ -1,0 +1,57 @@
+"""The sizes and the contents of memory that both kernels are run on."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from rocm_perf_lab.gate.triton_kernel.cases import Size, inputs_for, sizes, with_contents
+from rocm_perf_lab.gate.triton_kernel.inputs import INPUTS, random, stored
+from rocm_perf_lab.gate.triton_kernel.recorded_launch import RecordedLaunch, RecordedMemory
+
+
+def drawn(seed: int = 0, **numbers: int) -> list[Size]:
+    return list(sizes(numbers, np.random.default_rng(seed)))
+
+
+def test_each_number_alone_all_together_and_nothing_but_ones():
+    first, *alone, one, other, least = drawn(rows=10, columns=300)
+    assert first == Size("as launched", {}) and alone == [Size("rows=9", {"rows": 9}), Size("columns=299", {"columns": 299})]
+    assert least == Size("every number 1", {"rows": 1, "columns": 1})
+    assert (one.interpreted, other.interpreted) == (True, False) and one.numbers != other.numbers
+    for size in (one, other):
+        assert size.name == f"rows={size.numbers['rows']}, columns={size.numbers['columns']}"
+
+
+@pytest.mark.parametrize("value, least, most", [(300, 101, 299), (301, 101, 301), (2, 1, 1), (3, 1, 3), (9, 3, 9)])
+def test_drawn_sizes_are_odd_and_between_a_third_and_what_there_is_room_for(value, least, most):
+    found = {size.numbers["n"] for seed in range(300) for size in drawn(seed, n=value)[2:-1]}
+    assert min(found) == least and max(found) == most and all(one % 2 for one in found)
+
+
+def test_strides_stay_as_they_are():
+    assert {name for size in drawn(n=9, stride_x=64, xStride=64) for name in size.numbers} == {"n"}
+    assert drawn(stride_x=64) == drawn() == [Size("as launched", {}, interpreted=True)]
+    assert not drawn(n=9)[0].interpreted
+
+
+def test_every_kind_of_contents_for_the_launch_as_it_is_and_one_for_the_others():
+    assert inputs_for(Size("as launched", {})) == {"captured inputs": None, **INPUTS}
+    assert inputs_for(Size("n=9", {"n": 9})) == {"random": random}
+
+
+def test_other_contents_have_the_type_of_the_first_name(tmp_path):
+    x, flags = np.linspace(1, 2, 16, dtype=np.float32), np.arange(16, dtype=np.int32)
+    memories = [
+        RecordedMemory(names=names, size=64, shift=0, contents=stored(content.tobytes(), tmp_path))
+        for names, content in ((["x", "flags"], x), (["flags", "x"], flags), ([], x))
+    ]
+    about = {"name": "k", "code": "0" * 64, "grid": [1, 1, 1], "threads": 64, "shared": 0, "scratch_bytes": [], "arguments": []}
+    launch, generator = RecordedLaunch(**about, memories=memories), np.random.default_rng(1)
+    types = {"x": "float32", "flags": "int32"}
+    assert with_contents(launch, None, types, tmp_path, generator) is launch
+    filled = with_contents(launch, random, types, tmp_path, generator)
+    floats, whole, unknown = ((tmp_path / one.contents).read_bytes() for one in filled.memories)
+    assert not np.isin(np.frombuffer(floats, np.float32), x).any() and unknown == x.tobytes()
+    assert np.frombuffer(whole, np.int32).tolist() != [*range(16)] and sorted(np.frombuffer(whole, np.int32)) == [*range(16)]
+    assert launch.memories == memories and [one.names for one in filled.memories] == [one.names for one in memories]

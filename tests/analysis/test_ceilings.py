@@ -111,7 +111,7 @@ def test_an_entry_that_lacks_something_is_refused(tmp_path, entry):
         ("gfx942", None, ["gfx942"], "modelled", None),
         (
             "gfx942", "measured", ["gfx942", "gfx90a:xnack-"], "measured",
-            "has ceilings of gfx942, but the kernels ran on gfx90a:xnack-",
+            "holds ceilings for gfx942, but the kernels ran on gfx90a:xnack-",
         ),
         ("gfx942", "modelled", ["gfx942"], "measured", "has modelled ceilings, but the kernels' times are measured"),
         ("gfx942", "measured", ["gfx942"], "modelled", "has measured ceilings, but the kernels' times are modelled"),

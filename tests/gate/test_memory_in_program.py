@@ -115,7 +115,7 @@ def test_what_each_run_fills_otherwise_is_named_and_pointers_to_what_moved_are_t
     assert left[0] == "launches with `out = in` (with both in the same memory it leaves something else there)"
     # The time itself, and what HIP copied it through.
     assert [re.sub("0x[0-9a-f]+", "PLACE", one) for one in left[1:]] == [
-        f"{memory} at PLACE (in the program: different in each run)"
+        f"{memory} at PLACE (not compared in the program: its contents vary from run to run)"
         for memory in ("24 bytes of device memory", "4194304 bytes of host memory")
     ]
     assert "in the program itself hits: baseline 0, candidate 7" in cheat.rejection.reason

@@ -95,7 +95,7 @@ def ceilings_for(path: Path, targets: Iterable[str], timing: str) -> Ceilings:
     other = next((target for target in targets if found.target not in (None, target.split(":")[0])), None)
     if other:
         raise UsageError(
-            f"{path} has ceilings of {found.target}, but the kernels ran on {other}", "measure those of that device"
+            f"{path} holds ceilings for {found.target}, but the kernels ran on {other}", "measure those of that device"
         )
     if found.timing and found.timing != timing:
         raise UsageError(

@@ -167,7 +167,7 @@ class Judge:
         if judged is None:
             return Verdict((*begun.steps, *map(skipped, STEPS[1:])))
         steps = self._continued(begun.steps, judged, STEPS)
-        unlike = [f"{name} (in the program: different in each run)" for name in judged.not_compared]
+        unlike = [f"{name} (not compared in the program: its contents vary from run to run)" for name in judged.not_compared]
         plain = self._with(judged.plain, judged.launch).state
         return _with_text(Verdict(tuple(steps), plain).with_unproven(unlike), judged.kept)
 
@@ -375,7 +375,8 @@ class Judge:
             where = found.where or DifferenceSection()
             return rejected(whole_program.STEP, reason, verdict.evidence.model_copy(update={"difference": where}))
         judged.not_compared = unlike
-        what = "as the baseline's leaves it" + (f", except for {', '.join(unlike)}: different in each run" if unlike else "")
+        but = f", except for {', '.join(unlike)}, which varies from run to run" if unlike else ""
+        what = f"as the baseline's leaves it{but}"
         return replace(verdict, evidence=verdict.evidence.model_copy(update={"memory_after_its_dispatch": what}))
 
 

@@ -64,7 +64,8 @@ class KernelScheduler:
         if dominant:
             return dominant
         why = next((one.reason for one in summary.left if one.kernel == summary.dominant), "it is not in this source")
-        return Stop("ceiling reached", f"{summary.dominant} has {summary.fraction:.0%} of the critical path, and {why}")
+        share = f"{summary.dominant} accounts for {summary.fraction:.0%} of the critical path"
+        return Stop("ceiling reached", f"{share}, but {why}")
 
 
 def _left(summary: ProfileSummary) -> str:

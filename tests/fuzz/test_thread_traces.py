@@ -15,7 +15,7 @@ import rocpd_database
 from fuzz import thread_traces, verdict
 from rocm_perf_lab.analysis.thread_trace.read import read_all
 from rocm_perf_lab.profiling.pipeline import analyse
-from rocm_perf_lab.report.write import to_json
+from rocm_perf_lab.report.json_writer import to_json
 
 CASES, MORE_CASES = 120, 6000
 

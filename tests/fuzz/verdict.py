@@ -16,7 +16,7 @@ from pathlib import Path
 
 from rocm_perf_lab.errors import RocmPerfError
 from rocm_perf_lab.profiling.pipeline import analyse
-from rocm_perf_lab.report.write import to_json
+from rocm_perf_lab.report.json_writer import to_json
 from rocm_perf_lab.rocpd.origin import origins
 from rocm_perf_lab.rocpd.reader import read_trace
 

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import types
+from pathlib import Path
 
 import pytest
 
+from rocm_perf_lab.cage import View
 from rocm_perf_lab.errors import ReplayFailedError
 from rocm_perf_lab.gate import measurement
 from rocm_perf_lab.gate.measurement import MeasurementOptions, check_measurement, first_time, in_words, not_faster
 from rocm_perf_lab.gate.speedup_interval import Ratio
-from rocm_perf_lab.gate.timed_replays import OtherInputs, Times
+from rocm_perf_lab.gate.timed_replays import OtherInputs, Replays, Times
 
 OTHERS = [OtherInputs("zeros", ()), OtherInputs("large", ())]
 SAVED, MODELLED = "of the kernel's time saved", "of the kernel's time saved, modelled"
@@ -22,14 +24,17 @@ CODES = types.SimpleNamespace(candidate=types.SimpleNamespace(packet=lambda capt
 def checked(monkeypatch):
     """checked(candidate's ms of each setting, ...) -> the step's verdict; the baseline takes 1 ms in each."""
 
-    def check(*candidate, least=0.1, modelled=True, others=(), captures=2, baseline=None, **options):
+    def check(*candidate, least=0.1, modelled=True, others=(), captures=2, baseline=None, counted=None, **options):
         asked = []
 
-        def times(_captures, _codes, settings, _replays):
+        def times(_captures, _codes, settings, replays):
             asked.extend(settings)
+            check.replays = replays
             found = [one if isinstance(one, list) else [one] for one in candidate]
             assert len(settings) == len(found)
-            return [Times(baseline or [1.0] * len(one), one, [None] * captures) for one in found]
+            return [
+                Times(baseline or [1.0] * len(one), one, [None] * (captures if counted is None else counted)) for one in found
+            ]
 
         monkeypatch.setattr(measurement, "times", times)
         monkeypatch.setattr(measurement, "is_modelled", lambda _capture: modelled)
@@ -96,6 +101,26 @@ def test_what_is_timed_is_all_captures_and_then_other_inputs_of_the_first(checke
 )
 def test_modelled_times(checked, candidate, options, expected):
     assert outcome(checked(*candidate, **options)[0]) == expected
+
+
+def test_replays_are_made_as_the_options_say(checked):
+    checked(0.5, 0.5)
+    assert checked.replays == Replays(rounds=7, iterations=10, timeout=120, device="auto", view=View())
+    view = View((Path("/data"),))
+    checked(0.5, 0.5, rounds=2, iterations=3, timeout=9, device="gfx942", view=view)
+    assert checked.replays == Replays(2, 3, 9, "gfx942", view)
+    assert MeasurementOptions() == MeasurementOptions(seed=0, confidence=0.95, min_improvement=0.02)
+
+
+def test_the_other_compute_unit_is_drawn_with_the_seed():
+    units = {measurement._timed_cus(seed)[1][0] for seed in range(40)}
+    numbers = [int(one.removeprefix("timed-cu=")) for one in units]
+    assert len(units) > 30 and min(numbers) >= 1 and 1000 < max(numbers) < 1 << 16
+
+
+def test_each_capture_has_counts_of_its_own(checked):
+    with pytest.raises(ValueError):
+        checked(0.5, 0.5, counted=1)
 
 
 def test_measured_times_count_by_the_slow_end_of_their_interval(checked):

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from rocm_perf_lab.gate.numbers import bits_of, dtype_of, in_words, is_float, nan_of, ulps_between
+from rocm_perf_lab.gate.numbers import bits_of, dtype_of, float_type, in_words, is_float, nan_of, ulps_between
 from rocm_perf_lab.hip_source.layout import BYTES
 
 FLOATS = sorted(scalar for scalar in BYTES if is_float(scalar))
@@ -71,3 +71,15 @@ def test_nans_of_every_sign_and_kind_and_payload(scalar, signalling, negative):
         assert len(set(bits)) > 1
         assert {bool(one >> 8 * dtype.itemsize - 1) for one in bits} == {negative}
         assert {bool(one >> fraction - 1 & 1) for one in bits} == {not signalling}
+
+
+def test_a_number_is_told_in_the_fewest_digits_of_its_type():
+    assert [in_words(one) for one in (np.float32(0.1), np.float64(0.1), np.int8(-5), np.uint64(7))] == ["0.1", "0.1", "-5", "7"]
+
+
+@pytest.mark.parametrize(
+    "kind, floating",
+    [("float32", True), ("bfloat16", True), ("int32", False), ("bool", False), ("no type", False)],
+)
+def test_kinds_of_numbers(kind, floating):
+    assert (float_type(kind) is not None) == floating == is_float(kind) and not is_float(None)

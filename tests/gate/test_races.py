@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from rocm_perf_lab.gate.races import new_race, without_unwritten_reads
+from rocm_perf_lab.gate.races import new_race, races_of, without_atomics, without_host, without_unwritten_reads
 
 KERNEL = "kernel k(float*, int*): "
 BUFFERS = [SimpleNamespace(name="flags", address=0x1000, size=16), SimpleNamespace(name="out", address=0x1100, size=64)]
@@ -37,3 +37,13 @@ def test_a_race_of_another_kind_or_elsewhere_is_new_however_many_the_baseline_ha
 
 def test_reads_of_unwritten_lds_can_be_left_out():
     assert without_unwritten_reads([UNWRITTEN, IN_LDS, race(0x1000)]) == [IN_LDS, race(0x1000)]
+
+
+ATOMICS = KERNEL + "atomic accesses in no order, 3 times, first at address 0x1000"
+SEEN, MISSED = (KERNEL + f"the host may {verb} what is written at 0x1000" for verb in ("see", "miss"))
+
+
+def test_what_concerns_the_host_or_atomic_accesses_can_be_left_out():
+    every = [ATOMICS, IN_LDS, SEEN, MISSED]
+    assert without_atomics(every) == [IN_LDS] and without_host(every) == [ATOMICS, IN_LDS]
+    assert races_of(7) == ("race-check=7", "unordered-atomics")

@@ -47,3 +47,11 @@ def test_a_run_that_goes_on_keeps_its_seed(tmp_path):
     assert with_seed(BackendOptions(seed=drawn), Journal(tmp_path)).seed == drawn
     with pytest.raises(UsageError, match=f"began with --seed {drawn}"):
         with_seed(BackendOptions(seed=drawn ^ 1), Journal(tmp_path))
+
+
+def test_each_draw_is_one_of_its_own():
+    for seed in range(20):
+        one, other = seeds.orders(seed)
+        assert len({one // 2, other // 2, seeds.other_values(seed), seeds.resampling(seed)}) == 4
+    assert len({seeds.orders(seed) for seed in range(20)}) == len({seeds.resampling(seed) for seed in range(20)}) == 20
+    assert {seeds.initial_values(seed, 2)[0] == 0 for seed in range(20)} == {True, False}

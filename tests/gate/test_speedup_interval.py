@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rocm_perf_lab.gate.speedup_interval import ratio_of_medians
+from rocm_perf_lab.gate.speedup_interval import Ratio, ratio_of_medians
 
 
 def test_the_interval_covers_the_true_ratio_as_often_as_it_says():
@@ -29,3 +29,15 @@ def test_exact_times_give_an_exact_ratio():
 def test_samples_that_say_nothing_are_refused(samples):
     with pytest.raises(ValueError):
         ratio_of_medians(*samples)
+
+
+def test_a_single_pair_is_the_whole_interval():
+    assert ratio_of_medians([8.0], [6.0], 0.5) == Ratio(0.75, 0.75, 0.75, 0.5)
+    assert (Ratio(0.75, 0.5, 0.875, 0.95).improvement, Ratio(0.75, 0.5, 0.875, 0.95).sure_improvement) == (0.25, 0.125)
+
+
+@pytest.mark.parametrize("slow", range(3))
+def test_each_pair_is_drawn_as_often_as_the_others(slow):
+    """The median of three is the slow one in 7 of 27 draws: beyond the middle 20 %, within the middle 60 %."""
+    times = [2.0 if run == slow else 1.0 for run in range(3)]
+    assert (ratio_of_medians([1.0] * 3, times, 0.2).high, ratio_of_medians([1.0] * 3, times, 0.6).high) == (1.0, 2.0)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rocm_perf_lab.gate.stored_memory import stores_elsewhere
+from rocm_perf_lab.gate.stored_memory import stores_elsewhere, together
 
 ADDRESSES = st.sets(st.integers(0, 40))
 
@@ -23,3 +23,8 @@ def test_every_byte_that_only_the_candidate_stores_to_counts(before: set[int], a
     assert (found is None) == (not more)
     if found is not None:
         assert (found.where.stored_bytes, found.where.address) == (len(more), f"{min(more):#x}")
+
+
+@given(ADDRESSES, ADDRESSES)
+def test_what_either_stores_to_is_one_list_of_ranges(some: set[int], others: set[int]) -> None:
+    assert list(together(ranges(some), ranges(others))) == ranges(some | others)

@@ -104,7 +104,7 @@ def application(traced):
     def make(baseline=RUN, also=(), **options):
         traced.told["old"] = baseline
         asked = ApplicationOptions(**{"device": "gfx942"} | options)
-        return Application(traced.program("old"), ("4", "5"), traced.folder / f"runs{next(count)}", asked, also)
+        return Application(traced.program("old"), ("4", "5"), traced.folder / "runs" / str(next(count)), asked, also)
 
     return make
 
@@ -123,13 +123,14 @@ def checked(application, traced):
 
 
 TIMES = "10.000000 -> 10.000000 ms on the GPU, modelled"
+SAME_OUTPUT = f"the program ends as before, with the same output; {TIMES}"
 
 
 def test_each_run_is_caged_and_traced_from_one_place(application, traced):
     view = View((Path("/data"),), (Path("/out"),))
     own = application(view=view)
     first, second = traced.runs
-    folder = traced.folder / "runs0"
+    folder = traced.folder / "runs" / "0"
     for number, run in enumerate((first, second), 1):
         trace = folder / f"run-{number}" / "trace"
         assert run.words == ("4", "5") and Path(run.place) == folder / "program" / "app" and run.view.traces == trace
@@ -155,6 +156,11 @@ def test_a_candidate_may_take_twenty_times_as_long_but_at_least_a_minute(applica
     own.run(traced.program("old"))
     run = traced.runs[-1]
     assert run.limit == limit and run.limits.seconds == limit + 60
+
+
+def test_the_folder_may_be_there_already(application, traced):
+    (traced.folder / "runs" / "0" / "run-1").mkdir(parents=True)
+    assert application().reproducible
 
 
 def test_a_limit_of_the_users_holds_for_the_baseline_too(application, traced):
@@ -230,7 +236,7 @@ def by_turn(*outputs: bytes):
 def test_the_output_decides(checked, stdout, said):
     outcome, reason, evidence = checked(replace(RUN, stdout=stdout))
     if stdout == RUN.stdout:
-        assert (outcome, reason) == ("passed", f"the program ends as before, with the same output; {TIMES}")
+        assert (outcome, reason) == ("passed", SAME_OUTPUT)
     else:
         assert (outcome, reason) == ("rejected", f"it prints something else: {said or '1 lines, the baseline 1'}")
     assert evidence.stdout_compared and evidence.arguments == [["4", "5"]] and evidence.cage == "a namespace"
@@ -261,7 +267,7 @@ def test_the_users_check_decides_instead(checked, application):
     with pytest.raises(UsageError, match="^--check rejects the unchanged program: exit status 1, wrong"):
         application(replace(RUN, stdout=b"bad"), check=CHECK)
     with pytest.raises(UsageError, match=r"^--check /nothing cannot be run \(.*No such file.*\)"):
-        application(check=("/nothing",))
+        application(check=("/nothing", "more"))
     with pytest.raises(UsageError, match="^--check sleep was still running after 0.01 s and was stopped"):
         application(check=("sleep", "9"), timeout=0.01)
     check = ("sh", "-c", "yes x | head -c 999 | tr -d '\\n'; exit 2")
@@ -308,8 +314,9 @@ def test_with_several_arguments_each_is_compared(application, traced):
     assert reason == "with 'a b' c it prints something else: line 1 is '8', the baseline's 'done'"
 
 
-def test_other_output_that_varies_in_the_baseline_is_not_compared(application, traced):
-    turns = iter([b"1", b"2"])
+@pytest.mark.parametrize("outputs", [(b"1", b"2"), (b"2", b"1")])
+def test_other_output_that_varies_in_the_baseline_is_not_compared(application, traced, outputs):
+    turns = iter(outputs)
     own = application(lambda run: replace(RUN, stdout=next(turns)) if run.words == ("eight",) else RUN, also=[["eight"]])
     traced.told["new"] = by_words(eight=EIGHT)
     assert own.check(traced.program("new")).outcome.value == "passed"
@@ -334,7 +341,11 @@ GROWS = "the program's time on the GPU grows from"
         ({"dram_bytes": 1101.0}, {}, "it moves 1101 bytes to and from DRAM, the baseline 1000, and is no faster"),
         ({"dram_bytes": 1200.0}, {"dram_bytes": 0.2}, None),
         ({"dram_bytes": 5000.0, "runtime_ms": 9.0}, {}, None),
-        ({"dram_bytes": 5000.0, "runtime_ms": 11.0}, {"runtime": 0.5}, "it moves 5000 bytes to and from DRAM, the baseline 1000, and is no faster"),
+        (
+            {"dram_bytes": 5000.0, "runtime_ms": 11.0},
+            {"runtime": 0.5},
+            "it moves 5000 bytes to and from DRAM, the baseline 1000, and is no faster",
+        ),
         ({"dram_bytes": None}, {}, None),
     ],
 )  # fmt: skip
@@ -352,11 +363,13 @@ def test_without_the_baselines_counters_traffic_says_nothing(checked):
 
 def test_measured_times_may_be_slower_within_the_limit_and_their_medians_count(application, traced):
     measured = replace(RUN, timing="measured", timing_parameters=None)
-    own = application(measured)
+    moved = iter([1000.0, 7.0, 1050.0, 8.0, 9.0])
+    own = application(lambda _run: replace(measured, dram_bytes=next(moved)))
     times = iter([30.0, 10.25, 10.0])
-    traced.told["new"] = lambda _run: replace(measured, runtime_ms=next(times))
+    traced.told["new"] = lambda _run: replace(measured, runtime_ms=next(times), dram_bytes=next(moved, None))
     verdict = own.check(traced.program("new"))
     assert (verdict.outcome.value, verdict.evidence.runtime_ms) == ("passed", (10.0, 10.25))
+    assert verdict.evidence.dram_bytes == (1000.0, 1050.0)  # of the first run of each
     times = iter([1.0, 2.0, 40.0])
     own.take_as_baseline(traced.program("new"))
     assert own.runtimes_ms == [1.0, 2.0, 40.0] and own.baseline.stdout == RUN.stdout
@@ -375,7 +388,7 @@ def test_an_accepted_program_is_the_next_baseline_but_for_its_output(application
 @pytest.mark.parametrize(
     "after, saved, outcome, said",
     [
-        (1.0, 0.5, "passed", f"the program ends as before, with the same output; {TIMES}, 75.00% of the kernel's time saved there"),
+        (1.0, 0.5, "passed", f"{SAME_OUTPUT}, 75.00% of the kernel's time saved there"),
         (3.5, 0.5, "rejected", "it saves 50.00% of the kernel's time when replayed and 12.50% in the program"),
         (None, 0.5, "rejected", "the program has no times of the kernel's dispatches, although a gain is claimed"),
     ],

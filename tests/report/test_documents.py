@@ -16,7 +16,7 @@ from rocm_perf_lab.errors import OutputError
 from rocm_perf_lab.profiling.pipeline import analyse
 from rocm_perf_lab.report.exporters import export_all
 from rocm_perf_lab.report.schema import EvidenceItem
-from rocm_perf_lab.report.write import to_json
+from rocm_perf_lab.report.json_writer import to_json
 from rocpd_database import Copy, Dispatch
 
 ALL_COUNTERS = {name: [3.0, 5.0] for name in family_of("gfx942").counters()}

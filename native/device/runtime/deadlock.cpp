@@ -9,7 +9,7 @@ namespace rpd {
 using namespace std::chrono_literals;
 
 Deadlock::State Deadlock::look() const {
-  const bool stuck = scheduler_.any_parked() && !scheduler_.any_active() && !any_device_progresses() &&
+  const bool stuck = scheduler_.any_parked() && !scheduler_.any_active() && !any_device_can_make_progress() &&
                      host_threads::any_waits() && !handlers_at_exit::any_runs();
   return {stuck, scheduler_.changes(), stuck ? host_threads::busy_ticks() : 0};
 }

@@ -158,9 +158,9 @@ void Device::wake_queues() {
   for (auto& queue : queues_) queue->wake();
 }
 
-bool Device::progresses() {
+bool Device::can_make_progress() {
   std::lock_guard lock(queues_mutex_);
-  return std::any_of(queues_.begin(), queues_.end(), [](const auto& queue) { return queue->progresses(); });
+  return std::any_of(queues_.begin(), queues_.end(), [](const auto& queue) { return queue->can_make_progress(); });
 }
 
 bool Device::is_about_to_serve(uint64_t time) {
@@ -192,9 +192,9 @@ Device* device_of_node(uint32_t node) {
   return nullptr;
 }
 
-bool any_device_progresses() {
+bool any_device_can_make_progress() {
   const auto list = devices();
-  return std::any_of(list.begin(), list.end(), [](Device* device) { return device->progresses(); });
+  return std::any_of(list.begin(), list.end(), [](Device* device) { return device->can_make_progress(); });
 }
 
 }  // namespace rpd

@@ -65,7 +65,7 @@ class Device {
   EventWakeups& wakeups() { return wakeups_; }
   void wake_queues();
   // Whether any queue can make progress (see Queue::progresses).
-  bool progresses();
+  bool can_make_progress();
   // Whether any queue has a packet that was submitted before this virtual time and that its thread will serve at once.
   bool is_about_to_serve(uint64_t time);
   // Where the waves of a dispatch in flight on this device are.
@@ -106,6 +106,6 @@ class Device {
 std::vector<Device*> devices();
 // The device of a node of the topology; null if there is none.
 Device* device_of_node(uint32_t node);
-bool any_device_progresses();
+bool any_device_can_make_progress();
 
 }  // namespace rpd

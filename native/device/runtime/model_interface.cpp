@@ -27,7 +27,7 @@ const pid_t owner = getpid();
 [[gnu::destructor]] void let_kernels_finish() {
   if (getpid() != owner) return;
   const auto deadline = std::chrono::steady_clock::now() + 1s;
-  while (std::chrono::steady_clock::now() < deadline && any_device_progresses()) std::this_thread::sleep_for(1ms);
+  while (std::chrono::steady_clock::now() < deadline && any_device_can_make_progress()) std::this_thread::sleep_for(1ms);
 }
 
 void* create() {

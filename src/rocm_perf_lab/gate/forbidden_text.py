@@ -6,6 +6,7 @@ import ast
 import re
 from collections.abc import Iterator, Sequence
 
+from rocm_perf_lab.gate.stated_assumption import is_stated
 from rocm_perf_lab.hip_source.source import TranslationUnit
 from rocm_perf_lab.hip_source.tokens import END_OF_DIRECTIVE, Token, texts, tokens_of
 
@@ -14,26 +15,26 @@ _PRAGMA = re.compile(r"(unroll|nounroll|clang (fp|loop)|GCC unroll)\b(?!.*\bassu
 _ASSEMBLY = ("asm", "__asm", "__asm__")
 # The preprocessor expands these differently depending on where and when it runs.
 _WORDS = ("__COUNTER__", "__TIME__", "__DATE__", "__TIMESTAMP__", "__INCLUDE_LEVEL__", "__BASE_FILE__", "__pragma", "import")
-# These tell where the text stands, which can differ between what is judged and what is used.
+# These reveal the location of the text, which can differ between the judged source and the one in use.
 _PLACE = re.compile(
     r"__(FILE|FILE_NAME|LINE|PRETTY_FUNCTION|FUNCSIG|FUNCDNAME)__"
     r"|__builtin_(FILE|FILE_NAME|LINE|COLUMN|FUNCTION|FUNCSIG|source_location)|source_location|typeid"
 )
-# The addresses of these differ from launch to launch. Unlike those of packets and queues, every kernel is given them.
+# The addresses of these differ from launch to launch. Unlike the addresses of packets and queues, these are given to every
+# kernel.
 _LAUNCH = re.compile(r"__builtin_amdgcn_(kernarg_segment|implicitarg)_ptr")
-# The device library beneath HIP: some of it makes the host's runtime call any function of the program, or allocate memory.
+# The device library beneath HIP: parts of it make the host's runtime call any function of the program, or allocate memory.
 _BENEATH_HIP = re.compile(r"__(ockl|oclc|asan)_\w*")
-# These make promises that nothing checks; where a promise does not hold, the optimized code is right only by luck.
-# All that is called in this way by Clang (__builtin_assume, __builtin_assume_aligned, __builtin_assume_dereferenceable,
-# __builtin_assume_separate_storage, __builtin_unreachable, __assume), by C++ and by the attribute `assume`.
+# These make promises that nothing checks; where a promise does not hold, the optimized code is correct only by luck. They
+# include all such names in Clang (__builtin_assume, __builtin_assume_aligned, __builtin_assume_dereferenceable,
+# __builtin_assume_separate_storage, __builtin_unreachable, __assume) and in C++, and the attribute `assume`.
 _ASSUMPTION = re.compile(r"_*(builtin_+)?(assume(_+(aligned|dereferenceable|separate_+storage))?|unreachable)_*")
-_BESIDE_CODE = re.compile(rb"//[^\n]*|/\*.*?\*/|^[ \t]*#[^\n]*$", re.DOTALL | re.MULTILINE)  # comments, directives
 _BIDIRECTIONAL = re.compile(b"\xe2\x80[\xaa-\xae]|\xe2\x81[\xa6-\xa9]")  # U+202A to U+202E, U+2066 to U+2069
 RESTRICT = ("__restrict__", "__restrict", "restrict")
-# For inline assembly, nothing guarantees what the compiler ensures for its own instructions: that loaded data is waited for,
-# and that dependent instructions are far enough apart. So new assembly may only make a kernel wait.
+# For its own instructions, the compiler ensures that a wave waits for loaded data and that dependent instructions are far
+# enough apart. Nothing ensures that for inline assembly, so new assembly may only make a kernel wait.
 _INSTRUCTION = re.compile(r"\s*(//.*|(s_nop|s_waitcnt|s_setprio)(\s[\w()&, ]*)?)?")
-# A string that Python reads as C++ does. It differs for prefixes (R"//(x)//"), and for some escape sequences ("\o{12}").
+# A string that Python and C++ read alike. They differ on prefixes (R"//(x)//") and on some escape sequences ("\o{12}").
 _STRING = re.compile(r'"(?:[^"\\\0]|\\[abfnrtv"\\]|\\x[0-9a-fA-F]{2}(?![0-9a-fA-F]))*"')
 
 
@@ -63,7 +64,7 @@ def forbidden(unit: TranslationUnit, start: int, end: int, kernel: bytes) -> str
 
 
 def forbidden_token(tokens: Sequence[Token], place: int, text: bytes, kernel: bytes) -> str | None:
-    """What is wrong with the token of `text` at index `place` and those after it; None if nothing is. kernel: as in
+    """What is wrong with the token of `text` at index `place` and the tokens after it; None if nothing is. kernel: as in
     forbidden().
     """
     token = tokens[place]
@@ -138,7 +139,7 @@ def _assembly(tokens: Sequence[Token], text: bytes, kernel: bytes) -> str | None
     if not all(map(_STRING.fullmatch, template)):
         return "assembly whose text is not a plain string"
     words = "".join(ast.literal_eval(one) for one in template)
-    if found := re.search(r"[^\n\t -~]", words):  # the assembler takes some characters for the end of a statement
+    if found := re.search(r"[^\n\t -~]", words):  # the assembler treats some characters as the end of a statement
         return f"assembly with the character {found[0]!r}"
     for instruction in re.split(r"[\n;]", words):
         if not _INSTRUCTION.fullmatch(instruction):
@@ -152,18 +153,9 @@ def _assembly(tokens: Sequence[Token], text: bytes, kernel: bytes) -> str | None
 
 
 def _stated(tokens: Sequence[Token], place: int, kernel: bytes) -> bool:
-    """Whether the baseline's kernel makes the promise at `place` as well: in the same words and under the same condition."""
-    start = _start_of_statement(tokens, place)
-    if "unreachable" in tokens[place].text and start == place and start > 0 and tokens[start - 1].text == "{":
-        start = _start_of_statement(tokens, start - 1)  # all that it says is where it stands
-    words = [token.text for token in (*tokens[start:place], *_statement(tokens[place:])) if not token.directive]
-    return "".join(words).encode() in b"".join(_BESIDE_CODE.sub(b"", kernel).split())
-
-
-def _start_of_statement(tokens: Sequence[Token], place: int) -> int:
-    while place > 0 and tokens[place - 1].text not in (";", "{", "}"):
-        place -= 1
-    return place
+    """Whether the baseline's kernel makes the promise at `place` as well: in the same words and under the same conditions."""
+    plain = [token for token in tokens if not token.directive]
+    return not tokens[place].directive and is_stated(texts(plain), plain.index(tokens[place]), kernel)
 
 
 def _statement(tokens: Sequence[Token]) -> list[Token]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict
@@ -151,10 +151,10 @@ def difference(
         if not any(_in_region_of_either(expected, found, base, inputs, buffers, ulps, nans) for base in {**before, **after}):
             return None
     if lost := before.keys() - after.keys():
-        where = _where(min(int(base, 16) for base in lost), before, buffers)
+        where = _where(lost, before, buffers)
         return Difference(f"the candidate leaves {where} as it was, where the baseline writes")
     if more := after.keys() - before.keys():
-        where = _where(min(int(base, 16) for base in more), after, buffers)
+        where = _where(more, after, buffers)
         return Difference(f"the candidate writes to {where}, which the baseline does not change")
     leaves: list[_Leaves] = []
     for base, region in before.items():
@@ -208,11 +208,11 @@ def difference_in(buffer: Buffer, before: Bytes, after: Bytes, ulps: int = 0) ->
     return found if isinstance(found, Difference) else _told(found) if found else None
 
 
-def _where(base: int, regions: dict[str, ChangedRegion], buffers: Sequence[Buffer]) -> str:
-    """Describes the region at `base` by the names of the buffers in it."""
-    size = regions[f"{base:#x}"].get("bytes", 1) if f"{base:#x}" in regions else 1
-    names = dict.fromkeys(buffer.name for buffer in buffers if base <= buffer.address < base + size)
-    return f"the region at {base:#x}" + (f" (of {', '.join(names)})" if names else "")
+def _where(bases: Iterable[str], regions: dict[str, ChangedRegion], buffers: Sequence[Buffer]) -> str:
+    """Describes the first of the regions at these bases by the names of the buffers in it."""
+    start, base = min((int(base, 16), base) for base in bases)
+    names = dict.fromkeys(buffer.name for buffer in buffers if start <= buffer.address < start + regions[base]["bytes"])
+    return f"the region at {start:#x}" + (f" (of {', '.join(names)})" if names else "")
 
 
 def _in_region(

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from rocm_perf_lab.arrays import Integers, Mask
 
-_DICTIONARIES = ("kind", "name", "agent", "queue", "stream", "workgroup", "grid")  # columns with few different values
+_DICTIONARIES = ("kind", "name", "agent", "queue", "stream", "workgroup", "grid")  # columns with few distinct values
 _DELTAS = ("id", "start_ns", "end_ns")
 _ROW_GROUP = 1_000_000
 

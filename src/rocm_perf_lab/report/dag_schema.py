@@ -1,4 +1,6 @@
-"""dag.json: the critical path, its edges, gaps, what-if and the program's stack. schema.py says what holds of all documents."""
+"""dag.json: the critical path, its edges, gaps, what-if and the program's stack. schema.py states what applies to all
+documents.
+"""
 
 from __future__ import annotations
 

@@ -44,7 +44,8 @@ _FROM_PATH = ("slack_ns", "delay_ns", "exposed_ns", "overlap_ns", "on_path")
 
 
 class Column(NamedTuple):
-    """values: (rows,). unknown: (rows,), where the value is null; None if none is. texts: those that the values number."""
+    """values: (rows,). unknown: (rows,), true where the value is null; None if no value is. texts: those that the values index.
+    """
 
     values: Integers | Mask
     unknown: Mask | None = None

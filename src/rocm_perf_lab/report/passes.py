@@ -25,7 +25,7 @@ class FurtherRuns:
         return [_section(found, self.directory) for found in self.passes]
 
     def no_roofline(self, reason: str) -> str:
-        """Why there is no roofline. reason: the one that the traces give."""
+        """Why there is no roofline. reason: the reason that the traces give."""
         if not self.roofline:
             return _SWITCHED_OFF
         why = dict.fromkeys(found.reason for found in self.passes if found.kind == COUNTERS and found.reason)

@@ -16,7 +16,7 @@ from rocm_perf_lab.text.names import Name, Names
 if TYPE_CHECKING:
     from rich.console import Console
 
-_LEAST = 0.01  # of the span, for a part to be shown
+_LEAST = 0.01  # share of the span from which a part is shown
 
 
 def program_stack_section(found: ProgramStack) -> dag_schema.ProgramStackSection:

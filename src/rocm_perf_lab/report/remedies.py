@@ -1,4 +1,4 @@
-"""What to try according to experiments, in words: the change, where, and the gain that is predicted for it."""
+"""What to try according to experiments, in words: the change, where to make it, and the gain predicted for it."""
 
 from __future__ import annotations
 

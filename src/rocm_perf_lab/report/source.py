@@ -22,7 +22,7 @@ _NEED_A_TRACE = ("costs", "lines", "waits")
 
 @dataclass(frozen=True)
 class _Files:
-    """The files that places are in, by path, and their lines."""
+    """The files that contain the given places, by path, and their lines."""
 
     lines: dict[str, set[int]] = field(default_factory=lambda: defaultdict(set))
     numbers: dict[str, int] = field(default_factory=dict)
@@ -42,7 +42,9 @@ class _Files:
 def source_document(
     findings: Findings, code: Sequence[AnnotatedCode | str], head: dict[str, Any], reasons: dict[str, str]
 ) -> schema.SourceDocument:
-    """code: of each kernel of the findings, or why it is not known. head, reasons: what every document begins with."""
+    """code: that of each kernel of the findings, or the reason why it is not known. head, reasons: the fields with which every
+    document begins.
+    """
     files, left, kernels = _Files(), _MOST_IN_ALL, []
     for kernel, found in zip(findings.kernels, code, strict=True):
         if isinstance(found, AnnotatedCode) and len(found.instructions) > left:

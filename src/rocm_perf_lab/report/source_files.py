@@ -1,7 +1,7 @@
 """Reads the lines of source files that belong to code.
 
-The paths come from the debug information of a program, which may be anybody's: only regular files with the suffix of a source
-file are read, and only those that are not newer than the run.
+The paths come from the debug information of a program, which may come from anyone: only regular files with the suffix of a
+source file are read, and only if they are not newer than the run.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def source_files(lines: Mapping[str, Iterable[int]], not_after: float) -> list[S
 
 
 def _common_folder(paths: Iterable[str]) -> str:
-    """The folder that all files of the program itself are in."""
+    """The folder that contains all files of the program itself."""
     own = [posixpath.dirname(path) for path in paths if path.startswith("/") and not path.startswith(_SYSTEM)]
     return posixpath.commonpath(own) if own else ""
 
@@ -68,7 +68,7 @@ def _read(path: str, not_after: float) -> list[str] | str:
 
 
 def _excerpts(text: list[str], numbers: list[int]) -> Iterable[Excerpt]:
-    """Lines around those that have code; what is between two of them is shown if it is short."""
+    """The lines around those that have code; a gap between two excerpts is shown as well if it is short."""
     left = _MOST_LINES
     for first, last in _ranges(numbers, len(text)):
         lines = [_shown(line) for line in text[first - 1 : min(last, first - 1 + left)]]

@@ -15,7 +15,7 @@ SUFFIX = ".rocm-perf"
 
 
 def newest_run(folder: Path) -> Path:
-    """The run directory in the folder that was written last. Raises MissingInputError."""
+    """The most recently written run directory in the folder. Raises MissingInputError."""
     runs = [path for path in folder.glob(f"*{SUFFIX}") if (path / FILE).is_file()]
     if not runs:
         raise MissingInputError(f"{folder.resolve()} has no run directory", "profile the program, or name a run directory")
@@ -23,7 +23,7 @@ def newest_run(folder: Path) -> Path:
 
 
 def read_source(run: Path, kernel: str | None) -> SourceDocument:
-    """The code of the kernels that fit the pattern. Raises MissingInputError, TraceError, UsageError if no kernel fits."""
+    """The code of the kernels that match the pattern. Raises MissingInputError, TraceError, UsageError if no kernel matches."""
     if not run.is_dir():
         raise MissingInputError(f"{run} is not a run directory", "name one of `rocm-perf profile`")
     if (run / "summary.json").is_file():

@@ -14,7 +14,7 @@ from rocm_perf_lab.text import words
 
 _HEADS = ("of cycles", "stalled", "waited for", "executions")
 _LEAST_TEXT = 24  # characters of source beside the numbers, however narrow the terminal is
-_HOT = 0.1  # share of the cycles from which a line stands out
+_HOT = 0.1  # share of the cycles from which a line is highlighted
 _MOST_ACCESSES = 3
 _AROUND = 2  # lines
 _MEANING = (
@@ -24,7 +24,7 @@ _MEANING = (
 
 
 def render_source(document: SourceDocument, console: Console, isa: bool) -> None:
-    """Print each kernel of the document. isa: instructions, too."""
+    """Print each kernel of the document. isa: with their instructions."""
     for kernel in document.kernels:
         heading(console, kernel.kernel)
         if kernel.instructions is None:
@@ -116,7 +116,7 @@ class _Listing:
                 self._print(f"{self._cells(None)}                  {told}")
 
     def _waits_for(self, one: CodeInstruction) -> Iterator[str]:
-        """What a wait waited for, one line each, so that none is cut in the middle."""
+        """What a wait waited for, one line per access, so that none is cut in the middle."""
         wait = self._waits.get(one.address)
         if wait is None:
             return

@@ -1,4 +1,4 @@
-"""Compares several ranks using only their documents, which are small wherever the traces are."""
+"""Compares several ranks using only their documents, which are small, however large the traces are."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ NO_RANK = "the launcher's environment is not in the trace"
 
 @dataclass(frozen=True)
 class RankReports:
-    """folder: that of the rank's documents, relative to the run directory."""
+    """folder: the one with the rank's documents, relative to the run directory."""
 
     rank: Rank
     folder: str

@@ -25,8 +25,8 @@ _MOSTLY = 0.5
 
 
 def kernel_of_interest(documents: Reports) -> KernelAnalysis:
-    """The program's own kernel with the most time on the path among those that the report is on; it is also the one that is
-    traced. The profile's kernel if the path is not known.
+    """Among the program's own kernels that the report covers, the one with the most time on the path; it is also the one that
+    is traced. The profile's kernel if the path is not known.
     """
     by_name = {kernel.kernel: kernel for kernel in documents.analysis.kernels}
     on_path = [one.kernel for one in documents.dag.symbols if one.kind == "kernel" and one.critical_path_ns]
@@ -100,7 +100,7 @@ def _line(kernel: KernelAnalysis) -> str:
 
 
 def _mostly_idle(dag: DagDocument) -> str:
-    """What the idlest GPU waits for, if it mostly waits: then it is not a kernel that holds the program back. '' otherwise."""
+    """What the idlest GPU waits for, if it mostly waits, since then no kernel holds the program back. '' otherwise."""
     idle = [found for found in dag.idle if found.fraction >= _MOSTLY]
     if not idle:
         return ""

@@ -1,4 +1,4 @@
-"""The table of what the program would gain without each cause of time, beside the gain of its kernels."""
+"""The table of the program's gain without each cause of time, beside the gain of its kernels."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What to do next: the advice of the rules, or, if missing counters prevent any, the commands that collect them."""
+"""What to do next: the advice of the rules, or, if missing counters prevent any advice, the commands that collect them."""
 
 from __future__ import annotations
 

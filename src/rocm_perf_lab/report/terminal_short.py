@@ -1,4 +1,4 @@
-"""The report that commands print unless asked for more: what ran, what holds it back, what to try, where the rest is."""
+"""The report that commands print by default: what ran, what holds it back, what to try, and where to find the rest."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def render_short(documents: Reports, directory: Path, console: Console) -> None:
     page = directory / "report.html"
     in_browser = f", or {page} in a browser" if page.exists() else ""
     more = "More", f"rocm-perf report {shlex.quote(str(directory))}{in_browser}"
-    # The least important advice goes if it does not fit; the whole report has it.
+    # The least important advice is dropped if it does not fit; the full report contains it.
     while lines[-2][0] == "Try" and _height([*lines, more], console.width) > _MOST_LINES - _HEAD:
         lines.pop()
     for label, text in lines:

@@ -152,7 +152,7 @@ def _notes(found: TraceFindings) -> list[str]:
 
 
 def describe(section: schema.ThreadTraceSection, say: Callable[[str], None]) -> None:
-    """Print the lines of the terminal report; `say` takes a paragraph."""
+    """Print the lines of the terminal report; `say` prints a paragraph."""
     shares = [f"{words.percent(section.issue_fraction)} issuing", f"{words.percent(section.stall_fraction)} stalled"]
     if section.wait_fraction is not None:
         shares[-1] += f" ({words.percent(section.wait_fraction)} in waits and barriers)"

@@ -14,7 +14,7 @@ from rocm_perf_lab.report.schema import KernelAnalysis
 from rocm_perf_lab.report.thread_trace_schema import LineGain, StackPart, TimeStackSection
 from rocm_perf_lab.text import words
 
-_LEAST = 0.01  # of the time, for a part to be shown
+_LEAST = 0.01  # share of the time from which a part is shown
 _MOST_LINES = 3
 _MOST_NAMED = 3
 _LEAST_NAMED = 0.05
@@ -33,8 +33,8 @@ _WITHOUT = {
 
 
 def render_stack(stack: TimeStackSection, console: Console, with_changes: bool = True) -> None:
-    """A line for each part, and the source lines and accesses that cost most. with_changes: what comes near to taking a part
-    away.
+    """A line for each part, and the source lines and accesses that cost most. with_changes: add the changes that come close to
+    removing a part.
     """
     label = "Time"
     for text in lines(stack, with_changes):
@@ -77,7 +77,7 @@ def _compared(one: CaptureExplanation) -> str:
 
 
 def lines(stack: TimeStackSection, with_changes: bool = False) -> Iterator[str]:
-    """One for each part of at least a hundredth of the time, and one for the rest, which includes smaller parts."""
+    """One line for each part of at least a hundredth of the time, and one for the rest, which includes smaller parts."""
     shown = [part for part in stack.parts if part.share >= _LEAST]
     for part in shown:
         change = f"; {meanings()[part.name].change}" if with_changes and part.name in meanings() else ""
@@ -88,15 +88,15 @@ def lines(stack: TimeStackSection, with_changes: bool = False) -> Iterator[str]:
 
 
 def render_lines(stack: TimeStackSection, kernel: str, console: Console) -> None:
-    """What experiments say of the stack's lines, and nothing else."""
+    """Only what experiments say about the stack's source lines."""
     say(console, f"{kernel}, {words.duration(stack.duration_ns)}", "bold", indent=0)
     for line in stack.lines:
         labelled(console, "Line", line_in_words(stack, line))
 
 
 def with_line(kernels: Sequence[KernelAnalysis], wanted: str) -> list[KernelAnalysis]:
-    """The kernels that execute the line, with nothing but it in their stacks. wanted: [FILE:]LINE. Raises UsageError if none
-    does.
+    """The kernels that execute the line, with only this line in their stacks. wanted: [FILE:]LINE. Raises UsageError if no
+    kernel does.
     """
     stacks = [one.thread_trace.time_stack if one.thread_trace is not None else None for one in kernels]
     lines = [line for stack in stacks for line in (stack.lines if stack is not None else ())]
@@ -112,7 +112,7 @@ def with_line(kernels: Sequence[KernelAnalysis], wanted: str) -> list[KernelAnal
 
 
 def only_line(stack: TimeStackSection, wanted: str) -> TimeStackSection:
-    """The stack with nothing but this line. Raises UsageError if it does not have it."""
+    """The stack with only this line. Raises UsageError if the stack does not contain it."""
     kept = [line for line in stack.lines if _is(wanted, line.source)]
     if not kept:
         raise _no_line(wanted, stack.lines)
@@ -135,7 +135,7 @@ def _no_line(wanted: str, known: Sequence[LineGain]) -> UsageError:
 
 
 def line_in_words(stack: TimeStackSection, line: LineGain) -> str:
-    """What the line gains without its instructions, and without single causes in them."""
+    """The gain if the line's instructions took no time, and if single causes were removed from them."""
     gains = sorted(line.by_cause_ns.items(), key=lambda item: -item[1])
     parts = [
         f"{_WITHOUT.get(cause, f'without {cause} there')} {_shorter(stack.duration_ns, gain)}"
@@ -152,7 +152,7 @@ def in_short(stack: TimeStackSection) -> str:
 
 
 def _range(stack: TimeStackSection, part: StackPart) -> str:
-    """What is gained if it is taken away first, and if it is the last."""
+    """The gain if the part is removed first, and if it is removed last."""
     last = words.percent(part.last_ns / stack.duration_ns)
     return f"without it {_shorter(stack.duration_ns, part.first_ns)}, after all others {last}"
 

@@ -25,7 +25,7 @@ def timeline_section(table: DispatchTable) -> TimelineSection | None:
         return None
     dag = table.dag
     timeline = Timeline(table.trace, dag, table.path, _MOST_NODES)
-    tracks = sorted(timeline.tracks, key=lambda track: track.group != CRITICAL_PATH)  # first what matters most
+    tracks = sorted(timeline.tracks, key=lambda track: track.group != CRITICAL_PATH)  # the most important first
     nodes = np.unique(np.concatenate([track.nodes for track in tracks]))
     return TimelineSection(
         names=list(dag.names),

@@ -14,7 +14,7 @@ from rocm_perf_lab.report.schema import KernelAnalysis
 from rocm_perf_lab.report.triton_schema import SharedLayoutSection, TritonSection
 
 _WIDEST = 128
-_USUAL = {"waves_per_eu": 0, "matrix_instr_nonkdim": 0, "kpack": 1}  # not worth a word
+_USUAL = {"waves_per_eu": 0, "matrix_instr_nonkdim": 0, "kpack": 1}  # not worth mentioning
 _MOVES_DATA = ("amdg.", "ttg.", "tt.load", "tt.store", "tt.dot", "tt.atomic", "tt.descriptor")
 _MOST_OPERATIONS = 4
 _OPERANDS = re.compile(r"(?<= )%[^:{]*(?=[:{])")
@@ -44,12 +44,13 @@ def triton_section(kernel: DescribedKernel, occupancy: DispatchOccupancy) -> Tri
 
 
 def sentences(kernel: KernelAnalysis) -> list[list[str]]:
-    """For each specialisation: what was compiled, what is worth knowing of it, and TTGIR of the line that matters."""
+    """For each specialisation: what was compiled, what is worth knowing about it, and the TTGIR of the line that matters."""
     return [[*_in_triton_terms(one), *_of_line(one, _line_that_matters(kernel))] for one in kernel.triton]
 
 
 def _line_that_matters(kernel: KernelAnalysis) -> str | None:
-    """For whose accesses waves wait longest, or that takes most cycles; as called from the function."""
+    """The line whose accesses waves wait longest for, or else the one that takes the most cycles, as called from the function.
+    """
     trace = kernel.thread_trace
     if trace is None:
         return None

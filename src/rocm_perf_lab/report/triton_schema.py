@@ -1,4 +1,4 @@
-"""The section of analysis.json on a kernel of Triton's."""
+"""The section of analysis.json about a Triton kernel."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ bool any_due() {
 }
 
 bool settled() {
-  if (any_device_progresses()) return false;
+  if (any_device_can_make_progress()) return false;
   return !any_due() && running.load() == 0;
 }
 

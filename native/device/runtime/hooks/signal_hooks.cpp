@@ -67,7 +67,7 @@ class Hope {
  public:
   bool lost() {
     const auto now = Clock::now();
-    if (any_device_progresses()) last_work_ = now;
+    if (any_device_can_make_progress()) last_work_ = now;
     return now - last_work_ > kSettled;
   }
 

@@ -78,7 +78,7 @@ bool AqlQueue::is_submitted(uint64_t index) {
 }
 
 bool AqlQueue::is_about_to_serve(uint64_t time) const {
-  if (!progresses() || entry_.state != EngineScheduler::Entry::State::Absent) return false;
+  if (!can_make_progress() || entry_.state != EngineScheduler::Entry::State::Absent) return false;
   const uint64_t index = __atomic_load_n(device_.memory().at<uint64_t>(info_.read_pointer_address), __ATOMIC_ACQUIRE);
   if (requires_release_.load(std::memory_order_acquire) && index >= released_end_.load(std::memory_order_acquire)) return false;
   if (packet_type(__atomic_load_n(header_of(index), __ATOMIC_ACQUIRE)) == HSA_PACKET_TYPE_INVALID) return false;

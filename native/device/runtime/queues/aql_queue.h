@@ -24,7 +24,9 @@ class AqlQueue : public Queue {
   // Packets before index `end` are released.
   void release_until(uint64_t end);
 
-  bool progresses() const override { return Queue::progresses() && entry_.state != EngineScheduler::Entry::State::Parked; }
+  bool can_make_progress() const override {
+    return Queue::can_make_progress() && entry_.state != EngineScheduler::Entry::State::Parked;
+  }
   bool is_about_to_serve(uint64_t time) const override;
   // The entry of the dispatch in flight.
   EngineScheduler::Entry& entry() { return entry_; }

@@ -52,7 +52,7 @@ bool Queue::wait_until(const std::function<bool()>& condition) {
   return satisfied;
 }
 
-bool Queue::progresses() const {
+bool Queue::can_make_progress() const {
   if (blocked_.load(std::memory_order_acquire)) return false;
   const auto& memory = device_.memory();
   return __atomic_load_n(memory.at<uint64_t>(info_.read_pointer_address), __ATOMIC_ACQUIRE) !=

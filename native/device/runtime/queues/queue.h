@@ -31,7 +31,7 @@ class Queue : public std::enable_shared_from_this<Queue> {
   void wake() { work_.announce(); }
 
   // Whether the queue has packets, does not wait for something else, and has not given up.
-  virtual bool progresses() const;
+  virtual bool can_make_progress() const;
 
   bool stopping() const { return stopping_.load(std::memory_order_acquire); }
 

@@ -1,4 +1,4 @@
-"""The files that an analysis writes to a run directory. To add a format, add a file with an `export`, and an entry below."""
+"""The files that an analysis writes to a run directory. To add a format, add a module with an `export`, and an entry below."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 from rocm_perf_lab.report.documents import Documents
 from rocm_perf_lab.report.exporters import html_file, json_files, parquet_file
-from rocm_perf_lab.report.write import output_errors
+from rocm_perf_lab.report.json_writer import output_errors
 
 Export = Callable[[Documents, Path], None]
 """Writes its files, each whole or not at all, into an existing directory. The same documents give the same bytes."""

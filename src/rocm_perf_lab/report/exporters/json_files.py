@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from rocm_perf_lab.report.documents import Documents
-from rocm_perf_lab.report.write import write_json
+from rocm_perf_lab.report.json_writer import write_json
 
 
 def export(documents: Documents, directory: Path) -> None:

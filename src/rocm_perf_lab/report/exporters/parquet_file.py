@@ -1,4 +1,4 @@
-"""dispatches.parquet: one row per dispatch or copy. Without pyarrow there is none."""
+"""dispatches.parquet: one row per dispatch or copy. It is not written without pyarrow."""
 
 from __future__ import annotations
 

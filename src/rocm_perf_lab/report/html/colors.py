@@ -11,7 +11,7 @@ _COLORS, _PATTERNS = 7, 5  # as in timeline.js
 def kinds_of(kernels: Iterable[str]) -> dict[str, int]:
     """Name -> number of a colour and a pattern. Plain colours are used first; with more than 35 kernels, some look alike.
 
-    A name's colour follows from the name, unless another kernel of the run has it already.
+    A name's colour follows from the name, unless another kernel of the run already uses that colour.
     """
     found: dict[str, int] = {}
     free: list[int] = []

@@ -1,4 +1,5 @@
-"""The parts that all pages for browsers share: one file that needs no network, styles, functions, D3 where it is used."""
+"""The parts that all pages for browsers share: a single file that needs no network, styles, functions, and D3 where it is used.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +42,7 @@ def _licence() -> str:
 
 
 def texts(value: Any) -> Any:
-    """JSON values whose texts are valid Unicode: bytes that are not become replacement characters."""
+    """JSON values whose texts are valid Unicode: invalid bytes become replacement characters."""
     if isinstance(value, str):
         return value.encode("utf-8", "replace").decode("utf-8")
     if isinstance(value, dict):

@@ -15,7 +15,7 @@ from rocm_perf_lab.text import words
 
 _MOST_IN_LEGEND = 24
 _AGAIN = "by HIP stream"
-_NO_KERNEL = {COPY: -1, CALL: -2}  # colours of what is not a kernel, as in timeline.js
+_NO_KERNEL = {COPY: -1, CALL: -2}  # colours of slices that are not kernels, as in timeline.js
 
 
 def kernels_in(document: TimelineDocument) -> set[str]:
@@ -64,6 +64,6 @@ def _tracks(tracks: list[TimelineTrack]) -> Iterator[dict[str, Any]]:
 
 
 def _legend(found: TimelineSection, time: Any) -> list[int]:
-    """The names with the most time on the GPU. time: of each name."""
+    """The names with the most time on the GPU. time: that of each name."""
     order = np.argsort(-time, kind="stable").tolist()
     return [number for number in order if time[number] > 0 and found.kinds[number] != CALL][:_MOST_IN_LEGEND]

@@ -6,7 +6,7 @@ import pytest
 
 from rocm_perf_lab.errors import OutputError
 from rocm_perf_lab.report.schema import StabilitySection
-from rocm_perf_lab.report.write import output_errors, to_json, write_json
+from rocm_perf_lab.report.json_writer import output_errors, to_json, write_json
 
 ONE = StabilitySection(
     runs=3, mean_ms=1.5, stddev_ms=None, cv=None, classification=None,

@@ -1,0 +1,114 @@
+"""Compares an assumption of a candidate's code with those of the baseline: its words, and the conditions that lead to it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+_BESIDE_CODE = re.compile(rb"//[^\n]*|/\*.*?\*/|^[ \t]*#[^\n]*$", re.DOTALL | re.MULTILINE)  # comments, directives
+_TOKEN = re.compile(r'"(?:\\.|[^"\\])*"|\'(?:\\.|[^\'\\])*\'|\w+|\S')
+_LEAVING = frozenset(("return", "break", "continue", "goto", "assert", "abort", "__builtin_trap", "__trap"))
+
+
+@dataclass(frozen=True)
+class _Block:
+    """A block that is still open. header: the text before its brace. statements: those in it that have ended, in order."""
+
+    header: tuple[str, ...] = ()
+    statements: list[tuple[str, ...]] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class _Level:
+    """What one block says about when an assumption in it is reached. guards: earlier statements that may leave the block."""
+
+    header: tuple[str, ...]
+    guards: tuple[tuple[str, ...], ...]
+
+
+@dataclass(frozen=True)
+class _Assumption:
+    """statement: its text from the start of the statement to the closing parenthesis. levels: of the blocks around it."""
+
+    statement: tuple[str, ...]
+    levels: tuple[_Level, ...]
+
+    def is_implied_by(self, other: _Assumption) -> bool:
+        """Whether `other` says the same and is reached whenever this one is: the path to this one may have more guards."""
+        return (
+            self.statement == other.statement
+            and [level.header for level in self.levels] == [level.header for level in other.levels]
+            and all({*theirs.guards} <= {*own.guards} for own, theirs in zip(self.levels, other.levels, strict=True))
+        )
+
+
+def is_stated(candidate: Sequence[str], index: int, baseline: bytes) -> bool:
+    """Whether the baseline's kernel states the assumption at `index` as well.
+
+    candidate: its tokens without those of directives; `index` is that of the assumption's name. baseline: the kernel's text.
+    """
+    own = _tokens(" ".join(candidate))
+    at = len(_tokens(" ".join(candidate[:index])))
+    others = _tokens(_BESIDE_CODE.sub(b" ", baseline).decode(errors="replace"))
+    claim = _assumption(own, at)
+    return any(claim.is_implied_by(_assumption(others, place)) for place in _places(others, candidate[index]))
+
+
+def _tokens(text: str) -> list[str]:
+    return _TOKEN.findall(text)
+
+
+def _places(tokens: Sequence[str], name: str) -> Iterator[int]:
+    return (place for place, token in enumerate(tokens) if token == name)
+
+
+def _assumption(tokens: Sequence[str], index: int) -> _Assumption:
+    """The assumption at this index. What is not inside a function's body has no levels, nor has the body's own header."""
+    blocks, begun = _blocks_around(tokens[:index])
+    levels = [_level(block, with_header=number > 1) for number, block in enumerate(blocks) if number > 0]
+    heads = [*(block.header for block in blocks[1:]), begun]
+    levels += [_Level((), _branches_before(block)) for block, head in zip(blocks, heads, strict=True) if head[:1] == ("else",)]
+    return _Assumption((*begun, *_call(tokens[index:])), tuple(levels))
+
+
+def _branches_before(block: _Block) -> tuple[tuple[str, ...], ...]:
+    """The branches of an `if` before the `else` that follows the last statement of the block."""
+    first = next((n for n in range(len(block.statements) - 1, -1, -1) if block.statements[n][:1] != ("else",)), 0)
+    return tuple(block.statements[first:])
+
+
+def _blocks_around(tokens: Sequence[str]) -> tuple[list[_Block], tuple[str, ...]]:
+    """The blocks that are open at the end, the first of them the whole text, and the statement that has begun."""
+    blocks, begun, depth = [_Block()], [], 0
+    for token in tokens:
+        begun.append(token)
+        depth += (token in "([") - (token in ")]")
+        if depth > 0 or token not in (";", "{", "}"):
+            continue
+        if token == "{":
+            blocks.append(_Block(tuple(begun[:-1])))
+        elif token == ";" or len(blocks) == 1:
+            blocks[-1].statements.append(tuple(begun))
+        else:
+            ended = blocks.pop()
+            inside = [*ended.statements, tuple(begun[:-1])]
+            blocks[-1].statements.append((*ended.header, "{", *(word for one in inside for word in one), "}"))
+        begun.clear()
+    return blocks, tuple(begun)
+
+
+def _level(block: _Block, with_header: bool) -> _Level:
+    header = block.header if with_header else ()
+    everything = header[:1] == ("switch",)  # which statements run depends on the labels before them
+    guards = [one for one in block.statements if everything or not _LEAVING.isdisjoint(one)]
+    return _Level(header, tuple(guards))
+
+
+def _call(tokens: Sequence[str]) -> Iterator[str]:
+    depth = 0
+    for token in tokens:
+        yield token
+        depth += (token == "(") - (token == ")")
+        if depth == 0 and token == ")":
+            return

@@ -19,23 +19,23 @@ from hypothesis import settings
 import needs
 import served_cli
 
-# Wall time says nothing about a test on a machine that others use, too.
+# Wall time says nothing about a test on a machine that others use as well.
 settings.register_profile("busy machine", deadline=None)
 settings.load_profile("busy machine")
 
-# Shells start what they put into the background with these ignored, and so would be every program under test.
+# Shells start background jobs with these signals ignored, and every program under test would inherit that.
 for _number in (signal.SIGINT, signal.SIGHUP):
     if signal.getsignal(_number) is signal.SIG_IGN:
         signal.signal(_number, signal.default_int_handler if _number == signal.SIGINT else signal.SIG_DFL)
 
-# What the user's own GPUs measured decides about modelled gains.
+# Measurements on the user's own GPUs would influence decisions about modelled gains.
 os.environ["XDG_DATA_HOME"] = str(Path(tempfile.gettempdir(), "rocm-perf-tests-without-data"))
 os.environ["OPENBLAS_NUM_THREADS"] = "1"  # NumPy starts threads that cost more than they gain
-os.environ.pop("COLUMNS", None)  # reports are as wide wherever the tests run
+os.environ.pop("COLUMNS", None)  # so that reports have the same width everywhere
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 
-gc.disable()  # until all tests are collected: what that makes stays, and to look through it takes longer than to make it
+gc.disable()  # until all tests are collected: the objects made meanwhile stay, and scanning them takes longer than making them
 
 
 def pytest_collection_finish() -> None:
@@ -70,7 +70,7 @@ def testbed(native_dir: Path) -> Callable[[str], Path]:
 
 @pytest.fixture(scope="session")
 def shared_data() -> Path:
-    """Recordings of real hardware ($RPL_SHARED/data, else ../shared/data); skips where there are none."""
+    """Recordings from real hardware ($RPL_SHARED/data, else ../shared/data); skips the test where there are none."""
     return needs.shared("data")
 
 
@@ -78,7 +78,7 @@ def shared_data() -> Path:
 def command_line(compile_c) -> Iterator[Callable[..., subprocess.CompletedProcess[str]]]:
     """command_line(arguments, env=..., **options) runs the command line; options are those of subprocess.run.
 
-    A process that has imported it is forked, unless the environment or the options are for the start of Python.
+    It forks a process that has imported it, unless the environment or the options affect the start of Python.
     """
     own = served_cli.of_interpreter(os.environ)
     with served_cli.serving(compile_c("served_cli", served_cli.CLIENT.read_text(), "-O1")) as served:
@@ -96,7 +96,7 @@ def rocm_perf_in(command_line) -> Callable[..., subprocess.CompletedProcess[str]
     """rocm_perf_in(folder, "profile", "./app") runs the command line there and expects it to succeed."""
 
     def run(folder: Path, *arguments: object) -> subprocess.CompletedProcess[str]:
-        # Not the C library's environment, in which readline has set COLUMNS.
+        # Not the C library's environment, where readline has set COLUMNS.
         options = dict(cwd=folder, env=dict(os.environ), capture_output=True, text=True, stdin=subprocess.DEVNULL)
         completed = command_line(arguments, timeout=300, **options)
         assert completed.returncode == 0, completed.stderr
@@ -121,7 +121,7 @@ def rocm_perf(command_line, tmp_path: Path) -> Callable[..., subprocess.Complete
 
 @pytest.fixture(scope="session")
 def process_is_gone() -> Callable[[int], bool]:
-    """process_is_gone(pid): whether it has ended. Nobody may reap an orphan in a container: a zombie is gone too."""
+    """process_is_gone(pid): whether it has ended. In a container, orphans may never be reaped, so a zombie counts as gone."""
 
     def is_gone(pid: int) -> bool:
         try:
@@ -148,7 +148,7 @@ def compile_c(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
 
 @pytest.fixture(scope="session")
 def inert_native(compile_c, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """Environment that points to native parts that load but do nothing: for programs that never start ROCr."""
+    """An environment with native parts that load but do nothing, for programs that never start ROCr."""
     folder = tmp_path_factory.mktemp("inert")
     library = compile_c("inert.so", "int rocm_perf_inert;", "-shared", "-fPIC")
     for name in ("librocmperf_device.so", "librocmperf_preload.so", "librocmperf_tracer.so", "rocmperf-rocpd-writer"):
@@ -169,7 +169,7 @@ def browser() -> Iterator:
 
 @pytest.fixture
 def opened(browser) -> Iterator[Callable]:
-    """opened(path, **options): the page in a tab without network; what goes wrong in it fails the test."""
+    """opened(path, **options): the page in a tab without a network; any error in it fails the test."""
     tabs = []
 
     def open_page(path: Path, **options):
@@ -191,7 +191,7 @@ def opened(browser) -> Iterator[Callable]:
 
 @pytest.fixture(scope="session")
 def expect_accessible() -> Callable[[object], None]:
-    """expect_accessible(tab): axe-core finds nothing in it that hinders people with a keyboard or a screen reader."""
+    """expect_accessible(tab): axe-core finds nothing that hinders people who use a keyboard or a screen reader."""
     axe = needs.module("axe_playwright_python.sync_playwright").Axe()
 
     def expect(tab) -> None:
@@ -203,7 +203,7 @@ def expect_accessible() -> Callable[[object], None]:
 
 @pytest.fixture(scope="session")
 def triton_pythons(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
-    """triton_pythons("3.9.0") is the Python of an environment with this Triton, from the package index, and NumPy."""
+    """triton_pythons("3.9.0") is the Python of an environment with NumPy and this Triton from the package index."""
 
     @functools.cache
     def python(version: str) -> Path:
@@ -217,7 +217,8 @@ def triton_pythons(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], 
     return python
 
 
-TRITONS = ("3.6.0", "3.9.0")  # the oldest one that compiles loops on every Python that it is packaged for, and the newest tried
+# The oldest version that compiles loops on every Python it is packaged for, and the newest one tried.
+TRITONS = ("3.6.0", "3.9.0")
 
 
 def _named_pythons() -> list[Path]:
@@ -226,19 +227,19 @@ def _named_pythons() -> list[Path]:
 
 @pytest.fixture(params=_named_pythons() or TRITONS, ids=str)
 def python(request: pytest.FixtureRequest, triton_pythons: Callable[[str], Path]) -> Path:
-    """A Python with each Triton that is tested: those that RPL_TRITON_PYTHON names, else those of TRITONS."""
+    """A Python for each tested version of Triton: those that RPL_TRITON_PYTHON names, else those of TRITONS."""
     return request.param if isinstance(request.param, Path) else triton_pythons(request.param)
 
 
 @pytest.fixture
 def newest_python(triton_pythons: Callable[[str], Path]) -> Path:
-    """The last of these."""
+    """The Python with the last of these versions."""
     named = _named_pythons()
     return named[-1] if named else triton_pythons(TRITONS[-1])
 
 
 @pytest.fixture
 def torch_python() -> Path:
-    """A Python with Triton and PyTorch, which no test installs: the first that RPL_TRITON_PYTHON names."""
+    """A Python with Triton and PyTorch, which no test installs: the first one that RPL_TRITON_PYTHON names."""
     named = _named_pythons() or pytest.skip("RPL_TRITON_PYTHON names no Python with Triton and PyTorch")
     return named[0]

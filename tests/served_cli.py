@@ -35,6 +35,7 @@ _OF_OTHERS = ("clang.cindex", "cloudpickle", "elftools.elf.elffile", "msgpack", 
 # A process with threads cannot be forked.
 _ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "JE_ARROW_MALLOC_CONF": "background_thread:false"}
 _STREAMS = 3
+FIRST = "SERVED_FIRST"  # an environment variable with Python code that runs before the command
 
 
 @dataclass(frozen=True)
@@ -157,6 +158,7 @@ def main() -> None:
     if request is None:
         return
     _become(request)
+    exec(os.environ.pop(FIRST, ""), {})
     runpy._run_module_as_main("rocm_perf_lab")
 
 

@@ -1,6 +1,6 @@
-"""rocprofv3 as the collector, on a machine whose GPU and rocprofv3 are stood in for.
+"""rocprofv3 as the collector, on a machine with a simulated GPU and a stand-in for rocprofv3.
 
-The stand-in (rocprofv3_stand_in/) takes the real options, runs the program on the software device and leaves the real files.
+The stand-in (rocprofv3_stand_in/) accepts the real options, runs the program on the software device and leaves the real files.
 """
 
 import json
@@ -12,12 +12,14 @@ import sqlite3
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import jsonschema
 import pytest
 
 import rocpd_database
+import served_cli
 from rocm_perf_lab.arch.counter_passes import counter_passes
 from rocm_perf_lab.arch.families import family_of
 from rocm_perf_lab.collect.command import resolve
@@ -28,20 +30,18 @@ from slow_variants import every, only
 
 STAND_IN = Path(__file__).with_name("rocprofv3_stand_in")
 COUNTERS = set(family_of("gfx942").counters())
-FEW = ("-n", "32768")  # elements that vcopy copies, where it does not matter how many
+FEW = ("-n", "32768")  # elements that vcopy copies where their number does not matter
 
-# The only thing that is changed in the command line's process: the GPU that its kernel driver shows.
+# The only change in the command line's process is the GPU that its kernel driver shows.
 WITH_A_GPU = """
 from rocm_perf_lab.collect import gpu
 gpu.find = lambda: gpu.Gpus(("gfx942",), None)
-from rocm_perf_lab.cli import main
-main()
 """
 
 
 @pytest.fixture(scope="module")
 def programs(tmp_path_factory, native_dir) -> Path:
-    """A folder for PATH with the stand-in in it, and the decoder's library for thread traces."""
+    """A folder for PATH that holds the stand-in, and the decoder library for thread traces."""
     folder = tmp_path_factory.mktemp("bin")
     (folder / "rocprofv3").write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} {shlex.quote(str(STAND_IN))} "$@"\n')
     (folder / "rocprofv3").chmod(0o755)
@@ -51,9 +51,10 @@ def programs(tmp_path_factory, native_dir) -> Path:
 
 
 class Machine:
-    """profile(*arguments, **environment) there, in `work`; .calls are rocprofv3's."""
+    """profile(*arguments, **environment) runs there, in `work`; .calls are those of rocprofv3."""
 
-    def __init__(self, programs: Path, folder: Path):
+    def __init__(self, command_line: Callable[..., subprocess.CompletedProcess], programs: Path, folder: Path):
+        self._command_line = command_line
         self.work = folder / "work"
         self.work.mkdir()
         self._calls = folder / "calls"
@@ -61,15 +62,15 @@ class Machine:
             "PATH": f"{programs}:{os.environ['PATH']}",
             "ROCPROF_ATT_LIBRARY_PATH": str(programs / "lib"),
             "STAND_IN_CALLS": str(self._calls),
+            served_cli.FIRST: WITH_A_GPU,
         }
 
     def profile(self, *arguments, cwd=None, **environment) -> subprocess.CompletedProcess:
         return self.rocm_perf("profile", *arguments, cwd=cwd, **environment)
 
     def rocm_perf(self, *arguments, cwd=None, **environment) -> subprocess.CompletedProcess:
-        return subprocess.run(
-            [sys.executable, "-c", WITH_A_GPU, *map(str, arguments)],
-            cwd=cwd or self.work, env=self._environment | environment,
+        return self._command_line(
+            arguments, cwd=cwd or self.work, env=self._environment | environment,
             capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=180,
         )  # fmt: skip
 
@@ -79,14 +80,14 @@ class Machine:
 
 
 @pytest.fixture
-def machine(programs, tmp_path) -> Machine:
-    return Machine(programs, tmp_path)
+def machine(command_line, programs, tmp_path) -> Machine:
+    return Machine(command_line, programs, tmp_path)
 
 
 @pytest.fixture(scope="module")
-def whole(programs, testbed, tmp_path_factory):
-    """A profile with everything in it: (machine, completed process, run directory)."""
-    machine = Machine(programs, tmp_path_factory.mktemp("whole"))
+def whole(command_line, programs, testbed, tmp_path_factory):
+    """A complete profile: (machine, completed process, run directory)."""
+    machine = Machine(command_line, programs, tmp_path_factory.mktemp("whole"))
     shutil.copy(testbed("softmax_testbed"), machine.work)
     done = machine.profile("--runs", "2", "--json", "./softmax_testbed")
     assert done.returncode == 0, done.stderr
@@ -103,7 +104,7 @@ def test_options_are_those_of_the_real_help(shared_data, monkeypatch):
     assert real == options.option_names()
 
 
-def test_what_rocprofv3_is_asked_for(whole, programs):
+def test_the_options_that_rocprofv3_gets(whole, programs):
     machine, _, _ = whole
     asked = [call["options"] for call in machine.calls]
     for options in asked:
@@ -152,8 +153,8 @@ def test_json_is_all_of_stdout_equals_the_files_and_fits_the_schema(whole, rocm_
     ]
 
 
-def test_times_are_of_the_base_pass_alone(whole):
-    """The stand-in's kernels take three times as long while they are counted, as real ones take longer."""
+def test_times_come_from_the_base_pass_alone(whole):
+    """The stand-in's kernels take three times as long while counters are collected, since real ones take longer too."""
     _, done, directory = whole
     profile = json.loads(done.stdout)["profile"]
     query = "SELECT SUM(duration) FROM kernels WHERE name NOT LIKE '\\_\\_amd%' ESCAPE '\\'"
@@ -165,8 +166,8 @@ def test_times_are_of_the_base_pass_alone(whole):
     assert profile["runtime_ms"] * 1e6 == pytest.approx(totals[0], abs=1) and totals[1] == 3 * totals[0]
 
 
-def test_counters_from_passes_are_those_of_one_run(whole, rocm_perf_in, tmp_path):
-    """Against the same program with all counters in one run, which only the software device can do."""
+def test_counters_from_passes_equal_those_of_one_run(whole, rocm_perf_in, tmp_path):
+    """Compared with the same program with all counters in one run, which is possible only on the software device."""
     machine, done, _ = whole
     arguments = ("profile", "--json", "--runs", "1", "--no-deep-analysis", "--device", "gfx942")
     direct = json.loads(rocm_perf_in(tmp_path, *arguments, machine.work / "softmax_testbed").stdout)
@@ -182,11 +183,11 @@ def test_counters_from_passes_are_those_of_one_run(whole, rocm_perf_in, tmp_path
     assert [section["missing"] for section in found] == [{}] * len(found)
 
 
-def test_nothing_that_rocprofv3_says_reaches_the_terminal(whole):
-    """What is left is this tool's notes and the program's own words, of both runs."""
+def test_no_output_of_rocprofv3_reaches_the_terminal(whole):
+    """Only this tool's notes and the program's own output from both runs are left."""
     _, done, _ = whole
     assert not re.search(r"(?m)^[IWEF]\d{8} |simple_timer|Opened result|partial-", done.stderr), done.stderr
-    assert done.stderr.count("SharedSignalPool") == 2  # of ROCr, as without rocprofv3
+    assert done.stderr.count("SharedSignalPool") == 2  # from ROCr, as without rocprofv3
 
 
 # ---- what can go wrong: passes by themselves ----
@@ -196,13 +197,13 @@ SOFTMAX = ThreadTraceTarget("_Z13softmax_naivePKfPfii", "softmax_naive(float con
 
 @pytest.fixture(scope="module")
 def memory(tmp_path_factory) -> str:
-    """What the stand-in remembers from one test to the next: passes differ in what is kept of a run, not in the run."""
+    """Lets the stand-in reuse traces between tests: passes differ in what is kept from a run, not in the run."""
     return str(tmp_path_factory.mktemp("memory"))
 
 
 @pytest.fixture
 def collector(programs, tmp_path, testbed, memory, monkeypatch):
-    """.counters(limit, **environment) and .thread_trace(...) of rocprofv3 with softmax; .calls of it, .notes by it."""
+    """.counters(limit, **environment) and .thread_trace(...) run rocprofv3 with softmax; .calls of it, .notes from it."""
     monkeypatch.setenv("STAND_IN_MEMORY", memory)
     monkeypatch.setenv("ROCPROF_ATT_LIBRARY_PATH", str(programs / "lib"))
     monkeypatch.setenv("STAND_IN_CALLS", str(tmp_path / "calls"))
@@ -231,7 +232,7 @@ def collected(passes):
     return {name for found in passes if found.output for name in found.counters} - {n for p in passes for n in p.missing}
 
 
-def test_a_counter_that_the_gpu_lacks_costs_no_other(collector):
+def test_a_counter_that_the_gpu_lacks_does_not_affect_others(collector):
     passes = collector.counters(STAND_IN_NO_COUNTERS="TCC_BUBBLE_sum,SQ_WAVES")
     reason = "rocprofv3 has no such counter on this GPU"
     assert {name: why for found in passes for name, why in found.missing.items()} == {
@@ -241,7 +242,7 @@ def test_a_counter_that_the_gpu_lacks_costs_no_other(collector):
     assert len(collector.notes) == 1 and "TCC_BUBBLE_sum, SQ_WAVES" in collector.notes[0]
 
 
-def test_a_set_that_does_not_fit_is_divided(collector):
+def test_a_set_of_counters_that_does_not_fit_is_divided(collector):
     wanted = counter_passes("gfx942")[:1]
     passes = collector.counters(passes=wanted, STAND_IN_REGISTERS="4")
     assert collected(passes) == set(wanted[0]) and 1 < len(passes) < len(wanted[0]) and collector.notes == []
@@ -254,7 +255,7 @@ def test_a_set_that_does_not_fit_is_divided(collector):
         ({"STAND_IN_FAIL": "counter-hang"}, "still running after 3 s"),
     ],
 )
-def test_a_failure_that_would_repeat_itself_is_met_once(collector, failure, reason):
+def test_a_failure_that_would_recur_ends_the_passes_at_once(collector, failure, reason):
     passes = collector.counters(limit=3.0, **failure)
     assert collector.calls == 1 and not any(found.output for found in passes)
     assert {name for found in passes for name in found.missing} == COUNTERS
@@ -270,7 +271,7 @@ def test_a_failure_that_would_repeat_itself_is_met_once(collector, failure, reas
         ({"STAND_IN_NO_COUNTERS": "all"}, "no such counter"),
     ],
 )
-def test_a_pass_that_yields_nothing_is_unknown_with_its_reason(collector, failure, reason, tmp_path):
+def test_counters_of_a_pass_that_yields_nothing_are_unknown_with_a_reason(collector, failure, reason, tmp_path):
     wanted = counter_passes("gfx942")[:2]
     passes = collector.counters(passes=wanted, **failure)
     assert not any(found.output for found in passes)
@@ -280,7 +281,7 @@ def test_a_pass_that_yields_nothing_is_unknown_with_its_reason(collector, failur
     assert {path.suffix for path in tmp_path.glob("counters_*")} == {".log"}
 
 
-def test_counters_that_could_not_be_locked_are_kept_and_doubted(collector, machine, testbed):
+def test_counters_collected_without_locked_clocks_are_kept_with_a_note(collector, machine, testbed):
     assert collected(collector.counters(STAND_IN_FAIL="counter-unlocked")) == COUNTERS
     assert len(collector.notes) == 1 and "CAP_PERFMON" in collector.notes[0]
     options = ("--json", "--runs", "1", "--no-deep-analysis")
@@ -291,7 +292,7 @@ def test_counters_that_could_not_be_locked_are_kept_and_doubted(collector, machi
     assert profile["roofline"] is not None
 
 
-def test_a_folder_of_its_own_is_looked_into(collector):
+def test_the_separate_folder_of_a_pass_is_searched(collector):
     assert collected(collector.counters(STAND_IN_VERSION="later")) == COUNTERS
 
 
@@ -305,7 +306,7 @@ def test_a_folder_of_its_own_is_looked_into(collector):
         ({"STAND_IN_FAIL": "att-empty"}, "no wave of the kernel ran on compute unit 1", 2),
     ],
 )
-def test_no_thread_trace_is_a_reason(collector, environment, reason, calls):
+def test_a_missing_thread_trace_has_a_reason(collector, environment, reason, calls):
     found = collector.thread_trace(limit=5.0 if "hang" in reason or "still" in reason else 60.0, **environment)
     assert found.output is None and reason in found.reason and collector.calls == calls, found
     assert collector.notes == [f"no thread trace: {found.reason}"]
@@ -354,7 +355,7 @@ def test_without_a_base_pass_there_is_no_profile(machine, testbed, failure, stat
 
 @pytest.mark.parametrize("version", only(["deaf"], ["", "deaf"]))
 def test_a_program_that_aborts_ends_the_profile(machine, testbed, version):
-    """Also with a rocprofv3 that hangs then."""
+    """Also with a rocprofv3 that then hangs."""
     began = time.monotonic()
     script = f"{testbed('vcopy')} -n 32768; kill -ABRT $$"
     done = machine.profile("--runs", "1", "sh", "-c", script, STAND_IN_VERSION=version)
@@ -369,7 +370,7 @@ def test_a_current_folder_that_cannot_be_written_does_not_matter(machine, testbe
 
 
 @pytest.mark.parametrize("name", every(3, ["%pid% {pid}.run", "$ENV{HOME}.run", "a b%.run"]))
-def test_what_rocprofv3_would_replace_in_paths_stays_as_it_is(machine, testbed, name):
+def test_keys_that_rocprofv3_would_replace_in_paths_stay_unchanged(machine, testbed, name):
     done = machine.profile("--runs", "1", "-o", name, testbed("vcopy"), *FEW)
     assert done.returncode == 0, done.stderr
     assert [path.name for path in machine.work.iterdir()] == [name]
@@ -377,21 +378,21 @@ def test_what_rocprofv3_would_replace_in_paths_stays_as_it_is(machine, testbed, 
     assert [section["missing"] for section in found] == [{}] * len(found) and found[-1]["output"], found
 
 
-def test_a_path_that_rocprofv3_would_change_whatever_one_does_is_said_so(machine, testbed):
+def test_a_path_that_rocprofv3_would_change_in_any_case_is_reported(machine, testbed):
     (machine.work / "%pid%").mkdir()
     done = machine.profile("--runs", "1", "-o", "%h", testbed("vcopy"), *FEW, TMPDIR=str(machine.work / "%pid%"))
     assert done.returncode == 72 and "TMPDIR=/path" in done.stderr.splitlines()[-1], done.stderr
 
 
-def test_kernels_of_processes_that_end_by_exec_are_not_held_against_the_program(machine, testbed, tmp_path):
-    """rocprofv3 keeps nothing of them: what there is then is the database of a process without kernels."""
+def test_kernels_of_processes_that_end_by_exec_are_not_blamed_on_the_program(machine, testbed, tmp_path):
+    """rocprofv3 keeps nothing from them, so only the database of a process without kernels is left."""
     trace = rocpd_database.write(tmp_path / "base_results.db", [])
     done = machine.rocm_perf("analyze", trace)
     assert done.returncode == 34 and "_exit, quick_exit or exec" in done.stderr and "--no-rocprof" in done.stderr, done.stderr
 
 
-def test_the_programs_own_failure_in_one_pass_is_told_as_its_own(machine, testbed):
-    """It complains in words that rocprofv3 uses, too, and of nothing that concerns the other passes."""
+def test_the_programs_own_failure_in_one_pass_is_not_a_failure_of_rocprofv3(machine, testbed):
+    """Its error uses words that rocprofv3 uses, too, and does not concern the other passes."""
     (machine.work / "app.sh").write_text(
         f"""#!/bin/sh
         {testbed("vcopy")} -n 32768 || exit
@@ -408,7 +409,7 @@ def test_the_programs_own_failure_in_one_pass_is_told_as_its_own(machine, testbe
     assert [why for section in found for why in section["missing"].values()] == [], found  # halved, and tried again
 
 
-def test_what_the_program_says_is_not_the_reason_of_a_failed_pass(machine, testbed):
+def test_output_of_the_program_is_not_the_reason_for_a_failed_pass(machine, testbed):
     script = f'{testbed("vcopy")} -n 32768; [ -z "$ROCPROF_COUNTER_COLLECTION" ] || {{ echo "Permission denied" >&2; exit 5; }}'
     done = machine.profile("--json", "--runs", "1", "--no-deep-analysis", "sh", "-c", script)
     assert done.returncode == 0, done.stderr
@@ -428,7 +429,7 @@ def test_what_the_program_says_is_not_the_reason_of_a_failed_pass(machine, testb
     ),
 )
 def test_counters_that_cannot_be_true_are_left_out(machine, testbed, failure, why):
-    """vcopy launches 16384 waves; with none counted it would seem to be too small for the GPU."""
+    """vcopy launches 16384 waves; with a count of 0 it would seem too small for the GPU."""
     done = machine.profile("--runs", "1", "--no-deep-analysis", testbed("vcopy"), STAND_IN_FAIL=failure)
     assert done.returncode == 0, done.stderr
     written = machine.work / "vcopy.rocm-perf"
@@ -442,7 +443,7 @@ def test_counters_that_cannot_be_true_are_left_out(machine, testbed, failure, wh
     assert "its counters are invalid and were left out" in " ".join(done.stdout.split()), done.stdout
 
 
-def test_autotune_measures_with_it(machine, testbed):
+def test_autotune_measures_with_rocprofv3(machine, testbed):
     shutil.copy(testbed("vcopy"), machine.work)
     (machine.work / "space.json").write_text('{"parameters": {"n": [1024, 2048]}}')
     done = machine.rocm_perf("autotune", "--space", "space.json", "--cmd-template", "./vcopy -n {n}", "--runs", "1", "--json")
@@ -450,7 +451,7 @@ def test_autotune_measures_with_it(machine, testbed):
     assert sorted(call["application"] for call in machine.calls) == [["./vcopy", "-n", "1024"], ["./vcopy", "-n", "2048"]]
 
 
-def test_the_programs_exit_status_is_told_and_that_it_may_be_rocprofs(machine):
+def test_the_exit_status_is_reported_as_the_programs_or_possibly_rocprofs(machine):
     done = machine.profile("sh", "-c", "exit 3")
     assert done.returncode == 31 and "sh exited with status 3" in done.stderr and "--no-rocprof" in done.stderr
     assert list(machine.work.iterdir()) == []
@@ -467,7 +468,7 @@ def test_of_several_processes_the_first_with_kernels_is_analysed(machine, testbe
 
 
 def test_counters_and_thread_trace_of_some_kernels(machine, testbed):
-    """rocprofv3 is told the names of the kernels that fit, never the pattern, which it would read in another dialect."""
+    """rocprofv3 gets the names of the matching kernels, never the pattern, which it would read in another dialect."""
     shutil.copy(testbed("softmax_testbed"), machine.work)
     done = machine.profile("--json", "--runs", "1", "--kernel", r"(?i:LDS)\b|^_Z11softmax_lds", "./softmax_testbed")
     assert done.returncode == 0, done.stderr

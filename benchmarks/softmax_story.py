@@ -48,7 +48,7 @@ $ {optimize}
 The kernel and its launch change together: each row gets a wave, whose lanes read neighbouring elements, and there are 64 times
 as many work-items. The gate compared results for {cases}; each number of rows was replayed with the
 launch that the host would make for it. The lanes add in a different order, so results may differ by rounding (`--ulps`). The
-directive `#line` keeps the lines of what stands behind the kernel.
+directive `#line` keeps the line numbers of what follows the kernel.
 
 ```diff
 {diff}

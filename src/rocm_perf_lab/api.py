@@ -66,7 +66,7 @@ class Roofline:
 
 @dataclass(frozen=True)
 class Run:
-    """A run of a program. documents: all that was found. directory: of its files; None for a database that was not profiled
+    """A run of a program. documents: all results. directory: the folder of its files; None for a database that was not profiled
     by this tool.
 
     Tables are Arrow tables, which need pyarrow: `.to_pandas()`, or `polars.from_arrow(...)` without a copy.
@@ -176,7 +176,7 @@ def profile(
     """Run a program and analyse it, as `rocm-perf profile` does.
 
     command: program and arguments. output: the run directory; None for ./<program>.rocm-perf, replacing an earlier run there.
-    runs: how often to run it; None for three, or one where times are modelled. kernel: a regular expression for the kernels to
+    runs: how often to run it; None for three, or one if times are modelled. kernel: a regular expression for the kernels to
     report on. device: a choice of `--device`. timeout: seconds per run. deep_analysis: whether to make a thread trace. quiet:
     whether to print no progress, and none of the program's output.
     """

@@ -1,4 +1,4 @@
-"""Files that are either complete or absent, and what is not such a file."""
+"""Files that are either complete or absent, and outputs that cannot be such files."""
 
 from __future__ import annotations
 
@@ -24,7 +24,9 @@ def atomic_write(path: Path) -> Iterator[Path]:
 
 
 def stream_of(path: Path) -> int | Path | None:
-    """What to open if the path is not a file to be replaced, such as one that our own output currently goes to, else None."""
+    """The path or descriptor to open if the file must not be replaced, such as one that our output currently goes to, else
+    None.
+    """
     if not path.exists():
         return None
     for descriptor in (1, 2):

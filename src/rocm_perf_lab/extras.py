@@ -1,4 +1,4 @@
-"""Optional packages: which extra of this package brings what, for errors and for `rocm-perf doctor`."""
+"""Optional packages: which extra of this package provides them, for errors and for `rocm-perf doctor`."""
 
 from __future__ import annotations
 

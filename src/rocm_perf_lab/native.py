@@ -35,8 +35,8 @@ def device_library() -> Path:
 
 
 def preload_library() -> Path:
-    """The library to preload for programs that look for GPUs below ROCr, in the kernel driver's topology or by libdrm, and for
-    profilers. Raises UnavailableError.
+    """The library to preload for programs that look for GPUs below ROCr, in the kernel driver's topology or through libdrm, and
+    for profilers. Raises UnavailableError.
     """
     return _find(PRELOAD)
 

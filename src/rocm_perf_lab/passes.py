@@ -37,7 +37,7 @@ class ThreadTraceTarget:
 
     symbol, name: the kernel's mangled and demangled name, without '.kd'. iteration: which of its dispatches, counted from 1.
     simds: a mask of SIMDs on gfx9, the number of a single SIMD from gfx10 on. also: mangled names of further kernels to trace
-    in the same run, where that is possible, and which dispatch of each.
+    in the same run, if that is possible, and which dispatch of each.
     """
 
     symbol: str

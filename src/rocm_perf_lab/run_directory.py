@@ -1,7 +1,7 @@
 """Run directories, which appear complete or not at all.
 
-A run directory grows under a temporary name beside its destination and is renamed when it is complete. A lock tells a temporary
-directory that is still growing from one that a killed process left behind; the next run removes the latter.
+A run directory grows under a temporary name beside its destination and is renamed when it is complete. A lock distinguishes a
+temporary directory that is still growing from one that a killed process left behind; the next run removes the latter.
 """
 
 from __future__ import annotations

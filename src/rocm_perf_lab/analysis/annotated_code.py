@@ -1,4 +1,4 @@
-"""The instructions of a kernel with their source lines, and with what they cost where a thread trace tells."""
+"""The instructions of a kernel with their source lines and, if there is a thread trace, their costs."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ NO_LINES = "the code has no line numbers: compile with -g"
 
 @dataclass(frozen=True)
 class CodeLine:
-    """An instruction. address: in its code object. source: "file:line", innermost first, " -> " and the places it was inlined
-    into; "" if unknown. cost: None without a thread trace.
+    """An instruction. address: within its code object. source: "file:line", innermost first, followed by " -> " and the places
+    that it was inlined into; "" if unknown. cost: None without a thread trace.
     """
 
     address: int
@@ -44,14 +44,16 @@ class AnnotatedCode:
 
 
 def annotated_code(kernel: Kernel, traced: TraceFindings | None, code: CodeObjects, most: int) -> AnnotatedCode | str:
-    """The kernel's code, or why it cannot be shown. most: the maximum number of instructions, those with most cycles."""
+    """The kernel's code, or the reason why it cannot be shown. most: keep at most this many instructions, those with the most
+    cycles.
+    """
     if traced is not None and traced.trace.code is not None:
         return _traced(traced, most)
     return _untraced(kernel, code, most)
 
 
 def _traced(found: TraceFindings, most: int) -> AnnotatedCode:
-    """The kernel's own instructions, and those of functions that it called."""
+    """The kernel's own instructions, and those of the functions that it called."""
     code = found.trace.code
     if code is None:
         raise ValueError("the trace has no code")

@@ -26,7 +26,7 @@ class BaseRun:
 
     @cached_property
     def symbols(self) -> list[Symbol]:
-        """The symbols to report on. Raises EmptyPartError if there are symbols but the pattern fits none of them."""
+        """The symbols to report on. Raises EmptyPartError if there are symbols but the pattern matches none of them."""
         return fitting(symbols_of(self.trace), self.kernel)
 
     @cached_property

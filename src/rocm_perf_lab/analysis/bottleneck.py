@@ -35,14 +35,14 @@ CLASSES = (
     "latency-bound",
 )
 UNKNOWN = "unknown"
-COUNTERS, EXPERIMENTS = "counters", "experiments"  # what a verdict is by
+COUNTERS, EXPERIMENTS = "counters", "experiments"  # what a verdict is based on
 NEAR = 0.1  # if no class holds, the nearest one is named with low certainty; below this score, none is near
 
 LEVELS = ("hbm_fraction", "l2_fraction", "l1_fraction", "lds_busy_fraction")
 PIPES = ("flop_fraction", "valu_busy_fraction", "mfma_busy_fraction")
 QUEUE = "issue_wait_fraction"
 CHAIN = ("wait_cycles_per_memory_instruction", "memory_instructions_per_wave")
-STAND_INS = ("memory_side", "grid_waves_per_simd")  # used where better numbers are missing
+STAND_INS = ("memory_side", "grid_waves_per_simd")  # used if better numbers are missing
 
 # Which signals each class looks at.
 SIGNALS_OF = {
@@ -53,7 +53,7 @@ SIGNALS_OF = {
     "latency-bound": ("wait_fraction", "memory_side", *CHAIN),
 }
 
-Ways = Mapping[str, Score]  # the signal through which a class shows -> how strongly
+Ways = Mapping[str, Score]  # the signal through which a class shows -> its strength
 
 
 @dataclass(frozen=True)
@@ -82,9 +82,10 @@ class Bottleneck:
     confidence: 0 to 1, from the share of signals that are known and the lead of the first class over the next.
     certainty: 'high' if, in addition, no missing number could change the verdict, else 'medium' or 'low'.
     undecided: classes that could still hold if the missing numbers were known -> what they lack.
-    by: counters; or experiments, then name is a cause of causes.toml, score its share of the time, confidence its lead over the
-    next, and classes are those of the counters, which the verdict does not depend on (see stack_verdict). remedies: only by
-    experiments. on_full_device: if the verdict is a small grid, what it would be on a grid that fills the device.
+    by: what the verdict is based on, counters or experiments. With experiments, name is a cause of causes.toml, score its share
+    of the time, confidence its lead over the next cause, and classes are those from the counters, on which the verdict does not
+    depend (see stack_verdict). remedies: only with experiments. on_full_device: if the verdict is a small grid, the verdict for
+    a grid that fills the device.
     """
 
     name: str
@@ -96,14 +97,14 @@ class Bottleneck:
     factors: tuple[Factor, ...]
     undecided: dict[str, str]
     advice: tuple[str, ...]
-    near: Signal | None = None  # the signal that the class was named for, although the class does not hold
+    near: Signal | None = None  # the signal for which the class was named although it does not hold
     by: str = COUNTERS
     remedies: tuple[Remedy, ...] = ()
     on_full_device: str | None = None
 
     @property
     def shown_by(self) -> tuple[Signal, ...]:
-        """The signals that speak for the class, strongest first."""
+        """The signals that point to the class, strongest first."""
         if self.name == UNKNOWN or self.by == EXPERIMENTS:
             return ()
         return (self.near,) if self.near is not None else self.classes[0].seen
@@ -141,7 +142,7 @@ def _none_holds(
     explains: tuple[Factor, ...],
     undecided: dict[str, str],
 ) -> Bottleneck:
-    """The nearest class, for want of one that holds; unknown if nothing speaks for any."""
+    """The nearest class if none holds; unknown if no signal points to any class."""
     name, signal, score = _nearest(classes, scores)
     if score >= NEAR:
         why = f"no limit is reached; the nearest is {signal.name}, with a score of {score:.2f} of {HOLDS}"
@@ -216,7 +217,7 @@ def _outranks(first: ClassScore, other: ClassScore) -> bool:
 
 
 def _lead(first: ClassScore, second: ClassScore) -> float:
-    """The lead of the best class over the next, or over no class holding at all; -1 to 1."""
+    """The lead of the best class over the next one, or over the verdict that no class holds; -1 to 1."""
     best = first.score.estimate or 0.0
     return best - (second.score.estimate or 0.0) if first.score.holds else 2 * (HOLDS - best)
 

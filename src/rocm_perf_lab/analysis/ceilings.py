@@ -89,7 +89,7 @@ def read_ceilings(path: Path, device: int = 0) -> Ceilings:
 def ceilings_for(path: Path, targets: Iterable[str], timing: str) -> Ceilings:
     """The ceilings of a file, for kernels that ran on these targets and whose times are 'measured' or 'modelled'.
 
-    Raises UsageError if the file says that it is about another target or another kind of times.
+    Raises UsageError if the file states a different target or a different kind of times.
     """
     found = read_ceilings(path)
     other = next((target for target in targets if found.target not in (None, target.split(":")[0])), None)
@@ -133,7 +133,7 @@ def _from_csv(path: Path, text: str, device: int) -> Ceilings:
     row = next((row for row in rows if row.get("device") == str(device)), None)
     if row is None:
         raise TraceError(f"{path} has no row for device {device}", _HINT)
-    # rocprof-compute writes hbmBwHigh and MFMAFI8OpsLow where it means HBMBwHigh and MFMAI8OpsLow.
+    # rocprof-compute writes hbmBwHigh and MFMAFI8OpsLow for HBMBwHigh and MFMAI8OpsLow.
     fields = {str(name).lower().replace("mfmafi8", "mfmai8"): value for name, value in row.items()}
     levels = (level for level in LEVELS if column(level).lower() in fields)
     pipes = filter(None, map(_pipe, row))

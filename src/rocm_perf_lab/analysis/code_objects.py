@@ -1,8 +1,8 @@
 """Finds the code of a trace's kernels, either beside a thread trace or in the program's own file.
 
 A database records where a code object was loaded from: a section of a file, or memory of a given size. For memory, the
-program's file is searched for a code object of that size. A code object that does not fit what the trace says of the kernel is
-passed over, and so is a file that changed after the run.
+program's file is searched for a code object of that size. A code object that does not match what the trace records about the
+kernel is skipped, and so is a file that changed after the run.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class CodeObjects:
     traces: Path | None = None
     _parsed: dict[object, CodeObject | None] = field(default_factory=dict)
     _images: list[bytes] | None = None
-    _lines: dict[int, LineTable] = field(default_factory=dict)  # by image; _parsed keeps the images
+    _lines: dict[int, LineTable] = field(default_factory=dict)  # by image; _parsed keeps the images alive
 
     def of(self, kernel: Kernel) -> tuple[KernelMetadata, str] | None:
         """The kernel's metadata and the target of its code object; None if they cannot be found."""

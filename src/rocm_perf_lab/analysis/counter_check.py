@@ -1,7 +1,7 @@
 """Checks counters for plausibility against the launches recorded in the trace.
 
-On real machines counters are wrong where the driver does not provide them (virtual functions), where another profiler or
-another program uses the GPU, and where they could not be locked. They are then zero, or count somebody else's work.
+On real machines, counters are wrong if the driver does not provide them (virtual functions), if another profiler or another
+program uses the GPU, or if they could not be locked. They are then zero, or count work of other programs.
 """
 
 from __future__ import annotations

@@ -35,8 +35,8 @@ def counters_by_symbol(base: Trace, passes: Sequence[Trace]) -> dict[str, Symbol
 
     A counter is taken from the first trace that has it for the symbol, starting with the base run itself. If a pass saw a
     different number of dispatches than the base run, its sums are scaled to the base run's number, and a note says so.
-    Dispatches whose counters cannot be true are left out; if a pass has no others, all counters of the symbol are doubtful, and
-    the symbol gets none, only the reason.
+    Dispatches whose counters cannot be true are left out; if a pass has no other dispatches of a symbol, all of the symbol's
+    counters are doubtful, and it gets no counters, only the reason.
     """
     dispatched = {symbol.kernel.symbol: len(symbol.rows) for symbol in symbols_of(base)}
     lacking = {symbol.kernel.symbol: _not_modelled(base, symbol.rows) for symbol in symbols_of(base)}
@@ -85,7 +85,7 @@ def why_none(counters: SymbolCounters) -> str | None:
 
 
 def _not_modelled(base: Trace, rows: Integers) -> tuple[str, ...]:
-    """What formulas need and the software device does not count."""
+    """The counters that formulas need but the software device does not provide."""
     agent = base.agents.get(int(base.dispatches.agent_id[rows[0]]))
     if base.timing != "modelled" or not base.counters or agent is None:
         return ()

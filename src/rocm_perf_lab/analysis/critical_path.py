@@ -37,8 +37,8 @@ class SymbolOnPath:
 
     times, times_on_path: how often it ran; a call that waits is two nodes but counts once. total_ns: for calls, from entry to
     return, including time outside the GPU's span.
-    share: of the time of all kernels and copies; None for calls. fraction: of the path's length.
-    speedup_ceiling: None if the symbol is the whole path. overlap_potential_ns: see _overlap.
+    share: its share of the time of all kernels and copies; None for calls. fraction: its share of the path's length.
+    speedup_ceiling: None if the symbol makes up the whole path. overlap_potential_ns: see _overlap.
     """
 
     name: str
@@ -57,7 +57,7 @@ class SymbolOnPath:
 
 @dataclass(frozen=True)
 class CriticalPath:
-    """nodes: the path, in order. counted: whether a node's own time is on the path (not so for a call that only launched the
+    """nodes: the path, in order. counted: whether a node's own time is on the path (false for a call that only launched the
     next node). length_ns = work_ns + host_ns + delay_ns + lead_ns.
 
     work_ns: in dispatches and copies. host_ns: in host calls, and between calls of a thread. delay_ns: between other nodes.

@@ -27,7 +27,8 @@ NO_CALLS = Calls(_NONE, _NONE, _NONE, _NONE, _NONE, names=())
 class Dag:
     """n nodes (dispatches, copies and calls, in this order). start, end: ns, (n,) int64.
 
-    symbol: (n,) index into `names` and `kinds` (KERNEL, RUNTIME, COPY or CALL). gpu_nodes: how many are not calls.
+    symbol: (n,) index into `names` and `kinds` (KERNEL, RUNTIME, COPY or CALL). gpu_nodes: the number of nodes that are not
+    calls.
     The predecessors of node v are `source[first[v]:first[v + 1]]`, through edges of `kind` (an index into Edges.KINDS).
     exact_edges: how many of the edges are exact. order: a topological order, (n,); the order of starts if that is topological.
     took: (n,) ns: the duration of a dispatch or copy, the uncut duration of a call; -1 for a call's second node.

@@ -10,9 +10,10 @@ from rocm_perf_lab.rocpd.tables import Trace
 
 @dataclass(frozen=True)
 class Selection:
-    """row: index into Dispatches. only_runtime_kernels: whether only the runtime's own kernels ran, so that one was taken.
+    """row: index into Dispatches. only_runtime_kernels: whether only the runtime's own kernels ran, so that one of them was
+    selected.
 
-    passed_over: the runtime's kernel that has a longer dispatch than the selected one, or None.
+    passed_over: the runtime's kernel with a longer dispatch than the selected one, or None.
     """
 
     symbol: Symbol

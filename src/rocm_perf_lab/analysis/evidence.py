@@ -42,7 +42,7 @@ def gather(
     traced: TraceFindings | None = None,
     measured: bool = True,
 ) -> Evidence:
-    """All that is known about a symbol whose `dispatches` dispatches took `time_ns` in total.
+    """Everything known about a symbol whose `dispatches` dispatches took `time_ns` in total.
 
     scratch_bytes: per work-item. traced: what a thread trace says about the symbol; counters take precedence. measured: whether
     the times are measured; the model's clock always runs at its peak.
@@ -74,7 +74,7 @@ def _is_missing(values: dict[str, Value], name: str) -> bool:
 
 
 def _life(values: dict[str, Value]) -> Value:
-    """The mean life of a wave, provided that waves start one after another."""
+    """The mean lifetime of a wave, provided that waves start one after the other."""
     unknown = Value.missing("cycles", "no such counter is known")
     parts = [values.get(name, unknown) for name in ("wave_cycles", "waves", "rounds_of_waves")]
     life, waves, rounds = (part.value for part in parts)
@@ -175,8 +175,8 @@ _SHARES = {
 def _cycles(values: dict[str, Value], time_ns: int, device: DeviceModel, measured: bool) -> Value:
     """The shader's clock cycles while the kernel ran, as counted, which reflects the clock that the power limit allows.
 
-    Limited to the cycles that the peak clock makes in the kernel's time: the counter also runs while a profiler sets up and
-    reads counters, which takes longer than a short kernel. Without a count, the peak clock is assumed.
+    Limited to the number of peak-clock cycles in the kernel's time: the counter also runs while a profiler sets up and reads
+    counters, which takes longer than a short kernel. Without a count, the peak clock is assumed.
     """
     counted, xcd, clock = values.get("active_cycles"), device.xcd.value, device.clock.value
     of_one = counted.value / xcd if measured and counted is not None and counted.value and xcd else None

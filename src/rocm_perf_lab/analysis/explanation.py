@@ -13,8 +13,8 @@ from rocm_perf_lab.analysis.thread_trace.time_stack import meanings as costs
 
 @dataclass(frozen=True)
 class Term:
-    """kind: 'cause' (a class), 'factor', 'number' or 'cost' (a part of a time stack). signals: what it is judged by. source: of
-    a factor's threshold, or of a cost.
+    """kind: 'cause' (a class), 'factor', 'number' or 'cost' (a part of a time stack). signals: the numbers that it is judged
+    by. source: where a factor's threshold, or a cost, comes from.
     """
 
     name: str
@@ -27,7 +27,9 @@ class Term:
 
 
 def terms() -> dict[str, Term]:
-    """All terms, by name: causes first, then factors, numbers and costs. A factor may have the name of a cost: it is both."""
+    """All terms, by name: causes first, then factors, numbers and costs. A factor can share its name with a cost; the term is
+    then both.
+    """
     found = [*map(_cause, CLASSES), *map(_factor, factors()), *map(_number, signals().values())]
     named = {term.name: term for term in found}
     return named | {name: _both(named[name], one) if name in named else _cost(one) for name, one in costs().items()}

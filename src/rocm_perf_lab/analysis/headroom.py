@@ -27,9 +27,9 @@ class Headroom:
     """ceiling_ns: the minimum time for the present work, under measured ceilings where known. binding: the limit that sets it.
     kernel_speedup: time / ceiling, at least 1.
 
-    fraction: the share of the kernel's time that could be saved. program_speedup: of the GPU span.
-    priority: fraction times the kernel's share of the critical path, that is, the most that can be saved of the program's span.
-    by: counters, or experiments (see stack_verdict).
+    fraction: the share of the kernel's time that could be saved. program_speedup: the speedup of the GPU span.
+    priority: fraction times the kernel's share of the critical path, that is, the largest share of the program's span that can
+    be saved. by: counters, or experiments (see stack_verdict).
     """
 
     ceiling_ns: Value

@@ -54,7 +54,7 @@ class Idle:
 def idle(trace: Trace, dag: Dag, path: CriticalPath) -> list[Idle]:
     """Idle times of each GPU with dispatches, in order of agent id.
 
-    Without HIP calls or exact dependencies, latency cannot be told from a late host: that part is then unknown.
+    Without HIP calls or exact dependencies, latency cannot be distinguished from a late host: that part is then unknown.
     """
     agents, gpu = factorize(trace.dispatches.agent_id)
     order = dag.order if _is_by_start(dag) else time_order(dag.start, dag.end)
@@ -152,7 +152,7 @@ def _gaps(
 
 
 def _of_gpu(agent: int, span: int, mine: Integers, gaps: _Gaps, dag: Dag, rest: str) -> Idle:
-    """mine: the indices of this GPU's gaps. rest: the cause of what is left of a gap when nothing is waited for."""
+    """mine: the indices of this GPU's gaps. rest: the cause assigned to the part of a gap in which nothing is waited for."""
     length = gaps.length[mine]
     parts = _parts(gaps, mine, dag, rest)
     longest = mine[np.argsort(-length, kind="stable")[:_LONGEST]]

@@ -42,7 +42,7 @@ class Signal:
 @dataclass(frozen=True)
 class Factor:
     """A condition that explains or aggravates a bottleneck: a number above or below one threshold. costs: the parts of a time
-    stack that it shows in; empty if it has none of its own.
+    stack in which it shows; empty if there are no such parts.
     """
 
     name: str

@@ -28,9 +28,9 @@ SMALL_GRID = "small-grid"  # an entry of bottleneck.toml
 
 @dataclass(frozen=True)
 class KernelFindings:
-    """row: the dispatch that represents the symbol where a single one is needed (its longest). on_path: None without times.
+    """row: the dispatch that represents the symbol when a single one is needed (its longest). on_path: None without times.
 
-    counters: the sum over all its dispatches, as the hardware or the device counted.
+    counters: the sum over all its dispatches, as counted by the hardware or the device.
     """
 
     symbol: Symbol
@@ -44,7 +44,7 @@ class KernelFindings:
     no_counters: str | None  # the reason why there are none
     counters: Mapping[str, float]
     notes: tuple[str, ...]
-    sampling: Sampling | None  # None: nothing of it is an estimate
+    sampling: Sampling | None  # None: no part of it is an estimate
 
 
 def study(
@@ -57,9 +57,10 @@ def study(
     traced: TraceFindings | None = None,
     metadata: KernelMetadata | None = None,
 ) -> KernelFindings:
-    """All that a base trace and its counters say about one symbol.
+    """Everything that a base trace and its counters say about one symbol.
 
-    ceilings: the device's measured ceilings. traced: what a thread trace says about the symbol. metadata: of its code object.
+    ceilings: the device's measured ceilings. traced: what a thread trace says about the symbol. metadata: that of its code
+    object.
     """
     row = symbol.longest
     sampling = sampling_of(trace, symbol)

@@ -10,7 +10,7 @@ from rocm_perf_lab.analysis.base_run import BaseRun
 from rocm_perf_lab.analysis.dag import KERNEL
 from rocm_perf_lab.analysis.symbols import Symbol
 
-_CONSIDERABLE = 0.05  # of the critical path
+_CONSIDERABLE = 0.05  # share of the critical path
 _MOST_OTHERS = 2
 
 
@@ -40,7 +40,7 @@ def _of(run: BaseRun, symbol: Symbol) -> Focus:
 
 
 def also_on_path(run: BaseRun, chosen: Symbol) -> list[Focus]:
-    """Further kernels of the program that take a considerable part of the critical path, most first."""
+    """Further kernels of the program that take a considerable part of the critical path, longest first."""
     if run.path is None:
         return []
     symbols = {symbol.name: symbol for symbol in run.symbols if symbol is not chosen}

@@ -22,7 +22,7 @@ NO_REGISTERS = "the trace has no register counts"  # every kernel has VGPRs
 class DispatchOccupancy:
     """occupancy: None if the family is unknown or the trace has no workgroup size; `reason` says which.
 
-    waves: of the whole grid. device_waves: how many the device holds at once. fill: waves / device_waves.
+    waves: those of the whole grid. device_waves: how many the device holds at once. fill: waves / device_waves.
     lifts: changes that would let more waves reside. notes: assumptions.
     """
 

@@ -58,7 +58,7 @@ def counts_what_can_be_packed(counters: SymbolCounters) -> bool:
 def unpacked(counters: SymbolCounters, packing: Packing | None) -> SymbolCounters:
     """The counters as if each packed instruction were two. `once` keeps the raw counts of those that change.
 
-    A nonzero counter whose packed share is unknown stays as it is, and a note says so.
+    A nonzero counter whose packed share is unknown stays unchanged, and a note says so.
     """
     counted = {name for name in map(_counter, _KINDS) if counters.values.get(name, 0) > 0}
     if not counted:

@@ -1,8 +1,9 @@
-"""What the program would gain without a cause of time: its graph run again with kernels as short as experiments say.
+"""What the program would gain without a cause of time: its graph is run again with the shorter kernel times found by
+experiments.
 
-The gain of a kernel is not that of its program: other kernels run concurrently with it, and once it is shorter, another path
-may be the longest. So for each cause the graph of dependencies is run again, with the share of the kernel's time that is left
-without it.
+A kernel's gain is not its program's gain: other kernels run concurrently with it, and once it is shorter, a different path may
+be the longest. So for each cause, the dependency graph is run again with the share of the kernel's time that is left without
+that cause.
 """
 
 from __future__ import annotations
@@ -16,13 +17,13 @@ from rocm_perf_lab.analysis.kernel import KernelFindings
 from rocm_perf_lab.analysis.stack_verdict import Remedy
 from rocm_perf_lab.analysis.what_if import GraphReplay
 
-_LEAST = 0.001  # of the span, for a gain to be listed
+_LEAST = 0.001  # share of the span from which a gain is listed
 
 
 @dataclass(frozen=True)
 class ProgramGain:
-    """Without a cause in all kernels whose stacks have it. gain: the share of the GPU's span that is saved. dominant: the
-    program's kernel with the most time on the new path, fraction: its share of that path.
+    """The effect of removing a cause from all kernels whose stacks contain it. gain: the share of the GPU's span that is saved.
+    dominant: the program's kernel with the most time on the new path, fraction: its share of that path.
     """
 
     cause: str
@@ -36,7 +37,7 @@ class ProgramGain:
 def with_program_gains(
     kernels: Sequence[KernelFindings], dag: Dag, path: CriticalPath | None
 ) -> tuple[list[KernelFindings], list[ProgramGain]]:
-    """The kernels, whose remedies now say what the program gains, and the gains of each cause in all of them together, largest
+    """The kernels, with the program's gain added to their remedies, and each cause's gain in all of them together, largest
     first. Kernels without experiments stay as they are.
     """
     if path is None or not any(kernel.bottleneck.remedies for kernel in kernels):

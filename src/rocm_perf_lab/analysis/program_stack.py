@@ -1,9 +1,9 @@
 """The program's time divided among causes: what each one costs, found by re-running the dependency graph with the kernel times
 that experiments give without it.
 
-As a kernel's time stack, but of the GPU's span: the time without a set of causes is the length of the critical path, found
-anew, with all kernels that have a stack as long as they are without these causes. What shortens a kernel off the critical
-path is worth nothing, and what shortens one on it is worth no more than the next path allows.
+Like a kernel's time stack, but for the GPU's span: the time without a set of causes is the length of the critical path,
+recomputed with every kernel that has a stack as short as it is without these causes. Shortening a kernel off the critical path
+gains nothing, and shortening one on it gains no more than the next path allows.
 """
 
 from __future__ import annotations
@@ -18,15 +18,16 @@ from rocm_perf_lab.analysis.shapley import MOST_EXACT, sampled_shapley, shapley
 from rocm_perf_lab.analysis.thread_trace.time_stack import TimeStack
 from rocm_perf_lab.analysis.what_if import GraphReplay
 
-_LEAST = 0.001  # of the span: causes that gain less, alone and last, remain in the rest
+_LEAST = 0.001  # share of the span: causes that gain less, alone and last, remain in the rest
 _MOST_PAIRS, _FEWEST_PAIRS = 100, 4
 _MOST_STEPS = 100_000_000  # nodes of the graph, times how often it is run again
 
 
 @dataclass(frozen=True)
 class ProgramPart:
-    """ns: of the span that belong to a cause. within_ns: half of the 95 % interval if the value is from samples, 0 if it is
-    exact. first_ns, last_ns: the gain if it is taken away before all others, and after them. kernels: those that have it.
+    """ns: the part of the span that belongs to a cause. within_ns: half of the 95 % interval if the value is from samples, 0 if
+    it is exact. first_ns, last_ns: the gain if the cause is removed before all others, and after them. kernels: those whose
+    stacks contain it.
     """
 
     cause: str
@@ -39,12 +40,12 @@ class ProgramPart:
 
 @dataclass(frozen=True)
 class ProgramStack:
-    """parts, largest first, and rest_ns sum to span_ns. rest_ns: the span without all causes, of which kernels_ns and copies_ns
-    are in kernels and in copies on the path; the rest of it is host code, launches and gaps.
+    """parts, largest first, and rest_ns sum to span_ns. rest_ns: the span without any of the causes. Of it, kernels_ns and
+    copies_ns are spent in kernels and copies on the path, and the remainder in host code, launches and gaps.
 
-    kernels: those whose stacks it is made of. orders: how many were drawn; None if the parts are exact. causes, without_ns: of
-    the parts, and the span without every set of them, bit i of the index standing for the i-th; empty if orders were drawn.
-    dominant: the program's kernel with the most time on the path without all causes.
+    kernels: those whose stacks are combined. orders: how many were drawn; None if the parts are exact. causes, without_ns: the
+    causes of the parts, and the span without each set of them, where bit i of the index stands for the i-th cause; empty if
+    orders were drawn. dominant: the program's kernel with the most time on the path without any of the causes.
     """
 
     span_ns: int
@@ -60,7 +61,7 @@ class ProgramStack:
 
 
 def program_stack(stacks: Mapping[str, TimeStack], dag: Dag, path: CriticalPath | None) -> ProgramStack | None:
-    """The stack of a program, None without a critical path or if no kernel of the graph has a time stack. stacks: by kernel."""
+    """The stack of a program; None without a critical path or if no kernel of the graph has a time stack. stacks: by kernel."""
     if path is None or not path.length_ns:
         return None
     replay = GraphReplay(dag, path)
@@ -69,7 +70,7 @@ def program_stack(stacks: Mapping[str, TimeStack], dag: Dag, path: CriticalPath 
 
 
 class _Combinations:
-    """The program without combinations of causes. Sets are bits: bit i stands for the i-th cause."""
+    """The program without combinations of causes. Sets are bit masks: bit i stands for the i-th cause."""
 
     def __init__(self, stacks: Mapping[str, TimeStack], replay: GraphReplay):
         self._stacks, self._replay = stacks, replay

@@ -1,4 +1,4 @@
-"""Tells what each of several databases is: a rank of a parallel program, a repeated run or a counter pass."""
+"""Determines what each of several databases is: a rank of a parallel program, a repeated run or a counter pass."""
 
 from __future__ import annotations
 
@@ -37,9 +37,10 @@ def ranks(origins: Sequence[Origin]) -> tuple[list[Rank], list[str]]:
     Runs without counters provide times. Two of them are different ranks if their environments say so, or if they ran on
     different machines or at the same time; otherwise the later one repeats the earlier. Runs with counters are passes of the
     rank with their number or, without a number, of the first rank that ran the same command and has no other pass from the same
-    time. If no run is without counters, the first run of each rank provides the times.
+    time. If all runs have counters, the first run of each rank provides the times.
 
-    Raises UsageError for runs that are neither ranks nor repeats: with other commands, builds or inputs, and at other times.
+    Raises UsageError for runs that are neither ranks nor repeats: runs with different commands, builds or inputs, at different
+    times.
     """
     found: list[Rank] = []
     notes: list[str] = []

@@ -1,6 +1,6 @@
 """The user's own table of how far modelled ratios of two variants' times were from measured ones.
 
-`rocm-perf optimize --remeasure` adds to it on a GPU. From ten on, it takes the place of the table that ships with the package.
+`rocm-perf optimize --remeasure` adds to it on a GPU. From ten entries on, it replaces the table that ships with the package.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from pathlib import Path
 from rocm_perf_lab.atomic_write import atomic_write
 from rocm_perf_lab.errors import OutputError
 
-LEAST = 10  # from which the user's table counts
-_SHARE = 0.8  # four of five
+LEAST = 10  # the number of entries from which the user's table is used
+_SHARE = 0.8  # four in five
 _FILE = Path("rocm-perf-lab", "recorded-differences.jsonl")
 
 
 @dataclass(frozen=True)
 class RecordedDifference:
-    """Times of a variant divided by those of the one before. baseline, candidate: digests of the sources. device: product name.
-    parameters: of the timing model, by which it was predicted.
+    """A variant's times divided by those of the variant before it. baseline, candidate: digests of the sources. device: product
+    name. parameters: those of the timing model that made the prediction.
     """
 
     baseline: str
@@ -35,7 +35,7 @@ class RecordedDifference:
 
     @property
     def error(self) -> float:
-        """By what fraction of the smaller one the two ratios differ."""
+        """The difference between the two ratios, as a fraction of the smaller one."""
         return max(self.predicted / self.recorded, self.recorded / self.predicted) - 1
 
 
@@ -58,7 +58,7 @@ def read() -> list[RecordedDifference]:
 
 
 def add(found: Sequence[RecordedDifference]) -> None:
-    """Add these; one of the same two sources on the same device, with the same parameters, is replaced. Errors: OutputError."""
+    """Add these; each replaces an earlier entry for the same two sources, device and parameters. Errors: OutputError."""
     kept = {(one.baseline, one.candidate, one.device, one.parameters): one for one in (*read(), *found)}
     path = table()
     try:
@@ -70,6 +70,8 @@ def add(found: Sequence[RecordedDifference]) -> None:
 
 
 def error_for(parameters: str | None) -> float | None:
-    """The error that covers four of five of the table with these parameters; None if it has too few. Errors: OutputError."""
+    """The error that covers four in five of the table's entries with these parameters; None if there are too few. Errors:
+    OutputError.
+    """
     errors = sorted(one.error for one in read() if one.parameters == parameters)
     return errors[math.ceil(_SHARE * len(errors)) - 1] if len(errors) >= LEAST else None

@@ -1,4 +1,4 @@
-"""How far off the times and counters of a kernel may be whose dispatches the software device observed in part."""
+"""How far off a kernel's times and counters may be if the software device observed its dispatches only in part."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from rocm_perf_lab.rocpd.tables import Trace
 
 @dataclass(frozen=True)
 class Sampling:
-    """Half-widths of 95 % intervals, of the sums over all dispatches of a kernel.
+    """Half-widths of the 95 % intervals for the sums over all dispatches of a kernel.
 
-    dispatches: how many of them were observed in part. time: a fraction of the total time. counters: in the counter's unit, of
-    those that are estimates.
+    dispatches: how many of them were observed in part. time: a fraction of the total time. counters: in each counter's unit,
+    for the counters that are estimates.
     """
 
     dispatches: int
@@ -32,7 +32,7 @@ class Sampling:
 
 
 def sampling_of(trace: Trace, symbol: Symbol) -> Sampling | None:
-    """None if everything was observed. Errors of dispatches are added up, because all dispatches have the same sample."""
+    """None if everything was observed. Errors of dispatches are added up, because all dispatches use the same sample."""
     if trace.estimates is None:
         return None
     errors = trace.estimates.durations[symbol.rows]
@@ -44,7 +44,7 @@ def sampling_of(trace: Trace, symbol: Symbol) -> Sampling | None:
 
 
 def _counters(trace: Trace, symbol: Symbol) -> dict[str, float]:
-    """The errors of the sums over all dispatches; the counters of those that have none are assumed to be like the others."""
+    """The errors of the sums over all dispatches; dispatches without a counter's value are assumed to be like the others."""
     assert trace.estimates is not None
     found = {}
     for name, column in trace.estimates.counters.items():

@@ -1,8 +1,8 @@
-"""What each of several causes costs that hide each other: its Shapley value.
+"""What each of several causes that hide one another costs: its Shapley value.
 
-The mean, over all orders in which the causes can be taken away, of what is gained when it is this one's turn [Shapley, A Value
-for n-Person Games, 1953]. The values sum to what all causes cost together. A few causes are computed exactly, from the time
-without every set of them; for many, some orders are drawn [Castro et al., Polynomial calculation of the Shapley value based on
+This is the gain from removing the cause, averaged over all orders in which the causes can be removed [Shapley, A Value for
+n-Person Games, 1953]. The values sum to what all causes cost together. For a few causes it is computed exactly, from the time
+without each set of them; for many, some orders are drawn [Castro et al., Polynomial calculation of the Shapley value based on
 sampling, 2009].
 """
 
@@ -29,7 +29,7 @@ class Sampled:
 
 
 def shapley(times: Sequence[int]) -> list[Fraction]:
-    """The part of each cause. times: without every set of causes; bit i of the index stands for the i-th cause.
+    """The part of each cause. times: those without each set of causes; bit i of the index stands for the i-th cause.
 
     Exact: the parts sum to times[0] - times[-1].
     """
@@ -45,10 +45,11 @@ def shapley(times: Sequence[int]) -> list[Fraction]:
 
 
 def sampled_shapley(times: Callable[[Iterable[int]], Mapping[int, int]], n: int, pairs: int) -> list[Sampled]:
-    """The parts of n causes from 2 * pairs orders, the same in each call. times: the time without each of the sets asked for.
+    """The parts of n causes from 2 * pairs orders, the same in each call. times: returns the time without each of the requested
+    sets.
 
-    Each order is drawn together with its reverse: what one attributes to the cause that is taken away first, the other
-    attributes to the one that is last, so that a pair varies less than two orders would. At least two pairs.
+    Each order is drawn together with its reverse: a cause that is removed early in one order is removed late in the other, so a
+    pair varies less than two independent orders would. At least two pairs.
     """
     draw = random.Random(_SEED)
     orders = [draw.sample(range(n), n) for _ in range(pairs)]
@@ -64,7 +65,7 @@ def sampled_shapley(times: Callable[[Iterable[int]], Mapping[int, int]], n: int,
 
 
 def _sets(order: Sequence[int]) -> list[int]:
-    """What has been taken away before the first cause, after it, and so on."""
+    """The sets of causes that have been removed before the first cause, after it, and so on."""
     sets = [0]
     for cause in order:
         sets.append(sets[-1] | 1 << cause)

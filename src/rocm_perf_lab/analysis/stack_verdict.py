@@ -1,8 +1,9 @@
-"""What holds a kernel back, how much it can gain and by what, from experiments: a time stack in place of counters.
+"""What holds a kernel back, how much it can gain and by which change, from experiments: a time stack instead of counters.
 
-Counters show what a kernel does; an experiment shows what it would gain without it. So where a dispatch of the kernel has a
-time stack, its largest part is the verdict, and its losses together are the headroom. Rules over counters remain for kernels
-without one. Conditions that counters show (factors) are kept where the stack has time that they could explain.
+Counters show what a kernel does; an experiment shows what the kernel would gain by not doing it. So if a dispatch of the kernel
+has a time stack, the stack's largest part is the verdict, and its losses together are the headroom. Kernels without a stack are
+still judged by rules over counters. Conditions that counters show (factors) are kept if the stack has time that they could
+explain.
 """
 
 from __future__ import annotations
@@ -19,23 +20,24 @@ from rocm_perf_lab.arch.metric import Value
 SMALL_GRID = "small-grid"
 MADE_SMALL = "unless the problem was made small for the software device"
 LAUNCH = "launch"
-# What headroom does not count on: the cost of dispatches, and the transfer of the bytes that coalesced accesses need. A copy at
-# the memory's rate has time in these causes alone.
+# Costs that headroom does not expect to save: the cost of dispatches, and the transfer of the bytes that coalesced accesses
+# need. A copy that runs at the memory's rate spends time on these causes alone.
 _STAYS = frozenset((LAUNCH, "beyond-l2", "memory-bandwidth", "l2-bandwidth"))
-_MOSTLY_LAUNCH = 0.4  # of the time; as in model_error
-_LEAST = 0.01  # of the time, for a part to explain a factor
-_WORTHWHILE = 0.02  # of the time, for a remedy to be named, and for a part to be the verdict if there are others
-_NEARLY = 0.5  # of the largest gain, for the remedy of the verdict's cause to come first
+_MOSTLY_LAUNCH = 0.4  # share of the time; as in model_error
+_LEAST = 0.01  # share of the time from which a part explains a factor
+_WORTHWHILE = 0.02  # share of the time from which a remedy is named, and a part is the verdict if there are others
+_NEARLY = 0.5  # share of the largest gain from which the remedy of the verdict's cause comes first
 _CLEAR, _NEAR = 0.6, 0.525  # first / (first + second): half as large again, a tenth larger
 
 
 @dataclass(frozen=True)
 class Remedy:
-    """A change of the program and what it would gain of the kernel's time, by the experiment that takes its cause away.
+    """A change to the program, and the share of the kernel's time that it would save according to the experiment that removes
+    its cause.
 
-    line: the source line that gains most of it; None if not known. low, high: between which the gain is in four of five cases;
-    None if the model's error is not known. program: the gain of the GPU's span, None without a critical path. then: the kernel
-    that dominates the path afterwards.
+    line: the source line with the largest part of the gain; None if not known. low, high: the bounds of the gain in four of
+    five cases; None if the model's error is not known. program: the share of the GPU's span that is saved; None without a
+    critical path. then: the kernel that dominates the path afterwards.
     """
 
     cause: str
@@ -49,8 +51,8 @@ class Remedy:
 
 
 def verdict(stack: TimeStack, counted: Bottleneck, error: float | None, on_software_device: bool) -> Bottleneck:
-    """The verdict of the stack. counted: that of the counters, whose scores are kept as they are. error: of the ratio of two
-    modelled times. Without any part the counters' verdict stands.
+    """The stack's verdict. counted: the counters' verdict, whose scores are kept unchanged. error: that of the ratio of two
+    modelled times. If the stack has no parts, the counters' verdict stands.
     """
     known = _possible(stack)
     if not known:
@@ -80,16 +82,16 @@ def verdict(stack: TimeStack, counted: Bottleneck, error: float | None, on_softw
 
 
 def _possible(stack: TimeStack) -> list[TimePart]:
-    """The parts that can be the verdict, the largest first: of those that gain something alone, if any does. What gains nothing
-    is hidden behind others: it may hold the kernel back once they are gone.
+    """The parts that can be the verdict, largest first; only parts whose removal alone gains something, if there are any. A
+    part whose removal gains nothing is hidden behind others: it may hold the kernel back once they are gone.
     """
     known = [part for part in stack.parts if part.cause in meanings() and not _is_fixed(part, stack)]
     return [part for part in known if part.first_ns >= _WORTHWHILE * stack.duration_ns] or known
 
 
 def remedies(stack: TimeStack, error: float | None) -> tuple[Remedy, ...]:
-    """One for each cause whose removal alone gains something worth while, the largest gain first: but that of the verdict's
-    cause first if it gains nearly as much, and that of a fixed cost that is not a verdict last.
+    """One remedy for each cause whose removal alone gains a worthwhile amount, largest gain first. The remedy for the verdict's
+    cause comes first if it gains nearly as much, and the one for a fixed cost that is not a verdict comes last.
     """
     found = []
     for part in stack.parts:
@@ -108,7 +110,7 @@ def remedies(stack: TimeStack, error: float | None) -> tuple[Remedy, ...]:
 
 
 def bounds(gain: float, error: float) -> tuple[float, float]:
-    """Between which a gain is if the ratio of the two times is off by at most `error`, as a fraction of the smaller of the two
+    """The bounds of a gain if the ratio of the two times is off by at most `error`, as a fraction of the smaller of the two
     ratios.
     """
     ratio = 1 - gain
@@ -116,31 +118,35 @@ def bounds(gain: float, error: float) -> tuple[float, float]:
 
 
 def line_of(stack: TimeStack, cause: str) -> str | None:
-    """The source line that gains most if the cause is taken away from it alone; None if none does."""
+    """The source line that gains most if the cause is removed from it alone; None if no line gains."""
     gains = [(line.by_cause.get(cause, 0), line.source) for line in stack.lines]
     most, source = max(gains, default=(0, ""), key=lambda item: item[0])
     return source if most >= _LEAST * stack.duration_ns else None
 
 
 def headroom(stack: TimeStack, total_ns: float, fraction_of_path: float | None) -> Headroom:
-    """What is left if all losses of the stack are taken away but those in _STAYS. total_ns: of all dispatches of the kernel."""
+    """What is left if all losses of the stack except those in _STAYS are removed. total_ns: that of all the kernel's
+    dispatches.
+    """
     losses = {name for name in stack.chosen if name in meanings() and not meanings()[name].is_work and name not in _STAYS}
     work = [part for part in stack.parts if part.cause not in losses]
     binding = max(work, key=lambda part: part.last_ns).cause if work else "the rest"
-    left = max(1, stack.without(losses))  # the clock of the stack cannot tell less: a few waves on a full device
+    left = max(1, stack.without(losses))  # the stack's clock resolves no less: a few waves on a full device
     ceiling = Value(total_ns * left / stack.duration_ns, "ns")
     return replace(from_ceiling(ceiling, binding, total_ns, fraction_of_path), by=EXPERIMENTS)
 
 
 def _beyond_small_grid(stack: TimeStack) -> str | None:
-    """The largest part if the grid filled the device. The same work would take less time there, but it is larger problems that
-    fill a device, so the fixed cost of the dispatch is left out.
+    """The part that would be largest if the grid filled the device. The same work would take less time then, but in practice it
+    takes a larger problem to fill a device, so the fixed cost of the dispatch is left out.
     """
     return next((name for name, share in stack.shares_without(SMALL_GRID).items() if name != LAUNCH and share > 0), None)
 
 
 def _is_fixed(part: TimePart, stack: TimeStack) -> bool:
-    """The fixed cost of a dispatch, unless it is most of the time: it tells of the problem's size, not of the kernel."""
+    """Whether the part is the fixed cost of a dispatch and not most of the time: it reflects the problem's size, not the
+    kernel.
+    """
     return part.cause == LAUNCH and part.ns < _MOSTLY_LAUNCH * stack.duration_ns
 
 
@@ -150,5 +156,5 @@ def _explains(factor: Factor, stack: TimeStack) -> bool:
 
 
 def _advice_of_factors(kept: Sequence[Factor]) -> tuple[str, ...]:
-    """The advice of those for which the stack has no cause of its own."""
+    """The advice of the factors for which the stack has no cause of its own."""
     return tuple(dict.fromkeys(line for factor in kept if not factor.costs for line in factor.advice))

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 class Symbol:
     """kernel: one of the kernel ids with this symbol (several code objects or agents can contain it).
 
-    rows: of Dispatches, ascending. longest: the row that took the most time, the first if several tie.
+    rows: those in Dispatches, ascending. longest: the row that took the most time, the first if several tie.
     """
 
     kernel: Kernel

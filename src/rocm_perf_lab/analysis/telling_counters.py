@@ -1,4 +1,4 @@
-"""Counters whose change explains that of a kernel's time."""
+"""Counters whose change explains a change in a kernel's time."""
 
 TELLING = {
     "SQ_WAIT_ANY": "wave cycles spent waiting",

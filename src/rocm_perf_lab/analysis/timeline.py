@@ -26,7 +26,7 @@ _ORDER_ONLY = {Edges.KINDS.index(kind) for kind in ("queue", "program")}  # whic
 
 @dataclass(frozen=True)
 class Track:
-    """nodes: of the graph, in order of time. start, end: ns from the start of the GPU's span; slices do not overlap."""
+    """nodes: those of the graph, in order of time. start, end: ns from the start of the GPU's span; slices do not overlap."""
 
     group: str
     name: str
@@ -75,7 +75,7 @@ class Timeline:
 
     @cached_property
     def flows(self) -> list[tuple[int, int, str]]:
-        """Dependencies between slices of different tracks, or that order alone does not explain: (source, target, kind)."""
+        """Dependencies between slices of different tracks, and those not explained by order alone: (source, target, kind)."""
         dag = self.dag
         target = np.repeat(np.arange(len(dag)), np.diff(dag.first))
         shown = ~np.isin(dag.kind, list(_ORDER_ONLY))
@@ -91,7 +91,7 @@ class Timeline:
         return kind
 
     def details(self, node: int) -> dict[str, Any]:
-        """What a viewer shows of a slice."""
+        """The details of a slice that a viewer shows."""
         columns, category = self._columns, self.category(node)
         found: dict[str, Any] = {"on critical path": columns["on_path"][node], "slack_ns": columns["slack"][node]}
         if category == CALL:
@@ -109,7 +109,7 @@ class Timeline:
 
     @cached_property
     def _columns(self) -> dict[str, list[Any]]:
-        """As lists: to read an array one by one takes several times as long."""
+        """As lists: reading an array element by element takes several times as long."""
         dispatches, dag = self.trace.dispatches, self.dag
         on_path = np.zeros(len(dag), bool)
         on_path[self.path.nodes] = True
@@ -122,13 +122,13 @@ class Timeline:
 
     @cached_property
     def _counted(self) -> dict[str, list[float | None]]:
-        """Counter -> its value for each dispatch, None where it was not collected."""
+        """Counter -> its value for each dispatch, None if it was not collected."""
         columns = ((name, column.tolist()) for name, column in self.trace.counters.items())
         return {name: [None if value != value else value for value in column] for name, column in columns}
 
     @cached_property
     def counters(self) -> list[CounterTrack]:
-        """The tracks of the counters that explain times, where they were collected."""
+        """The tracks of the counters that explain times, if they were collected."""
         dag, count = self.dag, self.dag.dispatches
         start, end = dag.start[:count] - dag.origin, dag.end[:count] - dag.origin
         return [
@@ -170,7 +170,7 @@ class Timeline:
             yield from self._lanes("Host", f"thread {thread}", shown[of == thread])
 
     def _lanes(self, group: str, name: str, nodes: Integers) -> Iterator[Track]:
-        """As many tracks as are needed for slices not to overlap."""
+        """As many tracks as are needed so that slices do not overlap."""
         start, end = self.dag.start[nodes] - self.dag.origin, self.dag.end[nodes] - self.dag.origin
         order = np.lexsort((end, start))
         lane = _without_overlaps(start[order], end[order])

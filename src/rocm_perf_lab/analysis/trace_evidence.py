@@ -1,7 +1,7 @@
 """The evidence that a thread trace contributes where counters were not collected.
 
-A thread trace covers a few waves on one CU. It shows how a wave spends its life as well as counters do. How busy a unit is it
-shows only for a CU with work; this applies to the whole device only if the grid has a wave for each SIMD.
+A thread trace covers a few waves on one CU. It shows how a wave spends its life as well as counters do. It shows how busy a
+unit is only for a CU with work; this applies to the whole device only if the grid has a wave for each SIMD.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ _MEMORY = ("vector memory", "scalar memory")
 
 
 def from_thread_trace(found: TraceFindings, grid_waves_per_simd: float | None) -> dict[str, Value]:
-    """Evidence by name; only what the trace can tell."""
+    """Evidence by name; only what the trace can show."""
     fills = grid_waves_per_simd is not None and grid_waves_per_simd >= 1
     values = {"wait_fraction": found.wait_fraction, "issue_wait_fraction": _not_issuing(found)} | _accesses(found)
     if fills:

@@ -2,7 +2,7 @@
 
 A node starts its observed delay after the last of its predecessors is ready, as in critical_path; only the durations of some
 kernels differ. The critical path can thus change, which the ceiling from Amdahl's law does not account for. Delays stay as
-observed, although a node's delay might differ once another predecessor becomes the last. Host code does not change either.
+observed, although a node's delay might differ once a different predecessor becomes the last. Host code does not change either.
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ class Speedup:
 class Scenario:
     """pattern: as requested; None if the scenario was not requested. factor: None for kernels that take no time.
 
-    span_ns: the GPU's span in this scenario. speedup: of the span. dominant: the program's kernel with the most time on the new
-    path; fraction: its share of that path. dominant is None if no kernel of the program has time on the path.
+    span_ns: the GPU's span in this scenario. speedup: that of the span. dominant: the program's kernel with the most time on
+    the new path; fraction: its share of that path. dominant is None if no kernel of the program has time on the path.
     """
 
     kernels: tuple[str, ...]
@@ -60,7 +60,7 @@ class Scenario:
 
 @dataclass(frozen=True)
 class DominanceShift:
-    """The factor, to within 2 %, from which another kernel dominates; factor and then are None if none does within _GRID."""
+    """The factor, to within 2 %, from which a different kernel dominates; it and `then` are None if none does within _GRID."""
 
     kernel: str
     factor: float | None
@@ -118,7 +118,7 @@ class GraphReplay:
         return Scenario(names, pattern, factor, span, speedup, dominant, fraction)
 
     def shift(self, name: str) -> DominanceShift:
-        """Step to the first factor at which another kernel dominates, then bisect."""
+        """Step to the first factor at which a different kernel dominates, then bisect."""
         least = 1.0
         for factor in _GRID[1:]:
             if (then := self.run({name: 1 / factor})[1]) != name:
@@ -136,7 +136,9 @@ class GraphReplay:
         return DominanceShift(name, factor, then)
 
     def run(self, shares: Mapping[str, float]) -> tuple[int, str | None, float]:
-        """The new span, the dominant kernel on the new path and its share of it. shares: what is left of kernels' times."""
+        """The new span, the dominant kernel on the new path and its share of it. shares: the fractions of kernels' times that
+        are left.
+        """
         dag = self._dag
         span, on_path = self._path_with(shares)
         own = [place for place in self._place.values() if dag.kinds[place] == KERNEL and on_path[place] > 0]
@@ -159,14 +161,14 @@ class GraphReplay:
         return found
 
     def spans(self, scenarios: Sequence[Mapping[str, float]]) -> list[int]:
-        """The new spans in several scenarios, each by what is left of kernels' times there."""
+        """The new spans in several scenarios, each given as the fractions of kernels' times that are left."""
         if len(self._dag) >= MANY:  # compiled
             return [self.span(shares) for shares in scenarios]
         at_once = max(1, _ROOM // max(1, len(self._dag)))
         return [span for i in range(0, len(scenarios), at_once) for span in self._side_by_side(scenarios[i : i + at_once])]
 
     def _side_by_side(self, scenarios: Sequence[Mapping[str, float]]) -> list[int]:
-        """As _forward, node by node, but for all scenarios at a time."""
+        """Like _forward, node by node, but for all scenarios at once."""
         dag = self._dag
         share = np.stack([self._shares(one) for one in scenarios], axis=1)
         start, end = np.empty((2, len(dag), len(scenarios)), np.int64)

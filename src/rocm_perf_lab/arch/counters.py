@@ -43,7 +43,9 @@ class Counter:
         return any(map(self.on_software, SOFTWARE_TARGETS))
 
     def on_software(self, target: str) -> bool:
-        """Whether the software device has the counter as that target. One that no hardware has is on all of them."""
+        """Whether the software device provides the counter as that target. A counter that no hardware has is available on every
+        target.
+        """
         return self.model is not None and (not self.hardware or target in self.hardware)
 
 

@@ -14,7 +14,7 @@ _MOST_SGPRS = 128  # more than any wave can address
 class ResourceChange:
     """resource: 'VGPRs' (per lane, arch and accum together), 'SGPRs' (per wave), 'LDS' (bytes), 'workgroup size' (threads).
 
-    now: what the kernel takes. then: the most that it may take after the change; for a workgroup, its new size.
+    now: the kernel's present use. then: the most that it may use after the change; for a workgroup, its new size.
     """
 
     resource: str
@@ -33,7 +33,7 @@ class Lift:
 def lifts(rules: OccupancyRules, kernel: KernelResources) -> tuple[Lift, ...]:
     """Alternatives, each of which by itself lets more waves reside; () if nothing does.
 
-    The first reduces the limiting resources, all of them to the next level that they can reach; the second uses another
+    The first reduces the limiting resources, all of them to the next level that they can reach; the second uses a different
     workgroup size with the same registers and the same LDS per workgroup.
     """
     found = (_fewer_resources(rules, kernel), _other_workgroup(rules, kernel))

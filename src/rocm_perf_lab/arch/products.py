@@ -37,7 +37,7 @@ def products() -> tuple[Product, ...]:
 
 
 def _completed(entries: dict[str, Any]) -> dict[str, Any]:
-    """The entries, each topology with what the one has that it is `like`."""
+    """The entries, with each topology completed from the one that it is `like`."""
     for entry in entries.values():
         if like := entry.get("topology", {}).pop("like", None):
             entry["topology"] = entries[like]["topology"] | entry["topology"]

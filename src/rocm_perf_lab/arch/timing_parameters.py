@@ -16,7 +16,7 @@ UNCALIBRATED_TARGETS = ("gfx90a", "gfx1030", "gfx950")
 
 @cache
 def timing_parameters(target: str = CALIBRATED_TARGET) -> dict[str, dict[str, Any]]:
-    """Each parameter's entry in the table: value, source, rationale, uncertainty; adjustable and most where there are."""
+    """Each parameter's entry in the table: value, source, rationale, uncertainty; and adjustable and most, if present."""
     table = _table(CALIBRATED_TARGET)
     if target == CALIBRATED_TARGET:
         return table
@@ -29,7 +29,7 @@ def _table(target: str) -> dict[str, dict[str, Any]]:
 
 
 def table_hash(target: str = CALIBRATED_TARGET) -> str:
-    """What a trace names as its timing parameters if it was modelled with the target's table as it is."""
+    """The name that a trace gives its timing parameters if it was modelled with the target's unmodified table."""
     table = timing_parameters(target)
     text = "".join(f"{name}={table[name]['value']!r}\n" for name in sorted(table))
     return hashlib.sha256(text.encode()).hexdigest()[:16]

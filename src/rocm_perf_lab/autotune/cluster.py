@@ -1,7 +1,8 @@
 """Runs evaluations on the workers of a Dask cluster, each of which declares its GPU as the resource GPU=1.
 
-Each task carries all that a worker needs: a Plan, the folder that holds its files (on a shared file system), and the values.
-If a worker goes away, Dask gives its tasks to another one.
+Each task carries everything that a worker needs: a Plan, the folder that holds its files (on a shared file system), and the
+values.
+If a worker goes away, Dask gives its tasks to another worker.
 """
 
 from __future__ import annotations

@@ -29,7 +29,7 @@ def expect_writable(written: Iterable[Path], read: Iterable[Path]) -> None:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a file whole or not at all; a pipe, a device or /dev/stdout is written in place. Raises OutputError."""
+    """Write a file completely or not at all; a pipe, a device or /dev/stdout is written in place. Raises OutputError."""
     try:
         if (stream := stream_of(path)) is not None:
             with open(stream, "w", encoding="utf-8", errors="replace") as file:

@@ -139,7 +139,7 @@ def cache_of(request: AutotuneRequest, experiment: str) -> Iterator[Cache | None
 
 @dataclass(frozen=True)
 class Known:
-    """What is known of a space before anything runs.
+    """What is known about a space before anything runs.
 
     fixed, defaults: as in SpaceFile. unlaunchable: how many configurations fulfil the constraints but cannot be launched; None
     if they were not counted. occupancy, features, first: as in strategies.Options.
@@ -156,7 +156,7 @@ class Known:
 def search(
     request: AutotuneRequest, space: Space, evaluator: Evaluator, cache: Cache | None, note: Note, known: Known = Known(),
 ) -> TuningResult:  # fmt: skip
-    """Let the strategy of `request` propose, evaluate what it proposes, and return all results."""
+    """Let the strategy of `request` propose configurations, evaluate them, and return all results."""
     evaluations, seconds = parse_budget(request.budget) if request.budget else (None, None)
     total = _count(space)
     most = min(evaluations or MOST_LISTED, space.product if total is None else total)
@@ -180,7 +180,9 @@ def search(
 
 
 class _Listener:
-    """Receives every result. The first decides how all are measured; each is reported, or with only_better each new best."""
+    """Receives every result. The first decides how all of them are measured. Each is reported, or, with only_better, only each
+    new best.
+    """
 
     def __init__(self, evaluator: Evaluator, most: int, note: Note, only_better: bool):
         self._evaluator, self._most, self._note, self._only_better = evaluator, most, note, only_better

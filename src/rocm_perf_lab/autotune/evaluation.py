@@ -45,7 +45,7 @@ Measurement = tuple[float, dict[str, int]]
 
 
 class Timer(Protocol):
-    """Measures the time of one run, in ms, and the program's resources that it sees. name: GPU or WALL."""
+    """Measures the time of one run, in ms, and the program's resources if it sees them. name: GPU or WALL."""
 
     @property
     def name(self) -> str: ...
@@ -70,7 +70,7 @@ class GpuTimer:
         return not self.device.is_hardware
 
     def measure(self, words: list[str], environment: Mapping[str, str], folder: Path, output: Stream) -> Measurement:
-        """Raises NoKernelsError if nothing but the runtime used the GPU, or nothing at all."""
+        """Raises NoKernelsError if only the runtime used the GPU, or nothing did."""
         from rocm_perf_lab.analysis.symbols import symbols_of
         from rocm_perf_lab.rocpd.reader import read_trace
 

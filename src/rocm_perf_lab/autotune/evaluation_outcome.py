@@ -6,7 +6,7 @@ import statistics
 from dataclasses import dataclass, field
 
 OK, BUILD_FAILED, FAILED, TIMEOUT, WRONG_OUTPUT = "ok", "build-failed", "failed", "timeout", "wrong-output"
-LOST = "lost"  # its workers went away again and again; not cached, because that may not be the configuration's fault
+LOST = "lost"  # its workers kept disappearing; not cached, because that may not be the configuration's fault
 GPU, WALL, RECORDED = "gpu", "wall", "recorded"
 
 

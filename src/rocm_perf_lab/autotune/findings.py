@@ -39,7 +39,7 @@ def confidence_of(evaluated: Sequence[Evaluated]) -> tuple[Confidence, None] | t
 def importance_of(evaluated: Sequence[Evaluated]) -> tuple[dict[str, float], None] | tuple[None, str]:
     """({parameter: share}, None), or (None, why not).
 
-    The share is by how much worse an ensemble of trees predicts the logarithm of time if the parameter's values are shuffled
+    The share is how much worse an ensemble of trees predicts the logarithm of time if the parameter's values are shuffled
     (Breiman 2001), relative to all parameters. It refers to the configurations that ran, which do not sample the space evenly.
     """
     good = those_that_ran(evaluated)

@@ -3,8 +3,8 @@
 Rasmussen and Williams, "Gaussian Processes for Machine Learning", 2006: algorithm 2.1, equations 4.17 and 5.12. The scale of
 the process is the one that maximises the likelihood, in closed form. Length scales and noise are sampled, not maximised: each
 fit continues the Metropolis walk of the previous one. A fit therefore costs about a millisecond, and a search that fits again
-and again sees all length scales that the results allow, not only the likeliest, in which few results inspire too much
-confidence. The prior for a length scale is about the range of a coordinate.
+and again sees all length scales that the results allow, not only the likeliest, which a few results would make look too
+certain. The prior for a length scale is about the range of a coordinate.
 
 Fits use double precision. Predictions use single precision, since a search ranks thousands of them, unless points that nearly
 coincide have weights so large that rounding would show.
@@ -91,7 +91,7 @@ class GaussianProcess:
         return errors
 
     def _weights_of_mean(self) -> Reals:
-        """By which the covariances with the fitted points are multiplied."""
+        """The factors for the covariances with the fitted points."""
         return solve_lower(self._fit.factor, self._fit.weights, transposed=True)
 
     def _precision(self, weights: Reals) -> type[np.floating[Any]]:

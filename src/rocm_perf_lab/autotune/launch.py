@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from rocm_perf_lab.autotune.space_file import SpaceFile
 
 MOST_THREADS = 1024  # per workgroup, on every GPU that HIP supports (hipDeviceProp_t::maxThreadsPerBlock)
-_MOST_LDS_BYTES = 65536  # per workgroup, where the family is unknown
+_MOST_LDS_BYTES = 65536  # per workgroup, if the family is unknown
 
 
 def most_lds_bytes(family: Family | None) -> int:
-    """What a workgroup can have."""
+    """The most LDS that a workgroup can have."""
     return _MOST_LDS_BYTES if family is None else family.lds_bytes_per_workgroup
 
 

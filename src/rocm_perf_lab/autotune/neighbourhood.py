@@ -76,7 +76,7 @@ class Pool:
         self._near: dict[int, tuple[Integers, Integers]] = {}
 
     def _described(self) -> Reals:
-        """The features of all rows, (count, those that vary)."""
+        """The features of all rows, (count, features that vary)."""
         if self._features is None:
             return np.empty((len(self.rows), 0))
         found = np.array([self._features(self._space.named(tuple(row))) for row in self.rows.tolist()])

@@ -88,7 +88,7 @@ def _importance_note(found: AutotuneDocument) -> str:
 
 
 def _effects(found: AutotuneDocument, names: Sequence[str]) -> list[dict[str, Any]]:
-    """For each parameter, those that matter most first: the times of each of its values."""
+    """For each parameter, the most important first: the times of each of its values."""
     shares = found.importance or {}
     effects = [_effect(name, shares.get(name), found.evaluations) for name in names]
     return sorted((one for one in effects if len(one["values"]) > 1), key=lambda one: -one["share"])

@@ -24,7 +24,7 @@ class Words:
 
 
 def for_target(target: str | None) -> dict[str, str]:
-    """Tells hipcc which GPU to build for if the template names none; otherwise it would build for another one."""
+    """Tells hipcc which GPU to build for if the template names none; it would otherwise build for a different one."""
     return {"HCC_AMDGPU_TARGET": target} if target else {}
 
 

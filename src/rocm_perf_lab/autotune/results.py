@@ -20,7 +20,7 @@ class TuningResult:
     """total: the number of valid configurations, None if they were not counted. model: Strategy.model().
 
     unlaunchable: how many fulfil the constraints but cannot be launched, which `total` excludes; None if not counted.
-    profile: that of the best, as summarised by best_profile(); None if none was requested.
+    profile: that of the best configuration, as summarised by best_profile(); None if none was requested.
     """
 
     strategy: str

@@ -41,7 +41,8 @@ def best_of(evaluated: Iterable[Evaluated]) -> Evaluated | None:
 
 @dataclass
 class SearchLoop:
-    """evaluate(values, worker) runs one configuration. budget: evaluations, including reused ones. seconds: or a time.
+    """evaluate(values, worker) runs one configuration. budget: the number of evaluations, including reused ones. seconds: a
+    time limit instead.
 
     Results do not depend on the number of workers: a batch is completed before the strategy is asked again, and the strategy
     receives results in batch order. asynchronous: it receives each result at once, and no worker waits for another.
@@ -83,7 +84,7 @@ class SearchLoop:
             raise
 
     def _run_in_threads(self) -> None:
-        """Interrupts act only where this thread checks for them; raised within a lock of the pool, one could keep it held."""
+        """Interrupts act only where this thread checks for them: one raised while the pool holds a lock might leave it held."""
         with DeferredInterrupts() as interrupts:
             pool = ThreadPoolExecutor(self.workers)
             try:

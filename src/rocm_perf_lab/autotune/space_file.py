@@ -81,7 +81,7 @@ class SpaceDocument(BaseModel):
 
 @dataclass(frozen=True)
 class SpaceFile:
-    """defaults: of every parameter, or None unless all have one. destinations: of parameters; fixed values are arguments."""
+    """defaults: None unless every parameter has one. destinations: those of the parameters; fixed values are arguments."""
 
     space: Space
     fixed: dict[str, Value]
@@ -91,7 +91,7 @@ class SpaceFile:
 
 
 def read_space(path: Path) -> SpaceFile:
-    """Read a space file. Raises MissingInputError; SpaceError if it is not one, or has no valid configuration."""
+    """Read a space file. Raises MissingInputError; SpaceError if it is not a space file, or has no valid configuration."""
     try:
         content = json.loads(path.read_text("utf-8"), object_pairs_hook=_once_each)
         document = SpaceDocument.model_validate(content)
@@ -135,7 +135,7 @@ def _parameters(path: Path, document: SpaceDocument) -> dict[str, TunableParamet
 
 
 def _once_each(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    """Refuse repeated keys; JSON's own reader would silently take the last one."""
+    """Refuse repeated keys; Python's JSON reader would silently use the last one."""
     found = dict(pairs)
     if len(found) < len(pairs):
         names = [name for name, _ in pairs]
@@ -144,7 +144,7 @@ def _once_each(pairs: list[tuple[str, object]]) -> dict[str, object]:
 
 
 def _first(error: ValidationError) -> str:
-    """The first complaint, leaving out those about a form of the value that was not meant."""
+    """The first complaint, except those about a form of the value that the user did not intend."""
     complaints = [one for one in error.errors() if one["type"] not in ("list_type", "model_type")] or error.errors()
     # pydantic names one of several forms in brackets.
     where = ".".join(part for part in map(str, complaints[0]["loc"]) if part != "Parameter" and "[" not in part)

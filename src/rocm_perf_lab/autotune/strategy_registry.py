@@ -26,7 +26,7 @@ class StrategyOption:
 
 @dataclass(frozen=True)
 class RegisteredStrategy:
-    """module: in the package strategies. name: of the class. extra: that it needs; see rocm_perf_lab.extras."""
+    """module: its name in the package strategies. name: the class. extra: the one that it needs; see rocm_perf_lab.extras."""
 
     module: str
     name: str

@@ -14,7 +14,7 @@ _FIELD = re.compile(r"\{\{|\}\}|\{(\w*)\}")
 
 
 class Template:
-    """words, fields: of the template as given. Raises SpaceError for a template that is empty or has unbalanced quotes."""
+    """words, fields: those of the template as given. Raises SpaceError if the template is empty or has unbalanced quotes."""
 
     def __init__(self, option: str, text: str):
         self.option, self.text = option, text

@@ -1,7 +1,7 @@
-"""Cholesky factors and triangular systems: LAPACK through scipy where that is installed, else through NumPy.
+"""Cholesky factors and triangular systems: LAPACK through scipy if that is installed, else through NumPy.
 
-NumPy has no triangular solver, and a general one takes several times as long. The results differ by rounding only, which can
-lead two searches different ways.
+NumPy has no triangular solver, and a general one takes several times as long. The results differ only by rounding, which can
+nevertheless make two searches diverge.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def cholesky(matrix: Reals) -> Reals | None:
 
 
 def solve_lower(factor: Reals, right: Reals, transposed: bool = False) -> Reals:
-    """x in factor x = right, or in its transpose, in the precision of `factor`, of which the upper triangle is not read."""
+    """x in factor x = right, or in the transposed system, in the precision of `factor`, whose upper triangle is not read."""
     if dpotrf is not None:
         solve = strtrs if factor.dtype == np.float32 else dtrtrs
         solved: Reals = solve(factor, right, lower=1, trans=int(transposed))[0]

@@ -1,4 +1,5 @@
-"""The cage, in which untrusted code (builds of candidates, their programs, their kernels) runs without being able to do harm.
+"""The cage, in which untrusted code (builds of candidates, their programs, their kernels) runs without being able to do any
+harm.
 
 docs/WHITEPAPER.md, "The cage", describes what it prevents and what it does not.
 """

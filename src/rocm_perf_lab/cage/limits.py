@@ -28,7 +28,7 @@ class Ended:
     """How a caged command ended.
 
     status: exit status, or the negative number of the signal that ended it. stdout, stderr: the last MiB of each. seconds: wall
-    time. timed_out: whether it was ended at the time limit. limit: the limit that it exceeded, in words, empty for none.
+    time. timed_out: whether it was ended at the time limit. limit: the limit that it exceeded, in words; empty for none.
     """
 
     status: int

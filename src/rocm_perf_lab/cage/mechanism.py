@@ -1,4 +1,4 @@
-"""Finds what cages can be built with on this machine: bubblewrap, or our own use of namespaces."""
+"""Finds the means of building cages on this machine: bubblewrap, or our own use of namespaces."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ _ETC = (
     "localtime", "timezone", "locale.alias", "OpenCL", "debian_version", "os-release", "lsb-release", "python3", "hipcc",
 )  # fmt: skip
 _NOT_OF_SYS = ("/sys/kernel/debug", "/sys/kernel/tracing", "/sys/kernel/security", "/sys/firmware", "/sys/fs/bpf")
-_NOT_OF_PROC = ("/proc/keys", "/proc/key-users")  # of all users, and of no use to a program
+_NOT_OF_PROC = ("/proc/keys", "/proc/key-users")  # these list the keys of all users and are of no use to a program
 _DEVICES = ("null", "zero", "full", "random", "urandom")
 _COVERED = tuple(f"{path}/" for path in (*_SYSTEM, *_LINKED))
 
@@ -36,7 +36,7 @@ class Mounts:
 
 
 def mounts(command: Sequence[str], folder: Path, view: View, limits: CageLimits, overlays: bool) -> Mounts:
-    """The mounts for a command. folder: the current one. overlays: whether writes to it can go to a layer in memory."""
+    """The mounts for a command. folder: the current folder. overlays: whether writes to it can go to a layer in memory."""
     size = str(limits.memory_bytes)
     writable = {path for path in _both_names(view.writable)}
     here = Path(os.path.realpath(folder))
@@ -60,7 +60,7 @@ def mounts(command: Sequence[str], folder: Path, view: View, limits: CageLimits,
 def _device_of(path: Path, source: Path) -> int | None:
     """The device that must be mounted for `path` to exist: for a symbolic link, the device of the link, not of its target.
 
-    None if it is gone: other programs may remove what was in an open folder, such as /tmp, when that was listed.
+    None if the path is gone: other programs may remove an entry of an open folder, such as /tmp, after it was listed.
     """
     try:
         return os.lstat(path if os.path.islink(path) else source).st_dev
@@ -70,7 +70,7 @@ def _device_of(path: Path, source: Path) -> int | None:
 
 def _bound(source: Path, path: Path, places: Iterable[Path]) -> list[str]:
     """Show a link as the link itself, since a mount would show its target, which may be hidden. places: all locations where
-    something is shown; nothing can be below a link's name.
+    something is shown; nothing can be shown below a link's name.
     """
     if not os.path.islink(source):
         return ["--ro-bind-try", str(source), str(path)]
@@ -120,8 +120,9 @@ def _in_memory(layers: Iterable[Path]) -> list[str]:
 
 
 def _shown(paths: Iterable[Path]) -> Iterable[tuple[Path, Path]]:
-    """(path inside, path shown there), each under the given name and under its real name; without home folders, and without
-    what the system's own folders show. A source's hundreds of system headers are among the paths of every cage.
+    """Pairs (path inside, path shown there), each under the given name and under its real name; without home folders, and
+    without paths in the system's own folders, which are shown anyway. A source's hundreds of system headers are among the paths
+    of every cage.
     """
     homes = home_folders()
     for path in dict.fromkeys(map(os.path.abspath, paths)):
@@ -141,7 +142,9 @@ def _both_names(paths: Iterable[Path]) -> Iterable[Path]:
 
 
 def _lies_in(path: Path, folders: Iterable[Path], device: int | None = None) -> bool:
-    """Whether one of the folders, or the system, shows it. device: its device; a layer shows no other."""
+    """Whether the path is shown by one of the folders or is part of the system. device: its device; a layer shows no other
+    device.
+    """
     return _is_of_system(str(path)) or any(
         path.is_relative_to(folder) and device in (None, os.stat(folder).st_dev) for folder in folders
     )

@@ -16,7 +16,7 @@ _JOINED_OPTIONS = ("-isystem", "-iquote", "-include", "-I", "-L", "-B", "-F", "@
 
 
 def needed_by(command: Sequence[str], folder: Path) -> list[Path]:
-    """The existing files and folders that it needs. folder: where the command runs."""
+    """The existing files and folders that the command needs. folder: where the command runs."""
     found = [*_own(), *_of_rocm(), *installation(command[0], folder), *_named_by(command, folder)]
     return [path for path in dict.fromkeys(found) if path.exists()]
 

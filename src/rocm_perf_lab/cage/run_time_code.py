@@ -15,7 +15,7 @@ def copy_of_cache(folder: Path) -> dict[str, str]:
     """Make the folder, copy the newest small entries of the user's cache to it, and return the variable that names it to HIP.
 
     Each process that launches a kernel needs HIP's own kernels for copies: compiling them takes a quarter of a second. It is a
-    copy, since what a program in the cage writes there must not reach any other.
+    copy, because nothing that a program in the cage writes there may reach any other program.
     """
     folder.mkdir(exist_ok=True)
     for entry in _newest_entries(_folder_of_user(os.environ)):
@@ -33,7 +33,7 @@ def _newest_entries(folder: Path) -> list[Path]:
     try:
         with os.scandir(folder) as entries:
             files = [(entry.stat().st_mtime, entry.stat().st_size, entry.path) for entry in entries if _is_entry(entry)]
-    except OSError:  # there is no cache, or another program has just removed an entry: HIP compiles again
+    except OSError:  # no cache, or another program has just removed an entry: HIP compiles again
         return []
     return [Path(path) for _, size, path in sorted(files, reverse=True) if size <= _MOST_BYTES][:_MOST_ENTRIES]
 

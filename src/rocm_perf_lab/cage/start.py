@@ -25,7 +25,7 @@ from rocm_perf_lab.process.child import DeferredInterrupts, wait
 
 _LAUNCHER = Path(__file__).with_name("launch") / "launcher.py"
 _KEPT_OUTPUT = 1 << 20
-_PATIENCE_SECONDS = 30.0  # for the launcher, which enforces the time limit itself
+_PATIENCE_SECONDS = 30.0  # extra time for the launcher, which enforces the time limit itself
 REMEDY = (
     "install bubblewrap, or allow user namespaces (kernel.unprivileged_userns_clone, user.max_user_namespaces), "
     "or use --trust-candidates for candidates that you trust"
@@ -36,8 +36,8 @@ def within(command: Sequence[str], folder: Path, view: View = View(), limits: Ca
     """The command line that runs `command` in `folder` in the cage; it must be started by this process or a descendant.
 
     The environment is passed on as far as the view allows; descriptors beyond standard error are not. It ends with the
-    command's status, or by the command's signal; at a limit, by SIGKILL, with a line on standard error that names the limit.
-    Raises NoCageError if there is no cage.
+    command's status, or by the signal that ended the command; at a limit, by SIGKILL, with a line on standard error that names
+    the limit. Raises NoCageError if there is no cage.
     """
     if view.trusted:
         return command_line(Mechanism("trusted", False), command, folder, view, limits)
@@ -45,7 +45,7 @@ def within(command: Sequence[str], folder: Path, view: View = View(), limits: Ca
 
 
 def in_words(view: View) -> str:
-    """The mechanism that confines commands with this view, for evidence."""
+    """The mechanism that confines commands with this view, in words, for evidence."""
     return "none, as asked for" if view.trusted else str(mechanisms.kind())
 
 
@@ -86,9 +86,9 @@ def run(
     environment: Mapping[str, str] | None = None,
     limits: CageLimits = CageLimits(),
 ) -> Ended:
-    """Run to the end or to a limit; no process is left, however this function ends. Standard input is empty.
+    """Run a command to its end or to a limit; no process is left, however this function ends. Standard input is empty.
 
-    environment: None for this process's. Raises NoCageError if there is no cage, or it cannot be built.
+    environment: None for this process's own. Raises NoCageError if there is no cage, or if it cannot be built.
     """
     launcher = within(command, folder, view, limits)
     started = time.monotonic()

@@ -12,8 +12,8 @@ class View:
 
     readable, writable: files and folders; writes persist only in the writable ones. replaced: (path inside, file shown there
     instead), read-only. gpu: whether the GPU's device files are present. traces: a writable folder in which the tracer's notes
-    are converted to databases when the command has ended. keep_env: names of variables in addition to the usual ones. trusted:
-    no cage at all, at the user's request.
+    are converted to databases when the command has ended. keep_env: names of variables to keep in addition to the usual ones.
+    trusted: no cage at all, at the user's request.
     """
 
     readable: tuple[Path, ...] = ()

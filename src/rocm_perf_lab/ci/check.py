@@ -29,7 +29,7 @@ _SOURCE = "source"  # both revisions are built in the same place, so that paths 
 
 @dataclass(frozen=True)
 class RevisionRuns:
-    """runs: the run directory of each program that was profiled. errors: why another one was not."""
+    """runs: the run directory of each program that was profiled. errors: why a program was not profiled."""
 
     runs: Mapping[str, Path]
     errors: Mapping[str, RocmPerfError]
@@ -60,7 +60,7 @@ def check(request: CiRequest, folder: Path, note: Note) -> tuple[CiDocument, Roc
 
 
 def _base(repository: Repository, base: Revision, head: Revision, note: Note) -> Revision:
-    """The commit at which head left base: what happened on base since then is not head's doing."""
+    """The commit at which head branched off base: head is not responsible for later changes on base."""
     found = repository.merge_base(base, head)
     if found is None:
         note(f"{base.asked} and {head.asked} share no commit in this checkout: compared with {base.short} itself")

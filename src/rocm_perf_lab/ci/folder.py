@@ -1,4 +1,4 @@
-"""Working in another folder for a while."""
+"""Works in a different folder temporarily."""
 
 from __future__ import annotations
 

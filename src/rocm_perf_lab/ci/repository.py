@@ -50,7 +50,7 @@ class Repository:
         return Revision(name, commit, _git(self.top, "show", "--no-patch", "--format=%s", commit).stdout.strip())
 
     def merge_base(self, base: Revision, head: Revision) -> Revision | None:
-        """The commit at which head left base; None if they share none that is here."""
+        """The commit at which head branched off base; None if the two share no commit in this clone."""
         found = _git(self.top, "merge-base", base.commit, head.commit)
         return None if found.returncode else self.revision(found.stdout.strip())
 
@@ -63,7 +63,7 @@ class Repository:
 
         Raises OutputError if git cannot make it.
         """
-        self._remove(folder)  # of a run that was killed
+        self._remove(folder)  # left by a run that was killed
         try:
             self._expect(
                 folder, _git(self.top, "worktree", "add", "--quiet", "--detach", "--force", str(folder), revision.commit)

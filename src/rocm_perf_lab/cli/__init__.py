@@ -156,7 +156,7 @@ def _defect(error: Exception) -> RocmPerfError:
     return RocmPerfError(f"{type(error).__name__}: {error}", "this is a defect; --debug shows where")
 
 
-# click names its types rather than what they take.
+# click names its types rather than what they accept.
 _NOT_A_NUMBER = {"is not a valid integer range": "is not a whole number", "is not a valid float range": "is not a number"}
 
 
@@ -181,7 +181,7 @@ def _command(context: click.Context | None) -> str:
 
 
 def _is_likely(error: click.NoSuchOption) -> bool:
-    """Whether what click suggests, counting the dashes as letters, is what was meant."""
+    """Whether click's suggestion, which counts the dashes as letters, is what the user meant."""
     import difflib
 
     names = [name.lstrip("-") for name in error.possibilities or ()]

@@ -99,7 +99,7 @@ def command(
         raise UsageError("a trace is named twice", "name each database once")
     if thread_trace is not None:
         _check_thread_trace(thread_trace)
-        thread_trace = thread_trace.absolute()  # for workers with another working directory
+        thread_trace = thread_trace.absolute()  # for workers with a different working directory
     from rocm_perf_lab.analysis.what_if import Speedup
     from rocm_perf_lab.importing.formats import Imports
     from rocm_perf_lab.profiling.existing import analyse_existing

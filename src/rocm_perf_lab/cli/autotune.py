@@ -158,6 +158,6 @@ def _as_json(content: object) -> str:
 
 
 def _expect_none_of(given: Mapping[str, object]) -> None:
-    """Check that options that --triton does not take were not given."""
+    """Check that options that --triton does not accept were not given."""
     if named := [name for name, value in given.items() if value is not None]:
         raise UsageError(f"{named[0]} is not for --triton, which runs the script itself", "omit it")

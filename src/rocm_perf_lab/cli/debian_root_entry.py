@@ -1,4 +1,4 @@
-"""Commands that need ROCm, started on a machine without: they run in the root that `rocm-perf setup` made, if it did."""
+"""Commands that need ROCm, started on a machine without it: they run in the root made by `rocm-perf setup`, if any."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _NEED_NOTHING = {"-h", "--help", "--simulate"}
 
 
 def enter_if_needed(arguments: Sequence[str]) -> None:
-    """Replace this process by the same command in the root, or return."""
+    """Replace this process with the same command in the root, or return."""
     if not arguments or arguments[0] not in _NEED_ROCM or _NEED_NOTHING & set(arguments):
         return
     from rocm_perf_lab.debian_root import paths

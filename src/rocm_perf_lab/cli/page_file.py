@@ -9,7 +9,7 @@ from rocm_perf_lab.errors import OutputError
 
 
 def write_page(path: Path, text: str) -> None:
-    """Write the page whole or not at all, and say where it is. Raises OutputError."""
+    """Write the page completely or not at all, and print where it is. Raises OutputError."""
     from rocm_perf_lab.atomic_write import atomic_write
 
     try:

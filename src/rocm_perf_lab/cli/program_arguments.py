@@ -1,10 +1,10 @@
-"""How subcommands take a program and its arguments: everything from the first word that is not an option belongs to the
+"""How subcommands accept a program and its arguments: everything from the first word that is not an option belongs to the
 program.
 
 However, options after a program are often meant for rocm-perf. They are taken as such in two cases: if the program is one
 quoted word that contains its arguments, "./app 512"; or if only long options of the command follow that the program does not
-know itself. `--` before the program removes the doubt: everything after it belongs to the program. A note says how the words
-were interpreted.
+know itself. `--` before the program removes the ambiguity: everything after it belongs to the program. A note says how the
+words were interpreted.
 """
 
 from __future__ import annotations

@@ -42,7 +42,7 @@ _DOCUMENTS_RULES = """Rules for the files:
 - The same trace gives the same bytes. Two runs of a program on the software device differ only in `profile.run`.
 - Within `schema_version` "1.0" fields are added and never renamed."""
 _CODES_HEAD = """`rocm-perf run` passes on the program's own exit code."""
-# Hand-written pages with more on a command than its help text.
+# Hand-written pages that say more about a command than its help text.
 _MORE = {
     "profile": "profiling.md#profile",
     "analyze": "profiling.md#analyze",
@@ -212,7 +212,7 @@ def _files() -> Titles:
 
 
 def _sections(titles: Titles, todo: list[type[BaseModel]]) -> Iterator[str]:
-    """A section for each model of `todo`, then for each kind of object in these. titles: models that have a section;
+    """A section for each model of `todo`, then for each kind of object in them. titles: the models that have a section; this is
     extended.
     """
     for model in todo:

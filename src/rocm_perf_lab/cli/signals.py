@@ -16,7 +16,7 @@ _is_sending = False
 def end_on_signals() -> None:
     """Make SIGTERM and SIGHUP raise SystemExit, as SIGINT raises KeyboardInterrupt, so that everything is cleaned up."""
     for number, end in {signal.SIGINT: _interrupt, signal.SIGTERM: _exit, signal.SIGHUP: _exit}.items():
-        if signal.getsignal(number) != signal.SIG_IGN:  # set by nohup, and for what a shell starts in the background
+        if signal.getsignal(number) != signal.SIG_IGN:  # set by nohup, and for jobs that a shell starts in the background
             signal.signal(number, end)
     sys.unraisablehook = _send_again
 
@@ -24,7 +24,7 @@ def end_on_signals() -> None:
 def received() -> int | None:
     """The first signal that was to end this process.
 
-    Libraries can turn what its handler raised into an error of their own, such as an import that failed.
+    Libraries can turn what its handler raised into an error of their own, such as a failed import.
     """
     return _received[0] if _received else None
 
@@ -50,7 +50,7 @@ def _act(number: int, end: BaseException) -> None:
     _received.append(number)
     if not _is_sending:
         raise end
-    _send_later(number)  # what is raised within _send_again() is dropped as well
+    _send_later(number)  # exceptions raised within _send_again() are dropped as well
 
 
 def _send_again(lost: Any) -> None:

@@ -1,4 +1,4 @@
-"""Options of commands that take a Triton function in the place of a HIP program."""
+"""Options of commands that accept a Triton function instead of a HIP program."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def triton_option(use: str) -> Callable[..., Any]:
 def script_kernel(
     name: str, arguments: Sequence[str], python: str, options: BackendOptions, others: Sequence[object]
 ) -> ScriptKernel:
-    """The function. others: what was given for HIP programs alone.
+    """The function. others: the given options that apply only to HIP programs.
 
     Raises UsageError, MissingInputError, UnavailableError.
     """

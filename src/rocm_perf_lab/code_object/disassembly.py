@@ -27,7 +27,7 @@ def instructions(code: bytes, target: str) -> Iterator[str]:
 
 
 def with_places(code: bytes, target: str) -> Iterator[tuple[int, str]]:
-    """The same, with the place of each instruction in the code, in bytes."""
+    """Like instructions(), with the byte offset of each instruction in the code."""
     comgr, place, words = _comgr(), 0, []
 
     def read(start: int, to: int, size: int, _user: int) -> int:

@@ -20,18 +20,18 @@ from rocm_perf_lab.errors import SourceError, UnavailableError
 
 MAGIC, COMPRESSED_MAGIC, ELF_MAGIC = b"__CLANG_OFFLOAD_BUNDLE__", b"CCOB", b"\x7fELF"
 LARGEST = 1 << 30
-"""The most bytes that are read of a build's output file, or of a section of it."""
+"""The most bytes that are read from a build's output file, or from a section of it."""
 
 _HEAD = 64  # size of an ELF file's first header
-_BUNDLER_SECONDS = 600  # a library's bundle unpacks to gigabytes
+_BUNDLER_SECONDS = 600  # a library's bundle can unpack to gigabytes
 _AMDGPU_MACHINE = 224  # EM_AMDGPU
 
 
 def code_objects_in(path: Path) -> list[tuple[str, bytes]]:
     """(target, code object) for each device image of a program, a bundle or a bare .hsaco, in file order.
 
-    target: as in the bundle, "gfx942" or "gfx942:xnack-"; the ELF's own e_flags are not consulted.
-    Raises SourceError if the file is none of these or is damaged; a program without device code gives [].
+    target: as given in the bundle, "gfx942" or "gfx942:xnack-"; the ELF's own e_flags are not consulted. Raises SourceError if
+    the file is none of these or is damaged; a program without device code gives [].
     """
     try:
         with path.open("rb") as file:
@@ -43,12 +43,12 @@ def code_objects_in(path: Path) -> list[tuple[str, bytes]]:
 
 
 def not_whole(details: object) -> str:
-    """details: the reader's own message, which says little by itself."""
+    """The wording for a damaged ELF file. details: the reader's own message, which says little by itself."""
     return f"it is not a whole ELF file ({str(details) or type(details).__name__})"
 
 
 def _code_objects(file: BinaryIO) -> list[tuple[str, bytes]]:
-    """For a program only the section is read, because the rest may be large."""
+    """The code objects in a file. For a program, only the section is read, because the rest may be large."""
     head = file.read(_HEAD)
     if not head.startswith(ELF_MAGIC):
         return list(_bundles(head + _limited(file, os.fstat(file.fileno()).st_size)))
@@ -142,7 +142,7 @@ def compressed_size(data: bytes | mmap.mmap, start: int, end: int) -> int:
 
 
 def _decompressed(bundle: bytes) -> bytes:
-    """The uncompressed form, rebuilt from what clang-offload-bundler unpacks."""
+    """The uncompressed form, rebuilt from the output of clang-offload-bundler."""
     tool = _bundler()
     with tempfile.TemporaryDirectory() as folder:
         packed = Path(folder) / "bundle"
@@ -155,7 +155,7 @@ def _decompressed(bundle: bytes) -> bytes:
 
 
 def _bundled(command: list[str]) -> str:
-    """The output of clang-offload-bundler. Raises ValueError if it fails, or does not end."""
+    """The output of clang-offload-bundler. Raises ValueError if it fails or does not finish."""
     try:
         done = subprocess.run(command, capture_output=True, encoding="utf-8", errors="replace", timeout=_BUNDLER_SECONDS)
     except subprocess.TimeoutExpired:

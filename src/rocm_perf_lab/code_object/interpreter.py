@@ -1,4 +1,4 @@
-"""Which dynamic loader a program names. Every command that runs a program asks, so no library for ELF files is loaded for it.
+"""Finds the dynamic loader that a program names. Every command that runs a program needs this, so it loads no ELF library.
 
 Format: ELF-64 Object File Format, "Program Header Table".
 """
@@ -30,6 +30,6 @@ def interpreter_of(program: Path) -> str | None:
                 if kind == _PT_INTERP:
                     file.seek(offset)
                     return os.fsdecode(file.read(min(length, os.pathconf("/", "PC_PATH_MAX"))).partition(b"\0")[0]) or None
-    except (OSError, OverflowError, ValueError, struct.error):  # of a damaged file, whose offsets can be anything
+    except (OSError, OverflowError, ValueError, struct.error):  # from a damaged file, whose offsets can be anything
         pass
     return None

@@ -1,4 +1,4 @@
-"""The layout of a code object: its notes, its sections, and which functions its executable bytes belong to."""
+"""The layout of a code object: its notes, its sections, and the functions to which its executable bytes belong."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from rocm_perf_lab.errors import SourceError
 
 _METADATA = b"AMDGPU\0"
 _JOINED = 0x70  # SHF_MERGE, SHF_STRINGS and SHF_INFO_LINK: how a linker joins sections, with no effect on what is loaded
-_EXECUTABLE, _NOTE_ALIGNMENT = 1, 4  # PF_X; the alignment of PT_NOTE with which all readers walk notes alike
-# What LLVM's assembler and linker fill gaps with: s_nop 0, s_code_end, zeros.
+_EXECUTABLE, _NOTE_ALIGNMENT = 1, 4  # PF_X; the alignment of PT_NOTE at which all readers walk notes in the same way
+# The padding that LLVM's assembler and linker write into gaps: s_nop 0, s_code_end, zeros.
 _PADDING = (b"\x00\x00\x80\xbf", b"\x00\x00\x9f\xbf", b"\0\0\0\0")
 
 
@@ -28,8 +28,8 @@ class ElfSection:
 
 @dataclass(frozen=True)
 class CodeObjectLayout:
-    """notes: what is wrong with the metadata's note, None if it is the only one and stands alone. sections: all sections.
-    unowned: each run of bytes in executable segments that belongs to no function and is not the linker's padding.
+    """notes: what is wrong with the metadata note, or None if nothing is. sections: all sections. unowned: each run of bytes in
+    executable segments that belongs to no function and is not the linker's padding.
     """
 
     notes: str | None
@@ -38,7 +38,7 @@ class CodeObjectLayout:
 
 
 def layout_of(image: bytes) -> CodeObjectLayout:
-    """Raises SourceError if the image is not a readable ELF file."""
+    """The layout of a code object. Raises SourceError if the image is not a readable ELF file."""
     from elftools.elf.elffile import ELFFile
 
     try:
@@ -50,7 +50,9 @@ def layout_of(image: bytes) -> CodeObjectLayout:
 
 
 def _notes(elf: Any) -> str | None:
-    """Readers walk notes by the segment's alignment and take the first or the last one, so all must find the same one."""
+    """What is wrong with the notes. Readers walk notes by the segment's alignment and take the first or the last match, so all
+    must find the same one.
+    """
     segments = list(elf.iter_segments("PT_NOTE"))
     if any(segment["p_align"] != _NOTE_ALIGNMENT for segment in segments):
         return "its notes are not aligned to 4 bytes"

@@ -11,7 +11,8 @@ from typing import Any
 
 @dataclass(frozen=True)
 class LineTable:
-    """addresses: ascending; each begins a range of code for places[i], "file:line" or "" where there is none.
+    """addresses: ascending; each begins a range of code that belongs to places[i], which is "file:line", or "" if there is
+    none.
 
     Code that the compiler assigns to no line (line 0) belongs to the line before it, as in LLVM's own listings.
     """
@@ -20,7 +21,7 @@ class LineTable:
     places: tuple[str, ...]
 
     def at(self, address: int) -> str:
-        """The place that an address belongs to; "" if it is not known."""
+        """The place to which an address belongs; "" if it is not known."""
         row = bisect.bisect_right(self.addresses, address) - 1
         return self.places[row] if row >= 0 else ""
 
@@ -29,7 +30,7 @@ NO_LINES = LineTable((), ())
 
 
 def line_table(image: bytes) -> LineTable:
-    """An empty table for an image without line numbers, or whose debug information cannot be read."""
+    """The line table of an image; empty if it has no line numbers or its debug information cannot be read."""
     from elftools.elf.elffile import ELFFile
 
     rows: dict[int, str] = {}
@@ -65,7 +66,7 @@ def _read_unit(program: Any, unit: Any, rows: dict[int, str]) -> None:
 
 
 def _files(program: Any, folder: str) -> list[str]:
-    """Paths of the files of a unit: those of DWARF 5 are numbered from 0, older ones from 1."""
+    """Paths of the files of a unit, which are numbered from 0 in DWARF 5 and from 1 before."""
     header = program.header
     names = [name.decode("utf-8", "replace") for name in header["include_directory"]]
     folders = names if header["version"] >= 5 else [folder, *names]

@@ -1,4 +1,4 @@
-"""The kernels of a code object: the metadata note, by which the runtime itself launches them, and their machine code.
+"""The kernels of a code object: the metadata note, which the runtime itself uses to launch them, and their machine code.
 
 Source: LLVM's AMDGPUUsage.rst, "Code Object V3 Metadata" and later.
 """
@@ -33,10 +33,10 @@ class KernelArgument:
 
 @dataclass(frozen=True)
 class KernelMetadata:
-    """What one kernel takes and may be launched with. Sizes in bytes; registers as counted by the compiler.
+    """The arguments and launch limits of one kernel. Sizes are in bytes; registers are as counted by the compiler.
 
     vgprs: all VGPRs of a lane, including AGPRs where both share a file (gfx90a and later). code: the kernel's machine code, at
-    code_address of the code object.
+    code_address in the code object.
     """
 
     name: str
@@ -60,22 +60,22 @@ class KernelMetadata:
 
     @property
     def kernarg_layout(self) -> tuple[tuple[int, int, str], ...]:
-        """(offset, size, kind) of every argument, which determine how a caller's kernarg bytes are read."""
+        """(offset, size, kind) of every argument, which determines how a caller's kernarg bytes are read."""
         return tuple((a.offset, a.size, a.value_kind) for a in self.arguments)
 
 
 @dataclass(frozen=True)
 class CodeObject:
-    """target: as the metadata names it, "amdgcn-amd-amdhsa--gfx942". kernels: by symbol name. image: the ELF file."""
+    """target: as named in the metadata, "amdgcn-amd-amdhsa--gfx942". kernels: by symbol name. image: the ELF file."""
 
     target: str
     kernels: dict[str, KernelMetadata]
     image: bytes = field(default=b"", repr=False, compare=False)
 
 
-@functools.lru_cache(maxsize=16)  # one judgement asks for the same few objects again and again
+@functools.lru_cache(maxsize=16)  # one judgement requests the same few objects again and again
 def parse(image: bytes) -> CodeObject:
-    """Raises SourceError if the image is not an AMD code object with metadata."""
+    """Parse a code object. Raises SourceError if the image is not an AMD code object with metadata."""
     import msgpack
     from elftools.elf.elffile import ELFFile
 

@@ -1,8 +1,8 @@
 """The contents of an ELF file, symbol by symbol, so that two builds can be compared regardless of the linker's layout.
 
 A linked code object must keep its relocations (`--emit-relocs`): they identify the bytes that hold distances, which change with
-the layout, and what these refer to. It must also keep the names of private constants (`-msave-temp-labels`).
-Source: LLVM's AMDGPUUsage.rst, "Relocation Records".
+the layout, and the targets of these distances. It must also keep the names of private constants (`-msave-temp-labels`). Source:
+LLVM's AMDGPUUsage.rst, "Relocation Records".
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from rocm_perf_lab.code_object.fat_binary import not_whole
 from rocm_perf_lab.errors import SourceError
 
 _FUNCTION, _OBJECT = "STT_FUNC", "STT_OBJECT"
-_BITCODE = b"BC\xc0\xde"  # as -flto makes it
+_BITCODE = b"BC\xc0\xde"  # as produced by -flto
 _WIDTHS = {1: 4, 2: 4, 3: 8, 4: 4, 5: 8, 6: 4, 7: 4, 8: 4, 9: 4, 10: 4, 11: 4}  # R_AMDGPU_* -> number of bytes that it patches
 _GOT = (7, 8, 9)
-# The high half of a distance is counted from the end of the low half's place: +4 and +12 after s_getpc_b64.
+# The high half of a distance is counted from the end of the low half's field: +4 and +12 after s_getpc_b64.
 _BEFORE = {10: 4, 11: 12, 4: 4}
 _UNIQUE = "__hip_cuid_"
 _LOADED = 2  # SHF_ALLOC
@@ -32,8 +32,8 @@ _LOADED = 2  # SHF_ALLOC
 class SymbolContent:
     """The object that one symbol names. content: its bytes, with zeros where a relocation patches; None if it has no bytes.
 
-    references: (offset in it, what it refers to) of each relocation. writable: whether it lies in memory that can change.
-    linkage: its symbol's binding and visibility.
+    references: (offset in the object, target) of each relocation. writable: whether it is in memory that can change. linkage:
+    its symbol's binding and visibility.
     """
 
     name: str
@@ -49,11 +49,11 @@ class SymbolContent:
         return self.kind == _FUNCTION
 
 
-@functools.lru_cache(maxsize=16)  # one judgement asks for the same few objects again and again
+@functools.lru_cache(maxsize=16)  # one judgement requests the same few objects again and again
 def pieces_of(image: bytes) -> dict[str, SymbolContent]:
     """Functions, kernel descriptors and variables of a linked code object, by symbol. Raises SourceError.
 
-    The result is shared by all who ask for the same image, so it must not be changed.
+    The result is shared by all callers with the same image, so it must not be changed.
     """
     from elftools.elf.elffile import ELFFile
 
@@ -140,7 +140,7 @@ class _Layout:
             yield place, kind, self._target(kind, symbol, addend)
 
     def _relocations(self) -> list[tuple[int, int, int, int]]:
-        """(place, kind, symbol number, addend) of all relocations except the loader's, which moves whole segments."""
+        """(place, kind, symbol number, addend) of all relocations except those for the loader, which moves whole segments."""
         found = []
         for section in self._sections:
             patched = self._sections[section["sh_info"]] if section["sh_type"] == "SHT_RELA" else None
@@ -170,7 +170,7 @@ class _Layout:
         return self._symbols[number] if start <= address < start + size else None
 
     def _unnamed(self, address: int) -> str:
-        """A name made from all bytes up to the next symbol: more than what is referred to, so no change of it is missed."""
+        """A name derived from all bytes up to the next symbol: more than the reference's target, so no change is missed."""
         section = next(
             (s for s in self._sections if s["sh_flags"] & _LOADED and s["sh_addr"] <= address < s["sh_addr"] + s["sh_size"]),
             None,
@@ -184,7 +184,9 @@ class _Layout:
         )
 
     def _content_name(self, symbol: Any) -> str:
-        """Constants without a name of their own are numbered as they appear, so they are identified by their contents."""
+        """A name for a constant. Unnamed constants are numbered in order of appearance, so they are identified by their
+        contents.
+        """
         section = self._sections[symbol["st_shndx"]]
         if section["sh_type"] == "SHT_NOBITS" or section["sh_flags"] & 1:
             return str(symbol.name)

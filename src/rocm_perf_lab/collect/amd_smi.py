@@ -1,7 +1,7 @@
 """An `amd-smi` that knows the software devices: profilers ask it which GPUs there are.
 
-It answers `amd-smi static`, as text and as JSON (in the form of amd-smi 26), with what the table of products says; options that
-select a part of the answer are accepted, and everything else is refused.
+It answers `amd-smi static`, as text and as JSON (in the form of amd-smi 26), with the data in the table of products; options
+that select a part of the answer are accepted, and everything else is refused.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ exit 1
 
 def write_amd_smi(folder: Path, product: Mapping[str, Any], count: int) -> Path:
     """Write the program and its answers for `count` devices of `product` (an entry of products.toml) into `folder`, which is
-    made; return `folder`.
+    created; return `folder`.
     """
     folder.mkdir(parents=True, exist_ok=True)
     gpus = [_gpu(product, number) for number in range(count)]
@@ -52,7 +52,7 @@ def _gpu(product: Mapping[str, Any], number: int) -> dict[str, Any]:
             "num_compute_units": topology["simd_count"] // topology["simd_per_cu"],
             "target_graphics_version": product["gfx_target"],
         },
-        # rocprof-compute writes this down, up to a blank.
+        # rocprof-compute records this, up to the first blank.
         "vbios": {"name": SOFTWARE_MODEL, "part_number": SOFTWARE_MODEL.replace(" ", "-")},
         "driver": {"name": SOFTWARE_MODEL, "version": "N/A"},
         "vram": {

@@ -25,7 +25,7 @@ from rocm_perf_lab.errors import UnavailableError, UsageError
 AUTO, HARDWARE, SOFTWARE_TARGET = "auto", "hardware", "gfx942"
 
 # The choices of `--device` that mean the software device, and the product whose target and size it has. With a colon and a
-# number, "gfx942:4", it is that many of them.
+# number, such as "gfx942:4", they mean that many devices.
 SOFTWARE_PRODUCTS = {
     SOFTWARE_TARGET: "mi300x",
     "mi300a": "mi300a",
@@ -35,8 +35,8 @@ SOFTWARE_PRODUCTS = {
 }
 _FEATURES_OF_CDNA = ("sramecc+", "xnack-")  # the form in which ROCr names its modes, "gfx942:sramecc+:xnack-"
 
-# These select or re-label the physical GPUs of a machine, to which the software device does not belong. Among several
-# software devices, the former do select.
+# These select or re-label the physical GPUs of a machine, to which the software device does not belong. If there are several
+# software devices, the variables that select apply to them.
 RELABELS_VARIABLE = "HSA_OVERRIDE_GFX_VERSION"
 _SELECTS_GPUS = ("ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL")
 _MODEL_VARIABLES = ("HSA_MODEL_TOPOLOGY", "HSA_MODEL_LIB", "HSA_MODEL_MEMFILE")
@@ -58,10 +58,10 @@ OPTIONS_VARIABLE = "ROCM_PERF_DEVICE_OPTIONS"
 RACES_VARIABLE = "ROCM_PERF_DEVICE_RACES"
 WRITTEN_VARIABLE = "ROCM_PERF_DEVICE_WRITTEN"
 
-# Likewise its memory check, for accesses of a kernel to memory that is not its program's.
+# The same for its memory check, which finds accesses of a kernel to memory that does not belong to its program.
 FOREIGN_ACCESSES_VARIABLE = "ROCM_PERF_DEVICE_FOREIGN_ACCESSES"
 
-# Likewise the reasons why kernels failed, whether or not the program notices.
+# The same for the reasons why kernels failed, whether or not the program notices.
 FAILURES_VARIABLE = "ROCM_PERF_DEVICE_FAILURES"
 
 # The device writes thread traces of the kernels selected by the second variable into the folder named by the first.
@@ -83,13 +83,13 @@ _HIP_LOG_LEVEL_VARIABLE, _HIP_ERRORS = "AMD_LOG_LEVEL", "1"
 INITIAL_VALUES = "initial-values"
 UNORDERED_ATOMICS = "unordered-atomics"
 _OF_RACE_CHECK = ("race-check", UNORDERED_ATOMICS)
-_RACE_CHECKED_FAMILIES = ("cdna2", "cdna3", "cdna4")  # in whose code it finds what orders accesses
+_RACE_CHECKED_FAMILIES = ("cdna2", "cdna3", "cdna4")  # in whose code it recognises what orders accesses
 
-# Times at the clock that the product's power limit allows a load of seconds.
+# Times at the clock that the product's power limit allows under a load that lasts for seconds.
 SUSTAINED = "sustained"
 
-# What is counted and timed: all; a sample of the XCDs in dispatches that are not small, or in those that take long; or none, so
-# that programs run faster and every kernel takes a fixed time.
+# What is counted and timed: everything; a sample of the XCDs in dispatches that are not small, or in those that take long; or
+# nothing, so that programs run faster and every kernel takes a fixed time.
 OBSERVE = "observe"
 NO_OBSERVATION = f"{OBSERVE}=none"
 SAMPLE_IF_LARGE = f"{OBSERVE}=auto"
@@ -100,7 +100,7 @@ PEER_LINK = "peer_link_gbps"  # the parameter
 TIMING = "timing."  # begins options that adjust a parameter of the timing model
 
 # Options of the software device and the form of their values; native/device/runtime/options.h says what they do, except for
-# SUSTAINED, which stands for a parameter of the timing model.
+# SUSTAINED, which sets a parameter of the timing model.
 OPTIONS = {
     "deadlock-after": re.compile(r"=[0-9]{1,9}"),
     "flush-l2": re.compile(""),
@@ -129,7 +129,7 @@ class Device:
     removed_variables: tuple[str, ...]
     tools: tuple[Path, ...]
     features: tuple[str, ...] = ()
-    further_targets: tuple[str, ...] = ()  # of the other GPUs
+    further_targets: tuple[str, ...] = ()  # those of the other GPUs
     preloads: tuple[Path, ...] = ()
     programs: Path | None = None  # a folder that comes first in PATH
 
@@ -166,11 +166,11 @@ def select(
     """The device for `--device choice`; files that it needs are written to `scratch`, which must outlive the runs.
 
     options: each is "NAME" or "NAME=VALUE" from OPTIONS; only the software device has any. sample_if_large: unless they say
-    what the software device observes, of a dispatch that takes long it is a sample. code: the target of what is to run, which
-    decides what `auto` means without a GPU. several: whether the choice may be several software devices, "gfx942:4".
-    for_profilers: AMD's profilers work on software devices, which are also found below ROCr (always where there are several).
-    Raises UnavailableError if there is no such device, UsageError for an option that it does not have, SurroundingsError if
-    programs could not run.
+    what the software device observes, it observes only a sample of a dispatch that takes long. code: the target of the code to
+    run, which decides what `auto` means without a GPU. several: whether the choice may name several software devices,
+    "gfx942:4". for_profilers: make software devices work with AMD's profilers, which look for them below ROCr (several devices
+    can always be found there). Raises UnavailableError if there is no such device, UsageError for an option that it does not
+    have, SurroundingsError if programs could not run.
     """
     found = gpu.find()
     name, count = software_devices(choice, several=several)
@@ -193,7 +193,7 @@ def select(
 
 def software_devices(choice: str, *, several: bool = True) -> tuple[str, int]:
     """The parts of a choice such as "gfx942:4": the name, and how many devices. Raises UsageError if that is too many: for the
-    model, or because whoever asks has use for no more than one (`several` is false).
+    model, or because the caller can use only one (`several` is false).
     """
     name, colon, number = choice.partition(":")
     if not colon:
@@ -209,7 +209,7 @@ def software_devices(choice: str, *, several: bool = True) -> tuple[str, int]:
 
 
 def most_devices(name: str) -> int:
-    """How many of a kind of software device a program can have."""
+    """How many software devices of one kind a program can have."""
     most: int = _product(SOFTWARE_PRODUCTS[name]).figures["peers"]["most"]
     return most
 
@@ -227,7 +227,7 @@ def has_race_check(target: str) -> bool:
 
 
 def expect_race_check(device: Device) -> None:
-    """Raises UnavailableError for a software device whose code the race check does not know."""
+    """Raises UnavailableError for a software device whose code the race check does not understand."""
     if not device.is_hardware and not has_race_check(device.target):
         raise UnavailableError(
             f"the race check, which is part of a full judgement, does not know code for {device.target}",
@@ -243,7 +243,7 @@ def _hip_log(scratch: Path) -> dict[str, str]:
 
 
 def _checked(option: str, target: str, product: Mapping[str, Any]) -> str:
-    """The option as the device takes it. Raises UsageError if it does not."""
+    """The option in the form that the device expects. Raises UsageError if the device does not accept it."""
     name, equals, value = option.partition("=")
     if name.startswith(TIMING):
         return _checked_parameter(option, name.removeprefix(TIMING), value, target)
@@ -270,7 +270,7 @@ def _sustained(option: str, target: str, product: Mapping[str, Any]) -> str:
 
 
 def _expected(name: str, takes: re.Pattern[str]) -> tuple[str, str]:
-    """What is wrong with a value that an option does not take, and what to write."""
+    """What is wrong with a value that an option does not accept, and what to write instead."""
     if name == OBSERVE:
         return "it is all, auto, sampled or none", f"{OBSERVE}=sampled"
     if takes.fullmatch("=1"):
@@ -289,7 +289,7 @@ def _says_what_to_observe(options: Sequence[str]) -> bool:
 
 
 def require_observation(options: Sequence[str], who: str) -> None:
-    """Raises UsageError if the software device is not to count and time anything, which `who` ("profile") needs."""
+    """Raises UsageError if the software device is told not to count and time anything, although `who` ("profile") needs it."""
     if NO_OBSERVATION in _given(options):
         raise UsageError(f"--device-option {NO_OBSERVATION}: {who} needs counters and times", "leave the option out")
 

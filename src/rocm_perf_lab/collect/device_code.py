@@ -1,8 +1,8 @@
 """Checks whether a program has code for its device: HIP itself silently ends a program with SIGSEGV if a launched kernel has no
 code for the device.
 
-The code in the program and in the libraries that it is linked to is known before it runs. Code that it loads later (with
-dlopen, as Python does) is found missing only after HIP has looked for it, as its error log reports.
+The code in the program and in the libraries that it is linked to is known before it runs. Whether code that it loads later
+(with dlopen, as Python does) is missing becomes known only after HIP has looked for it, from HIP's error log.
 """
 
 from __future__ import annotations
@@ -60,9 +60,9 @@ def expected(
     """Wrap a run of `command`: check that it has code for the device, and explain failures that missing code caused.
 
     Yields a function that raises the same error, for callers that detect failure by the program's exit status. note: receives a
-    line about each file that the program may do without. Raises WrongTargetError.
+    line about each file that the program may not need. Raises WrongTargetError.
     """
-    relabelled = device.is_hardware and RELABELS_VARIABLE in environment  # the user then knows what code the GPU takes
+    relabelled = device.is_hardware and RELABELS_VARIABLE in environment  # the user then knows which code the GPU runs
     misfits, others_fit = ([], True) if relabelled else _examined(command, environment, device)
     if misfits and not others_fit:
         raise WrongTargetError(_said(misfits, device), device.target, _other_device(misfits, device))
@@ -99,7 +99,7 @@ def fits(target: str, device: Device) -> bool:
 
 
 def _examined(command: Command, environment: Mapping[str, str], device: Device) -> tuple[list[Misfit], bool]:
-    """The files that have code for other GPUs only, and whether some file has code for this one or may get it while running."""
+    """The files that have code for other GPUs only, and whether any file has code for this one or may load it later."""
     files = {command.executable: command.program}
     files |= {path: str(path) for path in linked_libraries(command.executable, environment)}
     targets = {path: _targets_of(path, _stamp(path)) for path in files}

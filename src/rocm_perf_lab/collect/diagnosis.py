@@ -146,7 +146,7 @@ def _hipcc() -> Finding:
 
 
 def _triton() -> Finding:
-    """In the Python that runs this; a script may have another."""
+    """Triton in the Python that runs this; a script may use a different one."""
     try:
         version = importlib.metadata.version("triton")
     except importlib.metadata.PackageNotFoundError:

@@ -33,7 +33,8 @@ def execute(
 ) -> None:
     """Run to the end, in a new session, so that an interrupt can stop the whole process group.
 
-    stdin: None for our own: if it is a file or a pipe, every run reads the same from its start, otherwise nothing.
+    stdin: None for our own. If that is a file or a pipe, every run reads the same data from its start; otherwise it reads
+    nothing.
     Raises ProgramFailedError, ProgramKilledError, ProgramTimeoutError or MissingInputError. However this function ends, even by
     KeyboardInterrupt, no process of the group is left.
 

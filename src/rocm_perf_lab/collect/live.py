@@ -1,4 +1,4 @@
-"""Shows on a terminal how far the current dispatch is, while programs run on the software device.
+"""Shows on a terminal how far the current dispatch has progressed, while programs run on the software device.
 
 The device keeps a page of a file up to date (native/device/runtime/reports/progress_page.h); a thread polls it and writes one
 line at the bottom of the terminal. The lines above it scroll as if the terminal were shorter, so the program's output stays

@@ -41,7 +41,7 @@ _EXPANDED = re.compile(r"[%{$]")
 
 @dataclass(frozen=True)
 class Rocprofv3:
-    """executable: the rocprofv3 to use. passes: counter names; each inner sequence takes one run of the program.
+    """executable: the rocprofv3 to use. passes: counter names; each inner sequence requires one run of the program.
 
     note: receives one line about everything that could not be collected. scratch: a folder for links.
     timeout: seconds for the base run.

@@ -24,7 +24,7 @@ def counters(names: Sequence[str], kernels: Sequence[str] | None = None) -> tupl
     """Options of a counter pass. Counters come with dispatches; an additional kernel trace would only slow the program more.
 
     kernels: the demangled names of those to count, None for all. rocprofv3 never gets the user's own pattern, because it would
-    interpret it in another dialect.
+    interpret it in a different dialect.
     """
     only = () if kernels is None else ("--kernel-include-regex", "|".join(map(name_pattern, kernels)))
     return ("--pmc", *names, *only)

@@ -1,4 +1,6 @@
-"""Checks what programs inherit from this process for what would keep them from using a GPU, so that they are not blamed."""
+"""Checks whether programs would inherit anything from this process that keeps them from using a GPU, so that they are not
+blamed.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,7 @@ import tempfile
 
 from rocm_perf_lab.errors import SurroundingsError
 
-# The variables that name the folder for comgr's files in every HIP program: the first that is set counts [LLVM,
+# The variables that name the folder for comgr's files in every HIP program: the first that is set is used [LLVM,
 # sys::path::system_temp_directory]. If comgr cannot write there, the program ends with SIGSEGV.
 _TEMPORARY = ("TMPDIR", "TMP", "TEMP", "TEMPDIR")
 _DEFAULT = "/tmp"

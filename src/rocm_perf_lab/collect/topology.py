@@ -1,8 +1,8 @@
 """Writes the topology folder of the software device: /sys/class/kfd/kfd/topology as it would be on a machine with such GPUs.
 
 Facts that ROCr insists on, found by experiments with 7.2.4: a GPU's `gpu_id` is its node id + 1; GPU cache entries must exist;
-`num_sdma_engines` must be 2 and the XGMI engines 0 (0 engines crash hipMemcpy2D by a division; copies between GPUs take the
-ordinary engines here);
+`num_sdma_engines` must be 2 and the XGMI engines 0 (with 0 engines, hipMemcpy2D crashes on a division; copies between GPUs use
+the ordinary engines here);
 `capability` names doorbell type 2 and neither debugger bit (15, 29), otherwise ROCr aborts.
 `product_name` is read only by the software device.
 """
@@ -32,7 +32,7 @@ _PCIE_WEIGHT, _XGMI_WEIGHT = 20, 15  # Linux amdkfd, kfd_crat.c: KFD_CRAT_INTRA_
 
 def write_topology(folder: Path, product: Mapping[str, Any], count: int, link_gbps: int) -> Path:
     """Write the topology of `count` GPUs of `product` (an entry of products.toml with tables `topology` and `peers`) below
-    `folder`; return `folder`. link_gbps: of the link between any two of them, in each direction.
+    `folder`; return `folder`. link_gbps: the bandwidth of the link between any two of them, in each direction.
     """
     gpus = range(_FIRST_GPU_NODE, _FIRST_GPU_NODE + count)
     files = {"amdgpu/initstate": "live\n", "amdgpu/version": f"{SOFTWARE_MODEL}\n", "kfd": ""}  # see preload/kernel_driver.cpp

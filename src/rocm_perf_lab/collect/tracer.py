@@ -19,7 +19,7 @@ from rocm_perf_lab.errors import CollectionError, NoKernelsError, RocmPerfError
 from rocm_perf_lab.passes import THREAD_TRACE, Pass, ThreadTraceTarget
 
 _IDLE_SECONDS = 120.0  # the longest time without a sign of life from a writer
-_ABANDON_SECONDS = 10.0  # the time allowed for a trace that nobody wants any more
+_ABANDON_SECONDS = 10.0  # the time allowed for a trace that is no longer wanted
 _POLL_SECONDS = 0.01
 _PROBE_BYTES = 1 << 20  # the size of a small program's trace
 

@@ -24,7 +24,7 @@ _PYTHON = re.compile(r"python[0-9.]*t?")
 
 
 def variables(base: Mapping[str, str], target: str = TARGETS[0]) -> dict[str, str]:
-    """What `base` lacks so that Triton uses the software device of this target."""
+    """The variables that `base` lacks for Triton to use the software device of this target."""
     hip = rocm.find_library(rocm.HIP)
     if hip is None:
         return {}
@@ -34,12 +34,12 @@ def variables(base: Mapping[str, str], target: str = TARGETS[0]) -> dict[str, st
 
 
 def described_in(folder: Path) -> dict[str, str]:
-    """What has Triton's driver describe the kernels of a program in `folder`, for a report on its trace there."""
+    """The variables that make Triton's driver describe a program's kernels in `folder`, for a report on the trace there."""
     return {_KERNELS_VARIABLE: str(folder / FOLDER)}
 
 
 def importable(base: Mapping[str, str]) -> dict[str, str]:
-    """`base` changed so that Python can import what is in PLUGIN."""
+    """`base` changed so that Python can import the packages in PLUGIN."""
     earlier = [folder for folder in base.get(_PATH_VARIABLE, "").split(":") if folder and folder != str(PLUGIN)]
     return dict(base) | {_PATH_VARIABLE: ":".join([str(PLUGIN), *earlier])}
 
@@ -66,7 +66,9 @@ def refusal_of(version: str) -> str | None:
 
 
 def installed_version(program: Path) -> str | None:
-    """The version of Triton in the environment of the Python `program`; None for other programs, or if it has none."""
+    """The version of Triton in the environment of the Python `program`; None for other programs, or if Triton is not installed
+    there.
+    """
     if not is_python(program):
         return None
     installed = program.parent.parent.glob("lib/python3*/site-packages/triton-*.dist-info")
@@ -74,7 +76,7 @@ def installed_version(program: Path) -> str | None:
 
 
 def is_python(program: Path) -> bool:
-    """Whether the program is an interpreter of Python, by its name."""
+    """Whether the program is a Python interpreter, judging by its name."""
     return bool(_PYTHON.fullmatch(program.name))
 
 

@@ -22,13 +22,13 @@ CONFIDENCE = 0.999
 """With which all intervals of a comparison together hold: whoever compares every day is not alarmed for no reason."""
 LEAST_CHANGE = 0.01
 """Smaller changes of measured times are not reported, however certain: builds differ in where their code lies."""
-_LEAST_DISPATCHES = 10  # from which their distribution says something
+_LEAST_DISPATCHES = 10  # the number from which their distribution is meaningful
 _RESAMPLES = 4999
 
 
 @dataclass(frozen=True)
 class Interval:
-    """new / base lies between these with the stated confidence. method: what was varied; see ratio_interval()."""
+    """new / base is between these with the stated confidence. method: what was varied; see ratio_interval()."""
 
     low: float
     high: float
@@ -39,9 +39,10 @@ class Interval:
 def ratio_interval(base: Sequence[Numbers], new: Sequence[Numbers], confidence: float = CONFIDENCE) -> Interval | str:
     """The interval of the ratio of the mean totals, or why there is none. base, new: the dispatches' times, one array per run.
 
-    With two or more runs on each side, runs are what varies: Welch's interval of the difference of the logarithms of their
-    totals (B. L. Welch, Biometrika 34, 1947), since a bootstrap of so few numbers would be far too narrow. With one run, its
-    dispatches are resampled (BCa bootstrap: B. Efron, JASA 82, 1987); how much runs differ is then not known.
+    With two or more runs on each side, the interval reflects the variation between runs: Welch's interval for the difference of
+    the logarithms of their totals (B. L. Welch, Biometrika 34, 1947), since a bootstrap of so few numbers would be far too
+    narrow. With one run, its dispatches are resampled (BCa bootstrap: B. Efron, JASA 82, 1987); how much runs differ is then
+    not known.
     """
     if not (base and new and all(one.sum() > 0 for one in (*base, *new))):
         return "there are no times"
@@ -54,7 +55,7 @@ def ratio_interval(base: Sequence[Numbers], new: Sequence[Numbers], confidence: 
 
 
 def _of_runs(base: list[float], new: list[float], confidence: float) -> Interval:
-    if len(set(base)) == 1 and len(set(new)) == 1:  # no spread at all: as modelled times
+    if len(set(base)) == 1 and len(set(new)) == 1:  # no spread at all, as with modelled times
         ratio = math.exp(new[0] - base[0])
         return Interval(ratio, ratio, confidence, "runs")
     low, high = welch_interval(new, base, confidence)

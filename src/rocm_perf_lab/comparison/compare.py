@@ -38,7 +38,7 @@ def compare(paths: Sequence[Path], limits: Sequence[Limit] = (), kernel: str | N
     """Compare the first path with each of the others.
 
     paths: see read_run.read_side(). kernel: a pattern (see kernel_pattern) for the kernels to report on and to judge; the
-    program's own figures remain those of all kernels. Raises a RocmPerfError for what cannot be read or compared.
+    program's own figures remain those of all kernels. Raises a RocmPerfError for sides that cannot be read or compared.
     """
     base, *others = map(read_side, paths)
     comparisons = [_compared(base, new, limits, kernel) for new in others]
@@ -72,7 +72,7 @@ def _compared(base: Side, new: Side, limits: Sequence[Limit], kernel: str | None
 
 
 def _expect_kernel(pattern: str | None, kernels: Sequence[KernelFacts]) -> None:
-    """A pattern that matches nothing would keep every limit."""
+    """With a pattern that matches nothing, no limit could ever be exceeded."""
     if kernels and not any(fits(pattern, one.name, one.symbol) for one in kernels):
         raise UsageError(f"no kernel matches {pattern}", f"there are {', '.join(short_name(one.name) for one in kernels[:3])}")
 
@@ -168,7 +168,7 @@ def _judged(
 def _changes_of(
     metric: str, program: Sequence[ChangeSection], kernels: Sequence[KernelSection]
 ) -> Iterator[tuple[str, ChangeSection]]:
-    """The changes of a metric: of the program, or of each of its own kernels."""
+    """The changes of a metric, either for the program or for each of its own kernels."""
     yield from (("the program", one) for one in program if one.metric == metric)
     for kernel in kernels:
         if not kernel.is_runtime:

@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 class KernelFacts:
     """One kernel in all runs of a side.
 
-    durations: of its dispatches, in ns, one array per run in which it was dispatched; none if there are no times. dispatches:
-    in one run. path_ns: its time on the critical path. waves_per_cu: that can reside. counters: sums over a run's dispatches.
-    code: the machine code, where it is known.
+    durations: those of its dispatches, in ns, one array per run in which it was dispatched; empty if there are no times.
+    dispatches: their number in one run. path_ns: its time on the critical path. waves_per_cu: how many can reside. counters:
+    sums over a run's dispatches. code: the machine code, if it is known.
     """
 
     name: str
@@ -37,14 +37,14 @@ class KernelFacts:
 
     @property
     def run_ns(self) -> list[float]:
-        """The total of its dispatches in each run."""
+        """The total time of its dispatches in each run."""
         return [float(one.sum()) for one in self.durations]
 
 
 @dataclass(frozen=True)
 class Side:
     """label: as the user named it. runs: how many were read. spans_ns: from the first start to the last end on the GPU, one per
-    run; empty for a capture, which is one dispatch. what_is_missing: what a report calls it -> why.
+    run; empty for a capture, which is one dispatch. what_is_missing: its name in reports -> why it is missing.
     """
 
     label: str

@@ -1,4 +1,4 @@
-"""Finds the same kernel on both sides: by name, and where it was renamed, by its code or the shape of its launches."""
+"""Finds the same kernel on both sides: by name or, if it was renamed, by its code or the shape of its launches."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _INSTRUCTIONS = "SQ_INSTS"  # counters that depend only on what the kernel execu
 
 @dataclass(frozen=True)
 class Match:
-    """A kernel of both sides."""
+    """A kernel that exists on both sides."""
 
     base: KernelFacts
     new: KernelFacts
@@ -24,7 +24,7 @@ class Match:
 
 @dataclass(frozen=True)
 class Matches:
-    """gone, added: kernels of one side only."""
+    """gone, added: kernels that exist on one side only."""
 
     both: tuple[Match, ...]
     gone: tuple[KernelFacts, ...]
@@ -32,7 +32,7 @@ class Matches:
 
 
 def match(base: Iterable[KernelFacts], new: Iterable[KernelFacts]) -> Matches:
-    """A rule other than the first two applies only where it leaves no choice: one kernel fits on either side."""
+    """A rule other than the first two applies only if it is unambiguous: exactly one kernel fits on each side."""
     left = {one.symbol: one for one in base}
     right = {one.symbol: one for one in new}
     found: list[Match] = []

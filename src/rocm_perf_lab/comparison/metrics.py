@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class KernelMetric:
-    """value: None where it is not known."""
+    """value: None if it is not known."""
 
     name: str
     unit: Unit
@@ -24,7 +24,7 @@ class KernelMetric:
 
 @dataclass(frozen=True)
 class ProgramMetric:
-    """values: one per run; none where they are not known."""
+    """values: one per run; empty if they are not known."""
 
     name: str
     unit: Unit
@@ -55,5 +55,5 @@ PROGRAM_METRICS = (
 
 
 def names() -> list[str]:
-    """All names but those of counters."""
+    """All names except those of counters."""
     return [one.name for one in (*KERNEL_METRICS, *PROGRAM_METRICS)]

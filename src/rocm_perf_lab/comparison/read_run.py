@@ -64,7 +64,7 @@ def _sides(path: Path) -> Iterator[Side]:
 
 
 def _together(sides: Sequence[Side]) -> Side:
-    """Several runs of one build as one side. What does not vary from run to run is taken from the first."""
+    """Several runs of one build as one side. Figures that do not vary from run to run are taken from the first."""
     first = sides[0]
     for other in sides[1:]:
         for name in _ALIKE:
@@ -111,7 +111,9 @@ def _of_reports(
     durations: Mapping[str, Sequence[Integers]] | None = None,
     why_no_durations: str | None = None,
 ) -> Side:
-    """durations: of each kernel by its demangled name, where there is no trace. Without them its total stands for them."""
+    """durations: those of each kernel by its demangled name, if there is no trace. If they are missing, the kernel's total
+    replaces them.
+    """
     profile = reports.profile
     by_symbol = _durations(runs)
     counters = counters_by_symbol(runs[0], passes) if runs else {}

@@ -18,7 +18,7 @@ def value(number: float | None, unit: str) -> str:
 
 
 def percent(change: float | None) -> str:
-    """0.0512 -> '+5.1 %'; two significant digits where it is small."""
+    """0.0512 -> '+5.1 %'; two significant digits if it is small."""
     if change is None:
         return words.UNKNOWN
     digits = 1 if abs(change) >= 0.001 or change == 0 else min(8, 1 - math.floor(math.log10(abs(100 * change))))

@@ -15,11 +15,11 @@ from rocm_perf_lab.extras import EXTRAS, absent_modules
 def make() -> None:
     """Make the root, or bring it up to date; quick if there is nothing to do. The steps are printed to stderr.
 
-    Raises UnavailableError where it cannot be made, with the cause.
+    Raises UnavailableError, with the cause, if it cannot be made.
     """
     if not paths.SCRIPTS.is_dir():
         raise UnavailableError("this is a clone of the repository, not an installed package", "use `./dev shell` there")
-    native.device_library()  # before gigabytes are loaded for a package that cannot use them
+    native.device_library()  # before gigabytes are downloaded for a package that cannot use them
     folder = paths.script().parents[1]
     folder.mkdir(parents=True, exist_ok=True)
     shutil.copytree(paths.SCRIPTS, folder / "env", dirs_exist_ok=True)

@@ -13,12 +13,12 @@ _INSIDE = Path("/etc/rocm-perf-lab-root")
 
 
 def cache() -> Path:
-    """Where ./dev has its root, too: both use the same one."""
+    """The folder of the root. ./dev uses the same one."""
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache").resolve() / "rocm-perf-lab"
 
 
 def script() -> Path:
-    """The copy of packaged.sh that setup starts: the installed one may lie where the root has its own folders."""
+    """The copy of packaged.sh that setup starts: the installed one may be at a path where the root has its own folders."""
     return cache() / "package" / "env" / "packaged.sh"
 
 

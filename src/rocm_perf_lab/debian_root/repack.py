@@ -1,4 +1,4 @@
-"""Makes a wheel of the installed package again, so that it can be installed in the root without an index."""
+"""Rebuilds a wheel from the installed package, so that it can be installed in the root without an index."""
 
 from __future__ import annotations
 
@@ -34,7 +34,9 @@ def repack(folder: Path) -> Path:
 
 
 def _files(distribution: importlib.metadata.Distribution) -> list[tuple[str, Path]]:
-    """(name in the wheel, file) of what came from the wheel: without scripts, compiled modules and the installer's notes."""
+    """(name in the wheel, file) of everything that came from the wheel, except scripts, compiled modules and the installer's
+    notes.
+    """
     found = []
     for path in distribution.files or []:
         top, name = path.parts[0], path.parts[-1]

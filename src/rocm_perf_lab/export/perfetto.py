@@ -1,4 +1,4 @@
-"""A timeline as a Perfetto trace: TrackEvents in protocol buffers, by Perfetto's own Python package.
+"""A timeline as a Perfetto trace: TrackEvents in protocol buffers, written with Perfetto's own Python package.
 
 Source: "Converting arbitrary timestamped data to Perfetto", https://perfetto.dev/docs/getting-started/converting.
 """

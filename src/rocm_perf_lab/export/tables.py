@@ -75,7 +75,7 @@ def write_dispatches(table: DispatchTable, path: Path) -> None:
 
 @contextmanager
 def _csv(path: Path, header: Iterable[str]) -> Iterator[Callable[[Iterable[Iterable[Any]]], None]]:
-    """Yields what writes rows; None becomes an empty cell."""
+    """Yields a function that writes rows; None becomes an empty cell."""
     with atomic_write(path) as temporary, temporary.open("w", encoding="utf-8", errors="surrogateescape", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(header)

@@ -1,1 +1,1 @@
-"""Judges a changed kernel from the baseline, the candidate and the limits, without knowing who proposed the change."""
+"""Judges a changed kernel, given the baseline, the candidate and the limits, without knowing who proposed the change."""

@@ -1,5 +1,5 @@
-"""Attributes in text taken from a candidate: an allow-list, since others decide where something is placed, what its symbol is
-or whether it is kept.
+"""Attributes in text taken from a candidate: an allow-list, since other attributes decide where an entity is placed, what its
+symbol is or whether it is kept.
 """
 
 from __future__ import annotations
@@ -18,11 +18,13 @@ ALLOWED = frozenset(
     "likely unlikely fallthrough opencl_unroll_hint "
     "aligned packed may_alias ext_vector_type vector_size matrix_type no_unique_address uninitialized".split()
 )
-"""Names without the surrounding underscores. Each of these affects only the entity that it is attached to and promises
-nothing.
+"""Names without the surrounding underscores. Each of these attributes affects only the entity that it is attached to and
+promises nothing.
 """
 ADDRESS_SPACES = frozenset(f"address_space({number})" for number in (1, 3, 5))
-"""Global, LDS and private memory. The compiler assumes that nothing writes to constant memory (4), which nobody checks."""
+"""Global, LDS and private memory. Constant memory (4) is left out: the compiler assumes that nothing writes to it, and nothing
+checks that.
+"""
 
 
 def attributes(tokens: Sequence[Token]) -> Iterator[tuple[str, str]]:
@@ -43,7 +45,7 @@ def attributes(tokens: Sequence[Token]) -> Iterator[tuple[str, str]]:
 
 
 def _enclosed(tokens: Sequence[Token], place: int, opening: str, closing: str) -> list[str] | None:
-    """The tokens inside the double brackets that open at `place`; None if these are not closed."""
+    """The tokens inside the double brackets that open at `place`; None if the brackets are not closed."""
     depth = 0
     for end in range(place, len(tokens)):
         depth += (tokens[end].text == opening) - (tokens[end].text == closing)
@@ -53,7 +55,7 @@ def _enclosed(tokens: Sequence[Token], place: int, opening: str, closing: str) -
 
 
 def _listed(words: Sequence[str]) -> Iterator[list[str]]:
-    """The parts separated by commas outside any brackets, without the empty ones."""
+    """The non-empty items of a list whose separators are the commas outside any brackets."""
     vendor, words = (words[1], words[3:]) if words[:1] == ["using"] and words[2:3] == [":"] else (None, words)
     depth, part = 0, [vendor, "::"] if vendor else []
     start = list(part)

@@ -1,4 +1,4 @@
-"""The baseline's results on one capture, for the captured and for other inputs; made once and used for all candidates."""
+"""The baseline's results on one capture, for the captured and for other inputs; computed once and used for all candidates."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ POISONS = (0xA5, 0xFF)  # the second is a NaN in every floating-point type
 DEPENDS_ON_ORDER = "dropped: the baseline itself depends on the order of workgroups on it"
 _LARGER_SIZE = "dropped: it fails with a size that is larger than the buffers were made for"
 _CAPTURED = "captured inputs"
-_AGAIN = 2  # further runs of the baseline on a GPU, to see whether its result is reproducible
+_AGAIN = 2  # additional runs of the baseline on a GPU, to see whether its result is reproducible
 
 
 class Reference:
     """One capture with the baseline's result for every case. Its methods may be called from several threads at once.
 
-    tried: the cases, first the captured inputs. unfit: for each case on which a candidate differed, why the baseline's own
-    result is not the only right one there; None if it is. seconds: largest wall time of a case, averaged over the cases run
+    tried: the cases, the captured inputs first. unfit: for each case on which a candidate differed, why the baseline's own
+    result is not the only correct one there; None if it is. seconds: largest wall time of a case, averaged over the cases run
     together.
     """
 
@@ -58,8 +58,8 @@ class Reference:
         self._options = options
         self._perturber = Perturber(capture, arguments, options.seed)
         self._related = RelatedInputs(capture, arguments, self._perturber.fields, options.seed)
-        self._parts: dict[str, list[TriedCase]] = {}  # for each dropped case, those that replace it
-        self._named: dict[tuple[float, ...], list[TriedCase]] = {}  # by the numbers that a candidate names
+        self._parts: dict[str, list[TriedCase]] = {}  # for each dropped case, the cases that replace it
+        self._named: dict[tuple[float, ...], list[TriedCase]] = {}  # keyed by the numbers that a candidate names
         self._making = threading.Lock()
         self.tried = self._tried(self._cases())
         for unfit in [one for one in self.tried if one.outcome.failure or is_too_little_work(one, self.tried[0])]:
@@ -70,11 +70,12 @@ class Reference:
         return replay_with(self._options, self.capture, cases, folder, code, seconds)
 
     def why_unfit(self, one: TriedCase, outcome: CaseOutcome) -> str | None:
-        """Why a candidate's outcome on a case of other inputs is not held against it; None if it is.
+        """Why a candidate's outcome on a case with other inputs is not held against it; None if it is.
 
         With indices and sizes that the program never uses, the baseline may read outside its buffers, or several workgroups
-        write to the same place; then no result is the right one. This is checked only if a candidate differs. A failure counts
-        unless the baseline leaves its buffers, or would with a larger grid. Captured inputs are never dropped.
+        write to the same place; then there is no single correct result. This is checked only if a candidate's result differs. A
+        failure counts unless the baseline leaves its buffers, or would do so with a larger grid. Captured inputs are never
+        dropped.
         """
         if one.perturbation is None:
             return None
@@ -86,14 +87,14 @@ class Reference:
         return None if outcome.failure and why == DEPENDS_ON_ORDER else why
 
     def parts_of(self, whole: TriedCase) -> list[TriedCase]:
-        """The cases that replace one for which why_unfit() gave a reason."""
+        """The cases that replace a case for which why_unfit() gave a reason."""
         with self._making:
             if whole.name not in self._parts:
                 self._parts[whole.name] = self._parts_of(whole)
         return self._parts[whole.name]
 
     def usable(self) -> Iterator[TriedCase]:
-        """All cases on which the baseline works and, as far as is known, gives the only right result; with the captured inputs
+        """All cases on which the baseline works and, as far as is known, gives the only correct result; the captured inputs
         first.
         """
         for one in (*self.tried, *(part for parts in self._parts.values() for part in parts)):
@@ -125,11 +126,13 @@ class Reference:
         return same_memory_unproven(self.tried, found)
 
     def races_that_matter(self, races: Sequence[str]) -> Sequence[str]:
-        """Without those about the host, if the baseline does not speak to the host while it runs."""
+        """The races, without those that concern the host if the baseline does not communicate with the host while it runs."""
         return races if self._speaks_to_the_host else without_host(races)
 
     def inputs_on(self, one: TriedCase) -> Inputs:
-        """A case's memory before the kernel, without what its outputs were filled with: regions count as changed against it."""
+        """A case's memory before the kernel runs, without the fill values of its outputs; changes to regions are relative to
+        it.
+        """
         return inputs_of(self.capture, one.case.overlays)
 
     def nans_on(self, one: TriedCase) -> Nans | None:
@@ -150,14 +153,15 @@ class Reference:
         return speaks_to_the_host(code, self.capture.symbol, parse(code).target)
 
     def in_orders(self, runs: int) -> list[tuple[str, tuple[str, ...]]]:
-        """Names of other orders, which take turns, and options of the software device for this many runs.
+        """Names of other orders, used in rotation, and options of the software device, for this many runs.
 
-        Neighbouring runs have different options: within one life of the device, a pair of instructions is reported only once.
+        Neighbouring runs have different options: within one lifetime of the device, a pair of instructions is reported only
+        once.
         """
         fills = seeds.initial_values(self._options.seed, runs)
         return [
             (f"order {seed}", (*races_of(seed), f"{devices.INITIAL_VALUES}={fill}"))
-            for seed, fill in zip(itertools.cycle(self._options.orders), fills, strict=False)  # endless orders
+            for seed, fill in zip(itertools.cycle(self._options.orders), fills, strict=False)  # the orders repeat endlessly
         ]
 
     def _other_orders(self) -> list[tuple[str, ...]]:
@@ -186,7 +190,7 @@ class Reference:
         return [TriedCase(*case, outcome) for case, outcome in zip(cases, outcomes, strict=True)]
 
     def _parts_of(self, whole: TriedCase) -> list[TriedCase]:
-        """The cases that replace a dropped one: the same perturbation, applied to one parameter at a time."""
+        """The cases that replace a dropped case: the same perturbation, applied to one parameter at a time."""
         parts = self._perturber.parts(whole.perturbation) if whole.perturbation else []
         return self._tried([(one.name, _case(one, number), one) for number, one in enumerate(parts)])
 
@@ -206,7 +210,7 @@ class Reference:
         return any(self._differs_again(replace(one.case, poison=poison), one) for poison in others)
 
     def _reads_around(self, one: TriedCase) -> bool:
-        """Whether the baseline gives other results, or fails, with other bytes around its buffers."""
+        """Whether the baseline gives different results, or fails, with other bytes around its buffers."""
         around = self._perturber.around
         with self._again(replace(one.case, overlays=(*one.case.overlays, *around))) as again:
             return again is None or not same_but_for(around, Outputs(one.outcome.dump), again)
@@ -217,7 +221,7 @@ class Reference:
 
     @contextlib.contextmanager
     def _again(self, case: Case) -> Iterator[Outputs | None]:
-        """What the baseline leaves in another run; None if it fails."""
+        """The memory that the baseline leaves in another run; None if that run fails."""
         with tempfile.TemporaryDirectory(dir=self.folder) as folder:
             (outcome,) = self.replay([case], Path(folder), self.baseline)
             yield None if outcome.failure else Outputs(outcome.dump)
@@ -258,7 +262,7 @@ def succeeded(outcome: CaseOutcome) -> CaseOutcome:
 
 
 def _case(other: Perturbation, number: int) -> Case:
-    """The outputs are alternately left as they were and poisoned: only the former gives other values to a buffer that is both
-    input and output.
+    """The outputs are alternately left as they were and poisoned: only in the former case can a buffer that is both input and
+    output receive other values.
     """
     return Case(other.overlays, None if other.on_results else (None, *POISONS)[number % (1 + len(POISONS))])

@@ -1,4 +1,4 @@
-"""Step 1, the part that examines a candidate's text: which kernel it changes, and that nothing else differs.
+"""The part of step 1 that examines a candidate's text: which kernel it changes, and that nothing else differs.
 
 Runs where hostile text can do no harm; see reader_client.py. Clang locates the definitions. Everything except the target's
 body, promises in its head, new device functions and the shapes of launches must equal the baseline's, token by token.
@@ -54,8 +54,8 @@ def read_change(
 ) -> KernelChange:
     """Extract the change from a candidate.
 
-    wanted: identity of the kernel that may change; None for the one that does, or the first of several. others: the baseline's
-    and the candidate's texts of other files.
+    wanted: identity of the kernel that may change; None for the kernel that does change, or the first such kernel. others: the
+    baseline's and the candidate's texts of other files.
 
     Raises NotAllowed; SourceError if the candidate does not compile.
     """
@@ -121,7 +121,7 @@ def _target(baseline: HipSource, candidate: HipSource, wanted: str | None) -> tu
 
 
 def _differs(baseline: HipSource, candidate: HipSource, before: SourceKernel, after: SourceKernel) -> bool:
-    """Whether head or body differ in tokens, that is, beyond comments and white space."""
+    """Whether the head or the body differs in its tokens, that is, in more than comments and white space."""
     (a, b), (c, d) = ((kernel.span.start, kernel.span.end) for kernel in (before, after))
     if baseline.text[a:b] == candidate.text[c:d]:
         return False
@@ -160,7 +160,7 @@ def _unfit(unit: TranslationUnit, function: Cursor, target: SourceKernel) -> str
 
 
 def _whole(unit: TranslationUnit, function: Cursor, baseline: bytes) -> tuple[int, int]:
-    """From the new comments directly above it to its end; a declaration ends with its semicolon."""
+    """A function's byte range, from any new comments directly above it to its end; a declaration ends with its semicolon."""
     start, end = place_of(function)
     if body_of(function) is None and (found := unit.text.find(b";", end)) >= 0 and not unit.text[end:found].strip():
         end = found + 1
@@ -170,9 +170,7 @@ def _whole(unit: TranslationUnit, function: Cursor, baseline: bytes) -> tuple[in
 def _launches_of_rest(
     baseline: HipSource, candidate: HipSource, before: SourceKernel, after: SourceKernel, functions: Sequence[_Function]
 ) -> list[LaunchText]:
-    """The launches with another text in their shapes. Nothing else outside the kernel and the new functions may
-    differ.
-    """
+    """The launches whose shapes are written differently. Nothing else outside the kernel and the new functions may differ."""
     old = _without(baseline.device, [(before.span.start, before.body.end)])
     new = _without(candidate.device, [*((one.start, one.end) for one in functions), (after.span.start, after.body.end)])
     (old, shapes), (new, other_shapes) = apart(old), apart(new)
@@ -202,8 +200,8 @@ def _line(text: bytes, number: int) -> str:
 
 
 def _expect_plain_declarations(unit: TranslationUnit, function: Cursor) -> None:
-    """Refuse variables that outlive a launch (LDS, and constants without mutable members, hold nothing), assembler names, and
-    functions declared in the body, which may be any that the program is linked with.
+    """Refuse variables that outlive a launch (LDS, and constants without mutable members, preserve nothing), assembler names,
+    and functions declared in the body, which may name any function that the program is linked with.
     """
     kinds = unit.bindings.CursorKind
     stack = [function]
@@ -224,7 +222,8 @@ def _expect_plain_declarations(unit: TranslationUnit, function: Cursor) -> None:
 def _restricted(unit: TranslationUnit, function: Cursor, is_kernel: bool) -> dict[str, int]:
     """Names and lines of the restrict-qualified declarations in a function, also those qualified through a type alias.
 
-    A kernel's own parameters are left out: their promises are checked against its launches, and no others are.
+    A kernel's own parameters are left out: their promises are checked against its launches, which is not done for any other
+    declaration.
     """
     kinds = unit.bindings.CursorKind
     judged = [place_of(child) for child in function.get_children() if is_kernel and child.kind == kinds.PARM_DECL]
@@ -246,7 +245,9 @@ def _expect_no_more_restrict(known: Mapping[str, int], found: Mapping[str, int])
 
 
 def _expect_no_other_kernel(unit: TranslationUnit, function: Cursor, target: SourceKernel, baseline: bytes) -> None:
-    """Refuse references to kernels that the baseline's kernel does not name: it must not know another kernel's address."""
+    """Refuse references to kernels that the baseline's kernel does not name: a candidate must not learn another kernel's
+    address.
+    """
     kinds = unit.bindings.CursorKind
     for cursor in walk(function):
         named = cursor.referenced if cursor.kind.is_reference() or cursor.kind == kinds.DECL_REF_EXPR else None
@@ -269,8 +270,8 @@ def _has_mutable(type_: ClangType) -> bool:
 
 
 def _expect_own_names(baseline: HipSource, functions: Sequence[_Function]) -> None:
-    """Refuse new functions whose names occur in the user's files: any other name cannot be called from there. See
-    also Judge.
+    """Refuse new functions whose names occur in the user's files: code there cannot call a function by any other name. See also
+    Judge.
     """
     words = {token.text for token in tokens_of(baseline.device)} if functions else set()
     for function in functions:

@@ -1,9 +1,10 @@
 """All captured memory of a dispatch in its program, in parts, so that two runs of the program can be compared.
 
-Parts are matched by identity, not by address: an allocation by its kind, size and turn, a variable of the kernel's code object
-by its symbol. Pointers are equal if they lead to the same offset in the same part. Apart from its variables, a candidate's code
-object differs from the baseline's and must match its file. Other code objects can contain the kernel as well, at a different
-size than before; of these, only the writable segments are compared.
+Parts are matched by identity, not by address: an allocation by its kind, its size and its rank by address among those of the
+same kind and size; a variable of the kernel's code object by its symbol. Pointers are equal if they point to the same offset in
+the same part. Apart from its variables, a candidate's code object differs from the baseline's and must match its file. Other
+code objects may also contain the kernel, so their sizes may differ; only their writable segments are compared, or all of one
+whose ELF headers were not loaded.
 """
 
 from __future__ import annotations
@@ -44,8 +45,8 @@ Key = tuple[object, ...]
 
 @dataclass(frozen=True)
 class MemoryPart:
-    """A variable or an allocation. name: used in verdicts. is_pool: belongs to a runtime, which keeps arguments there; the host
-    memory between them holds arbitrary bytes that vary between runs.
+    """A variable or an allocation. name: used in verdicts. is_pool: belongs to a runtime, which keeps kernel arguments there;
+    between these, host memory holds arbitrary bytes that vary between runs.
     """
 
     name: str
@@ -58,7 +59,8 @@ class MemoryPart:
 class ProgramMemory:
     """The memory of one run of a program.
 
-    parts: what is compared. places: possible targets of pointers; those that are not parts are functions and constants.
+    parts: the memory that is compared. places: possible targets of pointers; places that are not parts are functions and
+    constants.
     """
 
     capture: Capture
@@ -80,14 +82,14 @@ class ProgramMemory:
         return cls(capture, parts, places)
 
     def pieces(self, key: Key, after: bool) -> Iterator[tuple[int, Words]]:
-        """The bytes of a part as words, in pieces: (address, words). The last word is padded with zeros."""
+        """Yields the part's contents piece by piece, as (address, 64-bit words). The last word is padded with zeros."""
         part = self.parts[key]
         for start in range(0, part.size, _PIECE):
             content = self.capture.memory(part.address + start, min(_PIECE, part.size - start), after=after)
             yield part.address + start, np.frombuffer(content + bytes(-len(content) % 8), np.uint64)
 
     def leads_to(self, words: Words, numbers: dict[Key, int]) -> tuple[NDArray[np.int64], Words]:
-        """For each word, the number of the place that it points to (-1 for none) and the offset in it."""
+        """For each word, the number of the place that it points to (-1 for none) and the offset within that place."""
         places = sorted((part.address, part.size, numbers[key]) for key, part in self.places.items() if key in numbers)
         starts = np.array([address for address, _, _ in places] or [0], np.uint64)
         sizes = np.array([size for _, size, _ in places] or [0], np.uint64)
@@ -113,8 +115,8 @@ def differing(one: ProgramMemory, other: ProgramMemory, key: Key, after: bool) -
 
 
 def only_written(one: ProgramMemory, other: ProgramMemory, key: Key) -> tuple[int, int] | None:
-    """What the dispatch changes in `other` but not in `one`: (first address, number of bytes). For memory whose contents may
-    already differ before it: a runtime's pools, and data computed from results that may be slightly off.
+    """What the dispatch changes in `other` but not in `one`: (first address, number of bytes). Meant for memory whose contents
+    may already differ before the dispatch: a runtime's pools, and data computed from results that may be slightly off.
     """
     first, count = None, 0
     runs = (memory.pieces(key, after) for memory in (one, other) for after in (False, True))
@@ -124,7 +126,7 @@ def only_written(one: ProgramMemory, other: ProgramMemory, key: Key) -> tuple[in
 
 
 def otherwise_allocated(one: ProgramMemory, other: ProgramMemory) -> str | None:
-    """The name of a part that only one of two runs has; None if both have the same parts."""
+    """The name of a part that exists in only one of two runs; None if both have the same parts."""
     only = [*(key for key in one.parts if key not in other.parts), *(key for key in other.parts if key not in one.parts)]
     return None if not only else (one.parts.get(only[0]) or other.parts[only[0]]).name
 
@@ -166,7 +168,7 @@ def _counted(first: int | None, count: int, address: int, apart: Any, words: NDA
 
 
 def _allocations(capture: Capture) -> Iterator[tuple[Key, MemoryPart]]:
-    """All allocations except code objects. Those with the same kind and size are numbered by address."""
+    """All allocations except code objects. Allocations of the same kind and size are numbered in order of address."""
     turns: Counter[tuple[str, int]] = Counter()
     pools = capture.argument_allocations
     for region in capture.regions:
@@ -187,7 +189,7 @@ def _other_code(capture: Capture) -> Iterator[MemoryPart]:
 
 
 def _segments(capture: Capture, code: MemoryPart, turn: int) -> Iterator[tuple[Key, MemoryPart]]:
-    """The parts of another code object that can change, by its headers, which are loaded with it; all of it if they are not."""
+    """The parts of another code object that can change according to its ELF headers; all of it if these were not loaded."""
     address = code.address
     if code.size < _ELF_HEADER.size or capture.memory(address, len(_MAGIC)) != _MAGIC:
         yield (_CODE, turn, code.size), code
@@ -229,7 +231,7 @@ def writable_variables(capture: Capture) -> dict[str, int]:
 
 
 def _relocate(elf: Any, content: bytearray, start: int, base: int) -> Mask:
-    """Relocate a segment of the file as the loader would. The result is True for bytes whose value is not known."""
+    """Relocate a segment of the file as the loader would. The result is True for bytes whose values are not known."""
     unknown = np.zeros(len(content), bool)
     section = elf.get_section_by_name(".rela.dyn")
     symbols = elf.get_section_by_name(".dynsym")

@@ -1,8 +1,8 @@
-"""What the gate takes from a candidate, and the source it builds from this and the baseline.
+"""The parts that the gate takes from a candidate, and the source that it builds from them and the baseline.
 
 Only the target kernel's head (for its promises), its body and new device functions come from the candidate. All other bytes are
-the baseline's, so nothing else in a candidate can have any effect. What it writes between `<<<` and `>>>` is read for its
-meaning alone; see launch_change.py.
+the baseline's, so nothing else in a candidate can have any effect. The text between `<<<` and `>>>` is read for its meaning
+alone; see launch_change.py.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from rocm_perf_lab.hip_source.tokens import compiled_line_of, with_comments
 
 @dataclass(frozen=True)
 class LaunchText:
-    """A changed launch. start, end: the bytes of its shape in the baseline. tokens: the candidate's. file: the real path of the
-    file, None for the kernel's own.
+    """A changed launch. start, end: the byte range of its shape in the baseline. tokens: the candidate's tokens for the shape.
+    file: the real path of the file, None for the kernel's own.
     """
 
     start: int
@@ -32,10 +32,11 @@ class LaunchText:
 
 @dataclass(frozen=True)
 class KernelChange:
-    """The parts of a candidate that the gate takes.
+    """The parts of a candidate that the gate uses.
 
     kernel: the target's identity. head: its declaration up to the body. body: including its braces. functions: the new device
-    functions in source order, with their names in `names`. promises: what the head promises. launches: those with another text.
+    functions in source order, with their names in `names`. promises: what the head promises. launches: those whose text is
+    different.
     """
 
     kernel: str
@@ -52,7 +53,8 @@ class Spliced:
     """The baseline with a change spliced in, in two versions.
 
     judged: the source that is compiled; every line of the baseline keeps its number, by line directives where lines were added
-    or removed. plain: the same source without these directives. What is kept must compile to what was judged; see Judge.
+    or removed. plain: the same source without these directives. The source that is kept must compile to the code that was
+    judged; see Judge.
     """
 
     judged: bytes
@@ -64,8 +66,8 @@ def splice(
 ) -> Spliced:
     """Splice a change into the baseline.
 
-    namespace: a name that the baseline does not use; it will hold the new functions. launches: edits of the baseline's
-    launches, none of which moves a line.
+    namespace: a name that the baseline does not use; it will hold the new functions. launches: edits to the baseline's
+    launches; none of them changes a line number.
     """
     place = with_comments(baseline.device, kernel.declaration) if change.functions else kernel.declaration
     judged, plain = (_made(baseline.text, kernel, change, namespace, place, numbered, launches) for numbered in (True, False))
@@ -99,7 +101,9 @@ def _made(
 
 
 def _renumbered(made: bytes, baseline: bytes, offset: int) -> bytes:
-    """The directive by which what follows `made` has the line of the baseline's offset; none if it has that line anyway."""
+    """The directive that gives the text after `made` the line number of the baseline's offset; empty if it has that number
+    anyway.
+    """
     line = compiled_line_of(baseline, offset)
     if compiled_line_of(made, len(made)) == line:
         return b""
@@ -107,8 +111,8 @@ def _renumbered(made: bytes, baseline: bytes, offset: int) -> bytes:
 
 
 def _in_namespace(change: KernelChange, name: bytes, c_linkage: bool) -> bytes:
-    """An unnamed namespace encloses the named one, so that no symbols can collide; `extern "C++"` is added if the kernel has C
-    linkage.
+    """The new functions in the named namespace. An unnamed one encloses it, so that no symbols can collide; `extern "C++"` is
+    added if the kernel has C linkage.
     """
     lines = [b"namespace {", b"namespace %s {" % name, *change.functions, b"}  // namespace %s" % name, b"}  // namespace"]
     if c_linkage:

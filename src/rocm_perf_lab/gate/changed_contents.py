@@ -1,4 +1,4 @@
-"""Captured contents of buffers, to be changed and laid over the captured memory."""
+"""Captured contents of buffers, which are changed and laid over the captured memory."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Contents:
-    """The buffers whose numbers are asked for become overlays."""
+    """Copies of buffers: each buffer whose numbers are requested for writing becomes an overlay."""
 
     def __init__(self, capture: Capture):
         self._capture = capture

@@ -11,19 +11,19 @@ from rocm_perf_lab.gate.perturbation import NEARBY, PREFERRED, SPARSE, Perturbat
 from rocm_perf_lab.gate.timed_replays import OtherInputs
 from rocm_perf_lab.gate.untested_inputs import TriedCase
 
-_COMPARABLE = 0.5  # of the baseline's time on the captured inputs
-_AT_WORK = 0.25  # the same, below which a race is unlikely to show
+_COMPARABLE = 0.5  # fraction of the baseline's time on the captured inputs
+_AT_WORK = 0.25  # the same fraction, below which a race is unlikely to show
 _MOST_TIMED = 4  # other inputs; each costs a replay of every candidate
 _MOST_THOROUGH = 32  # cases that change all numbers in memory
 _MOST_RACED = 24  # cases that change a number by value; each costs a replay in a different order, on one host thread
 
 
 def timed_inputs(usable: Sequence[TriedCase]) -> list[OtherInputs]:
-    """Other inputs to measure time on, in which each input differs from the captured one as far as such a case is usable: a
-    kernel that knows some inputs could be fast on these alone.
+    """Other inputs for the time measurement; together they change every input for which such a case is usable: a kernel that
+    recognises some inputs could be fast on these alone.
 
-    usable: the captured inputs, then cases on which the baseline works. First come the captured values in other places, which
-    suit any kernel, then values nearby: of all inputs, else of one after the other.
+    usable: the captured inputs, then cases on which the baseline works. The captured values in other places come first, as they
+    suit any kernel; then nearby values: for all inputs together, else for one after the other.
     """
     chosen = [one for one in _most_like_captured(usable) if one.fields][:1]
     seen: frozenset[str] = frozenset()
@@ -37,8 +37,8 @@ def timed_inputs(usable: Sequence[TriedCase]) -> list[OtherInputs]:
 
 def raced_cases(usable: Sequence[TriedCase], seed: int) -> list[TriedCase]:
     """Cases for the race check: those that change all numbers of a kind in memory, and those that change a number by value: one
-    case per number, drawn with the seed, then others up to a limit. A kernel could wait for other waves only where it is
-    checked.
+    case per number, drawn with the seed, then others up to a limit. Without this choice, a kernel could wait for other waves
+    only where nobody checks.
 
     usable: as in timed_inputs().
     """
@@ -56,8 +56,8 @@ def raced_cases(usable: Sequence[TriedCase], seed: int) -> list[TriedCase]:
 
 
 def _by_number(usable: Sequence[TriedCase]) -> dict[str, list[TriedCase]]:
-    """For each number by value the cases that change it alone. Sizes with which a kernel may leave its buffers are left out:
-    there it may also read LDS that nothing has written.
+    """For each number passed by value, the cases that change it alone. Sizes with which a kernel may leave its buffers are left
+    out: with these, it may also read LDS that nothing has written.
     """
     found: dict[str, list[TriedCase]] = {}
     for tried in usable:
@@ -68,8 +68,8 @@ def _by_number(usable: Sequence[TriedCase]) -> dict[str, list[TriedCase]]:
 
 
 def is_too_little_work(one: TriedCase, captured: TriedCase) -> bool:
-    """Whether the values nearby leave the baseline so little to do that a candidate's gain may not show. Other cases are not
-    meant to be timed.
+    """Whether nearby values leave the baseline so little to do that a candidate's gain may not show. Other cases are not meant
+    to be timed.
     """
     return one.perturbation is not None and _is_nearby(one.perturbation) and _share_of_time(one, captured) < _COMPARABLE
 

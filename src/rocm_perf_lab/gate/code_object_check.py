@@ -29,7 +29,7 @@ class Image:
 
 @dataclass(frozen=True)
 class ResourceLimits:
-    """Largest growth over the baseline, as fractions, that no gain in time has to outweigh. See concern_of()."""
+    """Largest growth over the baseline, as fractions, that need not be outweighed by a gain in time. See concern_of()."""
 
     vgprs: float = 0.20
     occupancy: float = 0.15  # largest loss
@@ -54,7 +54,7 @@ def check_code_object(
     kernel, symbol: the target, and its captured instantiation. workgroup_threads: threads per workgroup in the candidate's
     launch. waves: resident waves per CU, before and after. promised_threads: the largest workgroup that the candidate must
     support if it declared a bound that holds. may_be_the_same: whether machine code identical to the baseline's is accepted.
-    own_launch: whether the candidate changes the shape of its launches; then it need not take larger workgroups.
+    own_launch: whether the candidate changes the shape of its launches; then it need not support larger workgroups.
     """
     before, after = baseline.code.kernels[symbol], candidate.code.kernels.get(symbol)
     if after is None:

@@ -14,7 +14,7 @@ from rocm_perf_lab.gate.replayable_code import Code
 from rocm_perf_lab.gate.untested_inputs import DIFFERS_IN_SAME_MEMORY, TriedCase
 from rocm_perf_lab.replaying import CaseOutcome
 
-_PATIENCE, _LEAST_PATIENCE_SECONDS = 20, 90.0  # a candidate may take this multiple of the baseline's wall time
+_PATIENCE, _LEAST_PATIENCE_SECONDS = 20, 90.0  # a candidate may take up to this multiple of the baseline's wall time
 
 
 def wrong_memory(reference: Reference, candidate: Code, outcomes: dict[str, str]) -> Mismatch | None:
@@ -38,7 +38,7 @@ def _wrong_on(
     outcomes: dict[str, str],
     dropped: list[TriedCase],
 ) -> Mismatch | None:
-    """The same on these cases. dropped: receives the cases that are not held against the candidate."""
+    """Like wrong_memory(), but for these cases. dropped: receives the cases that are not held against the candidate."""
     if not tried:
         return None
     with tempfile.TemporaryDirectory(dir=reference.folder) as folder:
@@ -69,7 +69,7 @@ def patience(reference: Reference, cases: int) -> float:
 
 def compared(reference: Reference, one: TriedCase, outcome: CaseOutcome) -> Mismatch | None:
     """What is wrong with the memory that a candidate leaves on one case; None if nothing is."""
-    if outcome.failure:  # leave out the capture's path, which means nothing to a proposer
+    if outcome.failure:  # omit the capture's path, which means nothing to a proposer
         return Mismatch(outcome.failure.removeprefix(f"{reference.capture.path}: "))
     expected, found = Outputs(one.outcome.dump), Outputs(outcome.dump)
     inputs, nans = reference.inputs_on(one), reference.nans_on(one)

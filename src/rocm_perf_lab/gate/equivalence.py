@@ -39,7 +39,7 @@ from rocm_perf_lab.isolate import Capture
 from rocm_perf_lab.replaying import Case
 
 STEP = EQUIVALENCE
-_SERVICES = {  # of the host's runtime, by the hidden arguments through which a kernel reaches them
+_SERVICES = {  # services of the host's runtime, keyed by the hidden arguments through which a kernel reaches them
     "hidden_hostcall_buffer": "the host (printf, assert)",
     "hidden_heap_v1": "the runtime's heap (malloc in device code)",
 }
@@ -47,8 +47,8 @@ _SERVICES = {  # of the host's runtime, by the hidden arguments through which a 
 
 @dataclass(frozen=True)
 class _Known:
-    """What is known of one capture, found once and used for all candidates. complaint: why nothing can be judged; again: the
-    same dispatch in other runs of the baseline's program.
+    """What is known about one capture, determined once and used for all candidates. complaint: why nothing can be judged;
+    again: the same dispatch in other runs of the baseline's program.
     """
 
     reference: Reference
@@ -67,7 +67,7 @@ class _Known:
 
 class Equivalence:
     """Judges candidates for one kernel. source, kernel, metadata: the baseline's; they give the types of the kernel's inputs.
-    also: captures made with other program arguments, by these arguments.
+    also: captures made with other program arguments, keyed by these arguments.
 
     Use as a context manager: the baseline's outputs are kept in a temporary folder. check() may run in several threads at once.
     """
@@ -99,7 +99,7 @@ class Equivalence:
     def check(self, candidate: Code, named: Sequence[float] = (), rule: LaunchRule | None = None) -> StepVerdict:
         """Compare a candidate with the baseline on all captures.
 
-        named: the numbers that its text names; see gate.literal_inputs. rule: by which the baseline is launched with other
+        named: the numbers that its text names; see gate.literal_inputs. rule: how the baseline is launched with other
         arguments; None for launches as captured. Raises PlacementError if memory cannot be mapped at the captured addresses.
         """
         options = self._options
@@ -131,7 +131,7 @@ class Equivalence:
         return passed(STEP, self._in_words(evidence.captures, unproven, self._known_of(0, rule).reference.computes), evidence)
 
     def _always_the_same(self, rule: LaunchRule | None) -> list[str]:
-        """Pairs of pointers that lead to the same memory in every captured launch, so that nothing tells them apart."""
+        """Pairs of pointers that point to the same memory in every captured launch, so that nothing distinguishes them."""
         pairs = [
             {
                 (one.name, other.name)
@@ -164,7 +164,7 @@ class Equivalence:
         self, index: int, made: Capture, again: Callable[[], Capture], rules: LaunchRules | None = None
     ) -> tuple[Difference | None, list[str]]:
         """See difference_in_program() and _at_its_own_address(). made: the same dispatch as capture `index`, in the candidate's
-        program; again: captures it once more in the baseline's program. rules: of the launches, if they change.
+        program; again: captures it once more in the baseline's program. rules: the rules of the launches, if they change.
         """
         if rules is not None and (complaint := rules.after.as_captured(made)):
             return Difference(f"its launch is not the one that was judged: {complaint}", DifferenceSection()), []
@@ -184,8 +184,9 @@ class Equivalence:
         return found or self._at_its_own_address(known.reference, made, rules), unlike
 
     def _at_its_own_address(self, reference: Reference, made: Capture, rules: LaunchRules | None) -> Difference | None:
-        """Try the other inputs on the dispatch as captured in the candidate's program. There its code lies where the program
-        loads it. In all other replays it does not, and a candidate can tell by its own address, or by what lies at another one.
+        """Try the other inputs on the dispatch as captured in the candidate's program. There its code is at the address where
+        the program loads it. In all other replays it is not, and a candidate can detect that from its own address, or from the
+        contents of some other address.
         """
         arguments, code = self._arguments_of(made), Code(reference.capture.code_object, rules.before if rules else None)
         with tempfile.TemporaryDirectory(dir=self._scratch.name) as kept:
@@ -216,8 +217,8 @@ class Equivalence:
         return [_SERVICES[one.value_kind] for one in self._metadata.arguments if one.value_kind in _SERVICES]
 
     def _require_no_answers(self, capture: Capture) -> None:
-        """Raises ReplayFailedError if the kernel asks the host for something, which nobody answers in a replay. The compiler's
-        metadata shows only that it may ask: an assertion that holds does not.
+        """Raises ReplayFailedError if the kernel sends a request to the host, which is not answered in a replay. The compiler's
+        metadata shows only that it may send one: an assertion that holds does not.
         """
         services = self._services()
         if not services:
@@ -234,7 +235,7 @@ class Equivalence:
 
 
 def _about(arguments: str | None, capture: Capture, candidate: Code, cases: dict[str, str]) -> CapturedLaunch:
-    """Describe a launch and the outcomes of its cases. arguments: the program's."""
+    """Describe a launch and the outcomes of its cases. arguments: the program's arguments."""
     origin, packet = capture.dispatch["origin"], capture.dispatch["packet"]
     other = candidate.launch(capture)
     return CapturedLaunch(

@@ -1,5 +1,5 @@
-"""Judges taken text as the compiler parses it after preprocessing, so that the expansion of macros is held to the
-same rules.
+"""Judges the text taken from a candidate as the compiler parses it after preprocessing, so that expanded macros obey the same
+rules.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Preprocess = Callable[[HipSource], Sequence[str]]
 """The preprocessed device pass of every unit that contains the source, starting with its own unit. Errors: SourceError."""
 
 # Tokens of preprocessed text. Strings and characters are single tokens, since brackets inside them do not count; digraphs are
-# replaced by what they stand for.
+# replaced by the tokens that they stand for.
 _TOKEN = re.compile(
     rb"^(?P<directive>#[^\n]*)|(?P<comment>//[^\n]*|/\*.*?\*/)"
     rb'|(?P<raw>(?:u8|[uUL])?R"(?P<fence>[^(\s\\)]{0,16})\(.*?\)(?P=fence)")'
@@ -73,7 +73,9 @@ class Expanded:
         return Counter(text for _, text in attributes(list(lexed(self._own))))
 
     def _restricts_taken(self, head: bytes | None) -> int:
-        """How many `restrict` qualifiers are allowed: the baseline's, and those that the head adds, judged as promises."""
+        """How many `restrict` qualifiers are allowed: the baseline's, and those that the head adds, which are judged as
+        promises.
+        """
         if head is None:
             return 0
         baseline = self._baseline.text[self._kernel.span.start : self._kernel.body.start]
@@ -126,8 +128,8 @@ def _refused(attribute: str) -> str:
 
 
 def _with_visible_pragmas(text: bytes, place: int) -> bytes:
-    """Undefine _Pragma from `place` on, so that it stays in the output: the preprocessor executes some pragmas without printing
-    them.
+    """Undefine _Pragma from `place` on, so that each use stays in the output: the preprocessor executes some pragmas without
+    printing them.
     """
     return text[:place] + b"\n#undef _Pragma\n#line %d\n" % compiled_line_of(text, place) + text[place:]
 

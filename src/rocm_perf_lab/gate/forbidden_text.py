@@ -1,4 +1,4 @@
-"""What text taken from a candidate may not contain, because its effect would not end with the kernel's body."""
+"""Constructs that text taken from a candidate must not contain, because their effect would extend beyond the kernel's body."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """The gain that a kernel shows in replay, checked against its gain in the program.
 
-A candidate can tell a replay from the program, if only by the address of its code, so a gain seen only in replay does not
-count.
+A candidate can distinguish a replay from the program, if only by the address of its code, so a gain seen only in replay does
+not count.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from rocm_perf_lab.gate.program_run import ProgramRun
 
 LEAST_SHARE = 0.5
 """The fraction of the claimed saving that must be seen in the program. It is below 1 because a replay starts with cold caches,
-whereas the program starts with what the previous kernel left in them, and because some of its dispatches are not replayed. It
-is not below one half, because then most of the claim would be untrue. Honest candidates showed 1.06 to 1.07 of their claim in
-the program (tests/gate_attacks.py, whose program finds warm caches), and 1.00 to 1.05 (unrolled loops of the testbed's stencil,
-softmax and reduction).
+whereas the program's kernel starts with what the previous kernel left in them, and because some of its dispatches are not
+replayed. It is not below one half, because then most of the claim would be untrue. Honest candidates showed 1.06 to 1.07 of
+their claim in the program (tests/gate_attacks.py, whose program finds warm caches), and 1.00 to 1.05 (unrolled loops of the
+testbed's stencil, softmax and reduction).
 """
 
 
@@ -25,7 +25,8 @@ softmax and reduction).
 class Claim:
     """The gain that a replay shows.
 
-    symbol: the measured instantiation. saved: the fraction of its time saved, at the slow end of the confidence interval.
+    symbol: the measured instantiation. saved: the fraction of its time that is saved, at the slow end of the confidence
+    interval.
     """
 
     symbol: str

@@ -17,8 +17,8 @@ _GROUP_SIZE = "amdgpu_flat_work_group_size"
 def promises_of_head(old: TranslationUnit, new: TranslationUnit, before: SourceKernel, after: SourceKernel) -> Promises | str:
     """The promises that the candidate's head adds.
 
-    before, after: the target in the baseline and in the candidate, with the same type. A returned string names what is not
-    allowed.
+    before, after: the target in the baseline and in the candidate, with the same type. If a string is returned, it names what
+    is not allowed.
 
     `const` on a parameter itself affects only the body and promises nothing.
     """
@@ -32,7 +32,7 @@ def promises_of_head(old: TranslationUnit, new: TranslationUnit, before: SourceK
 
 
 def _compared(old: Sequence[Token], new: Sequence[Token]) -> int | str | None:
-    """The thread bound that only the new head has, None if there is none; a string describes any other difference."""
+    """The thread bound that only the new head declares; None if there is none; a string describes any other difference."""
     threads, place = None, 0
     rest = iter(old)
     expected = next(rest, None)

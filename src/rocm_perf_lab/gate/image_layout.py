@@ -1,5 +1,5 @@
 """Checks that the candidate's code object is laid out as the compiler lays out the baseline's, so that nothing in it is
-ambiguous or runs unseen.
+ambiguous or runs unnoticed.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from rocm_perf_lab.code_object.pieces import SymbolContent
 from rocm_perf_lab.gate.run_observation import named, reached
 
 _ALLOCATED, _WRITABLE, _NOT_LOADED = 2, 1, 0
-# Sections that the compiler adds for honest changes: tables of constants and of addresses, and the relocations for these and
-# for calls.
+# Sections that the compiler adds for honest changes: tables of constants and of addresses, and the relocations for these tables
+# and for calls.
 _ADDED = frozenset(
     {
         ElfSection(".rodata", "SHT_PROGBITS", _ALLOCATED),
@@ -31,7 +31,9 @@ _CALLS, _RETURNS = re.compile(r"s_swap_?pc_[bi]64\b"), re.compile(r"s_set_?pc_[b
 
 
 def laid_out_otherwise(baseline: bytes, candidate: bytes) -> str | None:
-    """What in the candidate's layout cannot result from compiling an honest change; None if nothing. Errors: SourceError."""
+    """The aspect of the candidate's layout that cannot result from compiling an honest change; None if there is none. Errors:
+    SourceError.
+    """
     before, after = layout_of(baseline), layout_of(candidate)
     if after.notes:
         return f"its code object can be read in more than one way: {after.notes}"
@@ -52,9 +54,7 @@ def _unowned(before: CodeObjectLayout, after: CodeObjectLayout) -> str | None:
 def runs_on(
     before: Mapping[str, SymbolContent], after: Mapping[str, SymbolContent], kernels: Collection[str], target: str
 ) -> str | None:
-    """Which function used by the kernels does not end its control flow, among those that are new or newly used; None
-    if all do.
-    """
+    """Which new or newly used function of the kernels does not end its control flow; None if all do."""
     if empty := [kernel for kernel in kernels if kernel not in after]:
         return f"the kernel {empty[0]} has no instructions: the code after it would be executed"
     known = {piece.name for kernel in kernels for piece in reached(before, kernel) if after.get(piece.name) == piece}
@@ -75,7 +75,7 @@ def other_kernels(
 
 
 def _referred(pieces: Mapping[str, SymbolContent], kernels: Collection[str]) -> set[tuple[str, str]]:
-    """Pairs of (piece that refers, kernel), without the references from a kernel's own code and descriptor."""
+    """Pairs of (referring piece, kernel), without the references from a kernel's own code and descriptor."""
     found = set()
     for piece in pieces.values():
         for _, reference in piece.references:
@@ -95,12 +95,12 @@ def _ends(piece: SymbolContent, pieces: Mapping[str, SymbolContent], target: str
 
 
 def _last_called(piece: SymbolContent, pieces: Mapping[str, SymbolContent]) -> Iterator[SymbolContent]:
-    """The function that its last reference names, if any."""
+    """The function named by the piece's last reference, if any."""
     callee = pieces.get(named(piece.references[-1][1])) if piece.references else None
     if callee is not None and callee is not piece and callee.is_function:
         yield callee
 
 
 def _returns(piece: SymbolContent, target: str) -> bool:
-    """Whether the function can return. One that ends in another way is checked on its own."""
+    """Whether the function can return. A function that ends in another way is checked on its own."""
     return any(_RETURNS.match(word) for word in instructions(piece.content or b"", target))

@@ -1,7 +1,7 @@
-"""Promises that a candidate makes without a word for them: an end of a function that must not be reached, and calls of
-functions that make promises themselves.
+"""Promises that a candidate makes implicitly: an end of a function that must not be reached, and calls of functions that make
+promises themselves.
 
-The compiler assumes that what would be undefined does not happen, and nothing checks that.
+The compiler assumes that undefined behaviour does not occur, and nothing checks that.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from rocm_perf_lab.hip_source.libclang import Cursor
 
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
-_ARROW = re.compile(rb"->((?:(?!\]\s*[({<]).)*)$", re.DOTALL)  # of the result's type, not of a capture
+_ARROW = re.compile(rb"->((?:(?!\]\s*[({<]).)*)$", re.DOTALL)  # the arrow before the result type, not one inside a capture
 _CONSTEXPR = re.compile(r"if constexpr\b")
 _FUNCTIONS = ("FUNCTION_DECL", "FUNCTION_TEMPLATE", "CXX_METHOD", "CONVERSION_FUNCTION")
 _LAMBDA, _RETURN = "LAMBDA_EXPR", "RETURN_STMT"
@@ -29,7 +29,7 @@ _NOT_ITS_OWN = (*_FUNCTIONS, _LAMBDA, "CONSTRUCTOR", "DESTRUCTOR")
 def unstated_promise(
     before: tuple[TranslationUnit, Cursor], after: tuple[TranslationUnit, Sequence[Cursor]]
 ) -> tuple[int, str] | None:
-    """Line and words of a promise that the baseline's kernel does not make; None if there is none.
+    """Line and description of a promise that the baseline's kernel does not make; None if there is none.
 
     before: the baseline's kernel. after: the candidate's kernel and new functions.
     """
@@ -47,7 +47,7 @@ def unstated_promise(
 
 
 def falls_off(unit: TranslationUnit, cursor: Cursor) -> bool:
-    """Whether it is a function or lambda with a result whose body does not plainly end with a return."""
+    """Whether the cursor is a function or lambda with a result whose body does not visibly end with a return."""
     body = body_of(cursor) if cursor.kind.name in (*_FUNCTIONS, _LAMBDA) else None
     if body is None or _ends(unit, body):
         return False
@@ -58,15 +58,15 @@ def falls_off(unit: TranslationUnit, cursor: Cursor) -> bool:
 
 
 def _lambda_has_result(unit: TranslationUnit, cursor: Cursor, body: Cursor) -> bool:
-    """libclang does not tell a lambda's type: it is what follows the arrow, else what its returns have."""
+    """libclang does not report a lambda's result type, so it is taken from the arrow, or else from its return statements."""
     head = _text(unit, cursor, body.extent.start.offset)
     if found := _ARROW.search(head):
         return found[1].strip() != b"void"
-    return not head or _returns_something(body)  # without a head, a macro made it
+    return not head or _returns_something(body)  # no head: the lambda comes from a macro
 
 
 def _text(unit: TranslationUnit, cursor: Cursor, end: int) -> bytes:
-    """From the cursor's first byte to `end`."""
+    """The text from the cursor's first byte to `end`."""
     start = cursor.extent.start
     return unit.content(Path(start.file.name))[start.offset : end] if start.file is not None else b""
 
@@ -76,7 +76,7 @@ def _returns_something(body: Cursor) -> bool:
 
 
 def _own(body: Cursor) -> Iterator[Cursor]:
-    """The cursors of a body, without those of functions inside it."""
+    """The cursors of a body, without those of nested functions."""
     left = [body]
     while left:
         cursor = left.pop()
@@ -85,8 +85,8 @@ def _own(body: Cursor) -> Iterator[Cursor]:
 
 
 def _ends(unit: TranslationUnit, statement: Cursor) -> bool:
-    """Whether a statement plainly does not let what follows it run. What Clang concludes from enums and conditions is not
-    asked: it believes that an enum has no other values.
+    """Whether a statement visibly prevents the code after it from running. Clang's own conclusions from enums and conditions
+    are not used: it assumes that an enum has no values besides those declared.
     """
     parts = list(statement.get_children())
     kind = statement.kind.name
@@ -108,13 +108,13 @@ def _is_constexpr(unit: TranslationUnit, statement: Cursor) -> bool:
 
 
 def _is_left_out(unit: TranslationUnit, branch: Cursor) -> bool:
-    """Whether an empty statement stands for a branch that `if constexpr` does not take, as where a template is instantiated."""
+    """Whether an empty statement stands for a branch that `if constexpr` discards, as when a template is instantiated."""
     is_empty = branch.kind.name == "COMPOUND_STMT" and not any(branch.get_children())
     return is_empty and bool(_COMMENT.sub("", unit.text_of(branch)).strip("{} "))
 
 
 def _called(functions: Sequence[Cursor]) -> list[Cursor]:
-    """The functions of the user's files that these refer to, directly and through others, without themselves."""
+    """The functions in the user's files that the given ones refer to, directly or indirectly, without the given ones."""
     found: dict[str, Cursor] = {}
     seen, left = {one.get_usr() for one in functions}, list(functions)
     while left:

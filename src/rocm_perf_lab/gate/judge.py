@@ -1,4 +1,4 @@
-"""Runs all steps in order, for one kernel and any number of candidates; every proposer of changes uses this module.
+"""Runs all steps in order, for one kernel and any number of candidates. Every proposer of changes uses this module.
 
 A step runs only if all previous steps passed: code that does not compile to the same contract is never executed.
 """
@@ -58,7 +58,9 @@ class Builder(Protocol):
         """The code object, linked with --emit-relocs."""
 
     def device_named(self, source: HipSource, name: str) -> bytes:
-        """Like device(), where the compiler is given the unit's main file by this name, relative to the source's folder."""
+        """Like device(), except that the compiler is given the unit's main file under this name, relative to the source's
+        folder.
+        """
 
     def host(self, source: HipSource) -> bytes:
         """The host's relocatable object, without device code."""
@@ -71,8 +73,7 @@ class Builder(Protocol):
 
 
 WholeProgram = Callable[[HipSource, Claim | None], StepVerdict]
-"""Builds the whole program with a candidate and compares it with the baseline's: Application.check, using the caller's build.
-"""
+"""Builds the whole program with a candidate and compares it with the baseline's: Application.check with the caller's build."""
 
 Recapture = Callable[[HipSource, int], Capture]
 """Captures the dispatch of the capture with this index again, in the program built with a candidate. Errors: those of
@@ -84,9 +85,9 @@ isolate.capture().
 class GateOptions:
     """Settings of all steps.
 
-    measured: False skips the measurement, for callers that only ask whether a change is correct. time_first: time a candidate
-    once before it is compared, and reject it at once if it is not faster. That spares most replays where candidates are usually
-    right and seldom faster, but it does not say which of the others are wrong.
+    measured: False skips the measurement, for callers that only want to know whether a change is correct. time_first: time a
+    candidate once before it is compared, and reject it at once if it is not faster. That saves most replays where candidates
+    are usually correct and seldom faster, but does not show which of the rejected ones are also wrong.
     """
 
     resources: ResourceLimits = field(default_factory=ResourceLimits)
@@ -99,11 +100,11 @@ class GateOptions:
 class Judge:
     """Judges candidates for one kernel.
 
-    baseline: the source that the captured program was built from. kernel: the target's name in it. captures: dispatches of it.
-    builder: makes code objects; the caller supplies it with its flags and limits. reader: reads candidates of this baseline;
-    supplied by the caller as well. whole_program: the last step; None skips it. also: dispatches captured with other program
-    arguments, by these arguments; they are used for equivalence only, as the gain has to be shown with the program's own.
-    recapture: used in the last step as well. Use as a context manager.
+    baseline: the source that the captured program was built from. kernel: the target's name in it. captures: dispatches of that
+    kernel. builder: makes code objects; the caller supplies it with its flags and limits. reader: reads candidates of this
+    baseline; supplied by the caller as well. whole_program: the last step; None skips it. also: dispatches captured with other
+    program arguments, keyed by these arguments; they are used for equivalence only, as the gain has to be shown with the
+    program's own arguments. recapture: also used in the last step. Use as a context manager.
 
     Errors: SourceError if source and captures do not belong together.
     """
@@ -147,20 +148,20 @@ class Judge:
 
     @property
     def symbol(self) -> str:
-        """The mangled name of the kernel that it judges."""
+        """The mangled name of the kernel that this object judges."""
         return self._symbol
 
     @property
     def instances(self) -> Collection[str]:
-        """The mangled names of the kernel's instantiations, its own among them, in all units that include it."""
+        """The mangled names of the kernel's instantiations, the judged one among them, in all units that include it."""
         codes = [self._code, *(parse(self._builder.device(unit)) for unit in self._baseline.units_of_program)]
         return list(dict.fromkeys(name for code in codes for name in instances(code, self._kernel, self._symbol)))
 
     def judge(self, candidate: bytes, promises: Promises = NONE) -> Verdict:
         """The verdicts of all steps; those after a rejection are skipped. candidate: as in hip_source.source_texts. promises:
-        what is promised beyond the candidate's head; see gate.promises.
+        promises made in addition to those in the candidate's head; see gate.promises.
 
-        Errors: only those of the baseline or of the machine.
+        Errors: only those caused by the baseline or the machine.
         """
         begun = self._begun.pop((candidate, promises), None) or self._begin(candidate, promises)
         judged = begun.judged
@@ -173,7 +174,7 @@ class Judge:
 
     def first_ratio(self, candidate: bytes, promises: Promises = NONE) -> float | None:
         """A lower bound of the ratio that a verdict can report: candidate / baseline of the kernel's modelled time on the
-        captured inputs. None if a step before rejects it, or times are not modelled. judge() continues from here.
+        captured inputs. None if an earlier step rejects it, or if times are not modelled. judge() continues from here.
 
         Errors: those of judge().
         """
@@ -200,7 +201,7 @@ class Judge:
         return _Begun([taken.verdict], judged)
 
     def _continued(self, done: Sequence[StepVerdict], judged: _Judged, until: Sequence[str]) -> list[StepVerdict]:
-        """The verdicts of these steps, of which the first are `done`."""
+        """The verdicts of these steps; `done` holds the verdicts of the first ones."""
         verdicts = list(done)
         for name, step in list(zip(STEPS[1:], self._steps(judged), strict=True))[len(done) - 1 : len(until) - 1]:
             refused = any(verdict.outcome is StepOutcome.REJECTED for verdict in verdicts)
@@ -222,7 +223,7 @@ class Judge:
         taken = check_source(self._baseline, self._kernel, change, promises, words, expanded)
         if taken.spliced is None:
             return taken
-        # A bound on workgroups is about the candidate's own launches, of which the source step knows.
+        # A bound on workgroups concerns the candidate's own launches, which the source step has checked.
         of_captures = replace(taken.promises, threads=None) if taken.launch else taken.promises
         for capture in self._shown_for if of_captures != NONE else ():
             if complaint := broken_in_capture(capture, self._kernel, self._metadata, of_captures):
@@ -329,15 +330,17 @@ class Judge:
         return program if host is _SAME_HOST else host
 
     def _to_keep(self, judged: _Judged) -> HipSource:
-        """The source to keep, which makes the code that was judged: with plain text if possible. Where lines were added or
-        removed, a use of __LINE__ in other code depends on the line directives.
+        """The source to keep, which compiles to the judged code: the plain text if possible. Where lines were added or removed,
+        a use of __LINE__ in other code depends on the line directives.
         """
         plain = self._with(judged.plain, judged.launch)
         plain_will_do = other_units.makes_judged_code(plain, judged.source, self._host_of(judged), self._builder)
         return plain if plain_will_do else judged.source
 
     def _with(self, text: bytes, launch: LaunchChange | None) -> HipSource:
-        """The baseline with this text, which has its own launches changed already, and with launches changed elsewhere."""
+        """The baseline with this text, in which its own launches are already changed, and with the launches in other files
+        changed.
+        """
         return self._baseline.with_text(text, launch.applied(self._baseline).also if launch else None)
 
     def _host_of(self, judged: _Judged) -> HipSource:
@@ -345,7 +348,7 @@ class Judge:
         return judged.launch.applied(self._baseline) if judged.launch else self._baseline
 
     def _compiled_elsewhere(self, judged: _Judged) -> StepVerdict:
-        """What other passes of the compiler make of it: for the host, and where the file has a different name."""
+        """Check the results of other compiler passes: for the host, and with a different name for the file."""
         complaint = other_units.host_differs(self._host_of(judged), judged.kept, self._builder) or depends_on_place(
             self._baseline, judged.source, judged.given, judged.plain, self._builder
         )
@@ -392,10 +395,11 @@ class _Begun:
 class _Judged:
     """State of one candidate between steps.
 
-    given: its own file. plain: see Spliced. image: path of its code object. launch: how launches change, with `rules` for this
-    kernel; None if they do not. concern: a disadvantage that only its time can outweigh. too_slow: the verdict on its time, if
-    that came first and rejects it. times: its modelled times so far. claim: its gain in replay. not_compared: memory whose
-    contents vary between runs of the baseline's program. kept: the source that makes the judged program, once that is known.
+    given: the candidate's own file. plain: see Spliced. image: path of its code object. launch: how launches change, with
+    `rules` for this kernel; None if they do not. concern: a disadvantage that only its time can outweigh. too_slow: the verdict
+    on its time, if the time was checked first and leads to rejection. times: its modelled times so far. claim: its gain in
+    replay. not_compared: memory whose contents vary between runs of the baseline's program. kept: the source that compiles to
+    the judged program, once that is known.
     """
 
     source: HipSource
@@ -435,7 +439,7 @@ def _with_text(verdict: Verdict, kept: HipSource) -> Verdict:
 
 
 def _resident_waves(target: str, kernel: KernelMetadata, threads: int, dynamic_lds: int) -> int:
-    """Resident waves per CU for this launch. vgprs already includes AGPRs where both share a register file."""
+    """Resident waves per CU for this launch. `vgprs` already includes AGPRs where both share a register file."""
     family = family_of(target)
     if family is None:
         return 1

@@ -33,17 +33,20 @@ _MOST_NUMBERS = 32  # numbers passed by value; each adds cases of its own
 _POINTER = np.dtype("<u8")
 _ADDRESS_SIZED = ("int64", "uint64")
 _WORDS = TypeLayout("unsigned int", 4, (Leaf("", 0, "uint32"),))
-"""What lies behind a number that is an address: any bits but a pointer's can be changed, whatever their type is."""
+"""The assumed type of memory behind a number that is an address: all bits except a pointer's can be changed, whatever their
+type.
+"""
 
 
 @dataclass(frozen=True)
 class Buffer:
-    """Memory of one type behind a pointer, up to the end of the allocation or to the target of another pointer.
+    """Memory of one type behind a pointer, up to the end of the allocation or to the target of a different pointer.
 
-    It also has what lies before the first pointer into an allocation, to which a negative index leads: `before` elements.
+    It also includes the memory before the first pointer into an allocation, which a negative index reaches: `before` elements.
 
-    name: as written in source code (`args.table[3]`). parameter: the kernel parameter that leads here; for a device variable,
-    its own name. count: number of elements. is_variable: a device variable, whose only element is named without an index.
+    name: as written in source code (`args.table[3]`). parameter: the kernel parameter through which it is reached; for a device
+    variable, its own name. count: number of elements. is_variable: a device variable, whose only element is named without an
+    index.
     """
 
     name: str
@@ -89,8 +92,8 @@ class NumberArgument:
 
 @dataclass(frozen=True)
 class Unknown:
-    """An input whose values cannot be changed meaningfully, and why. size: number of bytes known to lie behind it at `address`,
-    or 0.
+    """An input whose values cannot be changed meaningfully, and the reason. size: number of bytes known to exist behind it at
+    `address`, or 0.
     """
 
     name: str
@@ -128,7 +131,7 @@ class _Pointer:
     name: str
     parameter: str
     address: int
-    pointee: str | None  # None for a number that is an address
+    pointee: str | None  # None if the pointer is a number that is an address
     depth: int
 
 
@@ -140,7 +143,7 @@ def filled(path: str, index: tuple[int, ...]) -> str:
 
 
 def arguments_of(capture: Capture, kernel: SourceKernel, types: Types, metadata: KernelMetadata) -> Arguments:
-    """Find what a captured dispatch was given.
+    """Find the inputs of a captured dispatch.
 
     types: the types of the captured instantiation's parameters (hip_source.parameter_layout).
     """
@@ -149,7 +152,7 @@ def arguments_of(capture: Capture, kernel: SourceKernel, types: Types, metadata:
     explicit = [argument for argument in metadata.arguments if not argument.hidden]
     found = Arguments()
     pointers: deque[_Pointer] = deque()
-    taken = zip(kernel.parameters, types.parameters, explicit, strict=False)  # code may take more than the source says
+    taken = zip(kernel.parameters, types.parameters, explicit, strict=False)  # code may have more than the source
     for parameter, layout, argument in taken:
         raw = np.frombuffer(content[argument.offset : argument.offset + argument.size], np.uint8)
         found.unknown += [Unknown(parameter.name + path, layout.spelling, why) for path, why in layout.unknown]
@@ -180,7 +183,7 @@ def arguments_of(capture: Capture, kernel: SourceKernel, types: Types, metadata:
 
 
 def _variables(capture: Capture, types: Types) -> Iterator[Buffer]:
-    """The source's device variables that are in the captured code object with the size that the source implies."""
+    """The source's device variables that the captured code object contains with the size that the source implies."""
     for loaded in capture.dispatch["code_object"]["variables"]:
         name, layout = types.variables.get(loaded["name"], ("", None))
         if layout is not None and 0 < layout.size == loaded["bytes"]:
@@ -188,7 +191,7 @@ def _variables(capture: Capture, types: Types) -> Iterator[Buffer]:
 
 
 def _of_unknown_type(capture: Capture, types: Types) -> Iterator[Unknown]:
-    """Variables that the source does not declare by the name that they have: those of templates and of system headers."""
+    """Variables whose symbols the source does not declare with a known type: those of templates and of system headers."""
     for symbol, size in writable_variables(capture).items():
         _, layout = types.variables.get(symbol, ("", None))
         if layout is None or layout.size != size:
@@ -213,7 +216,7 @@ def _plain(type_name: str) -> str:
 
 
 def _pointers_by_value(one: Buffer, raw: Bytes) -> Iterator[tuple[_Pointer, int]]:
-    """Each with its location."""
+    """The pointers in an argument, each with its location."""
     for leaf in one.layout.leaves:
         if leaf.pointee is None:
             continue
@@ -225,7 +228,7 @@ def _pointers_by_value(one: Buffer, raw: Bytes) -> Iterator[tuple[_Pointer, int]
 
 
 def _addresses(capture: Capture, one: Buffer, content: Bytes, depth: int) -> list[_Pointer]:
-    """Integers that are addresses of captured memory, as of a program in a language without pointers."""
+    """Integers that are addresses of captured memory, as in programs written in a language without pointers."""
     found: dict[int, _Pointer] = {}
     for leaf in one.layout.leaves:
         if leaf.scalar in _ADDRESS_SIZED:
@@ -237,7 +240,7 @@ def _addresses(capture: Capture, one: Buffer, content: Bytes, depth: int) -> lis
 
 
 def _is_captured(capture: Capture, values: Numbers) -> NDArray[np.bool_]:
-    """For each number whether it is an address in an allocation of data."""
+    """For each number, whether it is an address in an allocation of data."""
     extents = sorted(extent for region in capture.regions if region.kind != "code" for extent in region.allocations)
     if not extents:
         return np.zeros(values.shape, bool)
@@ -279,7 +282,7 @@ def _follow(capture: Capture, types: Types, pointers: deque[_Pointer], found: Ar
             found.unknown.append(buffer)
             continue
         if _holds_pointers(buffer.layout) and any(_is_element_of(buffer, other) for other in seen.values()):
-            continue  # a node of a list or tree that is stored in an array
+            continue  # a node of a list or tree stored in an array
         seen[buffer.address] = buffer
         found.buffers.append(buffer)
         found.unknown += [Unknown(buffer.name + path, buffer.layout.spelling, why) for path, why in buffer.layout.unknown]
@@ -364,7 +367,7 @@ def _with_what_is_before(capture: Capture, buffers: list[Buffer]) -> list[Buffer
 
 
 def _start_of(capture: Capture, buffer: Buffer) -> int:
-    """Where the buffer's allocation begins. A variable has none, and what is before a variable is code or another variable."""
+    """Where the buffer's allocation begins. A variable has none, and the bytes before it are code or another variable."""
     for region in capture.regions if not buffer.is_variable else ():
         for start, size in region.allocations if region.kind != "code" else ():
             if start <= buffer.address < start + size:

@@ -1,7 +1,7 @@
-"""A different shape of a kernel's launches, as part of a change: which launches it concerns, and what they become.
+"""A new shape for a kernel's launches, as part of a change: which launches it concerns, and their new form.
 
-A shape changes what the host does, so it is taken only if every launch of the kernel is seen and understood, in all files of
-the program, if all of them follow the same rule before, and the same rule afterwards.
+A new shape changes what the host does, so it is accepted only if every launch of the kernel is found and understood, in all
+files of the program, and if all launches follow one rule before the change and one rule after it.
 """
 
 from __future__ import annotations
@@ -28,8 +28,9 @@ class LaunchRefused(Exception):
 
 @dataclass(frozen=True)
 class LaunchChange:
-    """before, after: the shape of all launches. edits: of the baseline's text; no line moves. elsewhere: of other files, by
-    real path. lines: of the launches in the baseline's own file; files: the names of the others.
+    """before, after: the shape of all launches. edits: edits to the baseline's text; no line number changes. elsewhere: edits
+    to other files, keyed by real path. lines: line numbers of the launches in the baseline's own file; files: the names of the
+    other files.
     """
 
     before: Shape
@@ -48,7 +49,7 @@ class LaunchChange:
 
 
 def launch_change(baseline: HipSource, kernel: SourceKernel, changed: Sequence[LaunchText]) -> LaunchChange:
-    """The change that the candidate's texts mean. Raises LaunchRefused, SourceError."""
+    """The change that the candidate's texts express. Raises LaunchRefused, SourceError."""
     try:
         sites = program_launches(baseline, kernel)
     except NotUnderstood as error:
@@ -82,7 +83,7 @@ def _lines(sites: Sequence[ShapedLaunch], own: Path) -> str:
 
 
 def _shape_of(site: ShapedLaunch, tokens: Sequence[str] | None, own: Path) -> Shape:
-    """What the launch becomes; what it is if the candidate does not change it."""
+    """The launch's new shape; its present shape if the candidate does not change it."""
     if tokens is None:
         return site.shape
     where = f"its launch in line {site.line}" + (f" of {site.file.name}" if site.file != own else "")
@@ -99,6 +100,6 @@ def _shape_of(site: ShapedLaunch, tokens: Sequence[str] | None, own: Path) -> Sh
 
 
 def _edit(baseline: HipSource, site: ShapedLaunch, shape: Shape) -> Edit:
-    """In the gate's own words, with as many lines as before."""
+    """The edit that writes the shape in the gate's own words, on as many lines as before."""
     lines = baseline.content(site.file).count(b"\n", site.start, site.end)
     return Edit(site.start, site.end, site.written(*words(shape)) + "\n" * lines)

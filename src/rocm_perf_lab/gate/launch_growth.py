@@ -1,8 +1,8 @@
 """Whether a changed launch still covers the problem where the program's numbers are larger than the captured ones.
 
-No replay can show that, as the buffers were made for the captured sizes: a grid that is right for these alone passes them all.
-So both rules are evaluated for larger numbers, and no work-item of the candidate may have to stand for more of the baseline's
-than in a dispatch that was judged.
+No replay can show that, as the buffers were allocated for the captured sizes: a grid that is right for these sizes alone passes
+every replay. So both rules are evaluated for larger numbers, and no work-item of the candidate may have to do the work of more
+of the baseline's work-items than in a dispatch that was judged.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from rocm_perf_lab.isolate import Capture
 from rocm_perf_lab.replaying import LaunchConfiguration
 
 _FACTORS = (2, 3, 5, 8, 16, 64)
-_MANY = 8  # workgroups, of which one may be left out of account
+_MANY = 8  # workgroups; with this many, one may be ignored
 _COMMON = 8  # up to this factor, a launch that the baseline can make must be possible for the candidate
 
 Values = Mapping[LaunchArgument, int]
@@ -55,7 +55,7 @@ def _behind(rules: LaunchRules, values: Values, factor: int, judged: Fraction) -
 
 
 def _larger(captured: Values) -> Iterator[tuple[int, dict[LaunchArgument, int]]]:
-    """Each number alone, and all of them, multiplied, and one more than that."""
+    """Each number alone, then all of them, multiplied by a factor, and the same plus one."""
     for chosen in [*([one] for one in captured), list(captured)]:
         for factor in _FACTORS:
             for more in (0, 1):
@@ -69,13 +69,13 @@ def _items(launch: LaunchConfiguration) -> int:
 
 
 def _full(launch: LaunchConfiguration) -> int:
-    """The work-items without the last workgroup, which may have had next to nothing to do. If there are few workgroups, all
-    count as full: each of them is too large a part.
+    """The work-items without the last workgroup in each dimension, which may have had next to nothing to do. If there are few
+    workgroups, all count as full: each of them is too large a share.
     """
     last = 1 if math.prod(launch.groups) >= _MANY else 0
     return math.prod(max(count - last, 1) * size for count, size in zip(launch.groups, launch.group_size, strict=True))
 
 
 def _needed(launch: LaunchConfiguration) -> int:
-    """The work-items that are needed at least if no workgroup is superfluous: of the last one, a single work-item."""
+    """The smallest number of work-items needed if no workgroup is superfluous: the last one contributes a single work-item."""
     return math.prod((count - 1) * size + 1 for count, size in zip(launch.groups, launch.group_size, strict=True))

@@ -1,4 +1,4 @@
-"""Step 1 for the candidate's other files: they have launches of its kernel, and only the shapes of launches may differ."""
+"""Step 1 for the candidate's other files: they contain launches of its kernel, and only the shapes of launches may differ."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from rocm_perf_lab.hip_source.tokens import first_difference, line_of, texts, to
 from rocm_perf_lab.hip_source.written_launches import apart
 
 _READS_FILES = re.compile(r"\b(include(_next)?|import|embed)\b|^%:|\?\?|\\$")
-# Only tokens are asked for, and these do not depend on headers.
+# Only tokens are requested, and these do not depend on headers.
 _TOKENS_ALONE = ("-x", "hip", "--offload-host-only", "-nogpuinc", "-nogpulib", "-nostdinc", "-nostdinc++")
 
 
@@ -23,8 +23,8 @@ class NotAllowed(Exception):
 
 
 def expect_no_new_directive(baseline: bytes, candidate: bytes) -> None:
-    """Refuse, before a compiler reads the candidate, directives that would have it read other files. Others are refused once
-    their place is known.
+    """Refuse, before a compiler reads the candidate, directives that would have it read other files. Other new directives are
+    refused once their location is known.
     """
     known = Counter(" ".join(line.split()) for _, line in directive_lines(baseline.decode("latin-1")))
     for number, line in directive_lines(candidate.decode("latin-1")):
@@ -37,7 +37,7 @@ def expect_no_new_directive(baseline: bytes, candidate: bytes) -> None:
 
 
 def launches_in(compiler: str, file: Path, before: bytes, after: bytes) -> list[LaunchText]:
-    """The launches of a file that have another text in their shapes. Raises NotAllowed if anything else differs."""
+    """The launches of a file whose shapes are written differently. Raises NotAllowed if anything else differs."""
     expect_no_new_directive(before, after)
     bindings = libclang.cindex(compiler)
     units = [TranslationUnit(bindings, file, _TOKENS_ALONE, text, file) for text in (before, after)]

@@ -1,5 +1,5 @@
-"""The shapes in which the host launches a kernel, by the arguments that it passes: of the baseline, and of a candidate that
-changes them.
+"""The shapes in which the host launches a kernel, as a function of the arguments that it passes: for the baseline, and for a
+candidate that changes them.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ class LaunchRule:
         return cls(shape, tuple((one.offset, one.size) for one in metadata.arguments if not one.hidden))
 
     def launch(self, capture: Capture, overlays: Overlays = ()) -> LaunchConfiguration:
-        """The launch with the captured arguments, or with those that the overlays put in their place. Raises NoValue if the
-        host would not get a valid shape from them.
+        """The launch with the captured arguments, or with those that the overlays put in their place. Raises NoValue if they do
+        not give the host a valid shape.
         """
         return self.launch_of(self.arguments(capture, overlays))
 
@@ -62,7 +62,7 @@ class LaunchRule:
         return launch
 
     def as_captured(self, capture: Capture) -> str | None:
-        """Why the captured dispatch is not what this rule makes of its arguments; None if it is."""
+        """Why the captured dispatch does not have the shape that this rule gives for its arguments; None if it does."""
         try:
             launch = self.launch(capture)
         except NoValue as error:
@@ -89,7 +89,7 @@ def constant_size(shape: Shape) -> int | None:
 
 
 def configuration(shape: Shape) -> str:
-    """What stands between `<<<` and `>>>`, without the stream."""
+    """The text between `<<<` and `>>>`, without the stream."""
     groups, size, lds = words(shape)
     return f"{groups}, {size}" + (f", {lds}" if lds != "0" else "")
 
@@ -107,7 +107,7 @@ def _extent(extent: Sequence[Expression]) -> str:
 
 
 def _plain(expression: Expression) -> str:
-    """Without the conversion to the operand's own type, which C++ makes anyway."""
+    """The expression without the conversion to the operand's own type, which C++ makes anyway."""
     if isinstance(expression, Constant) and expression.value < 2**31:
         return str(expression.value)
     inner = getattr(expression, "inner", None)

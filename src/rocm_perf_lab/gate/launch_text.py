@@ -1,6 +1,6 @@
 """Reads the shape that a candidate writes for a launch: arithmetic over the launch's own arguments, and nothing else.
 
-Only the meaning is taken, and written again by the gate. So no text of the candidate's gets into host code.
+Only the meaning is taken, and the gate writes it out itself, so no text from the candidate gets into host code.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ class NotRead(Exception):
 
 
 def read_shape(tokens: Sequence[str], names: Mapping[str, Expression], stream: Sequence[str]) -> Shape:
-    """The shape that the text means.
+    """The shape that the text expresses.
 
-    tokens: the candidate's, between `<<<` and `>>>`. names: what it may refer to. stream: the tokens of the baseline's fourth
-    operand, which must be the same; empty if it has none. Raises NotRead.
+    tokens: the candidate's tokens between `<<<` and `>>>`. names: the names that they may refer to. stream: the tokens of the
+    baseline's fourth operand, which must be the same; empty if it has none. Raises NotRead.
     """
     if len(tokens) > _MOST_TOKENS:
         raise NotRead(f"has a shape of more than {_MOST_TOKENS} tokens")

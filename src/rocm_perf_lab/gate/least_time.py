@@ -1,4 +1,4 @@
-"""A lower bound on a dispatch's time, from work that its kernel cannot avoid: a shorter time cannot belong to this work."""
+"""A lower bound on a dispatch's time, from work that its kernel cannot avoid: any shorter time must be wrong."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ if TYPE_CHECKING:
 
 # Width of a CU's vector memory path; AMD CDNA 3 ISA guide, "Memory hierarchy".
 _STORE_BYTES_PER_CLOCK = 64
-# From the waves of a SIMD, a scheduler issues at most one instruction of each type per clock: vector, scalar, vector memory,
+# A scheduler issues at most one instruction of each type per clock from the waves of a SIMD: vector, scalar, vector memory,
 # LDS, and branch or message; AMD Graphics Cores Next white paper, "CU front-end". CDNA and RDNA 2 have the same types.
 _INSTRUCTIONS_PER_CLOCK = 5
-_WAVE_SIZE = 64  # the widest; narrower waves only increase their number
+_WAVE_SIZE = 64  # the largest; smaller waves only increase the number of waves
 # Fetching the first instruction takes one trip to memory, and an instruction that writes memory cannot start its own trip
-# before it was fetched. Each trip takes longer than a hit in the nearest cache; the fastest hit measured on CDNA or RDNA 2
-# takes more than 110 clocks, and the caches are empty when the gate measures.
+# before it is fetched. Each trip takes longer than a hit in the nearest cache; the fastest hit measured on CDNA or RDNA 2 takes
+# more than 110 clocks, and the caches are empty when the gate measures.
 _TRIP_CLOCKS = 100
 _REQUEST_BYTES = 32  # smallest request to memory beyond the L2
 
@@ -49,13 +49,12 @@ class Work:
 
 
 def least_milliseconds(target: str, work: Work) -> float:
-    """The largest of the times that each part of the work takes on the fastest product of this target; 0 if no product is
-    known.
+    """The time of whichever part of the work takes longest on the fastest product of this target; 0 if no product is known.
 
-    Trips: one to memory, and a second one if memory is written. Issue: every wave has at least one instruction. Stores: every
-    CU stores in every clock. Bandwidth: every request beyond the L2 has the smallest size and is answered by the fastest
-    Infinity Cache; only the software device counts these. No part waits for another, so even a kernel that overlaps them
-    perfectly stays above the bound.
+    Trips: one to memory, and a second one if memory is written. Issue: every wave executes at least one instruction. Stores:
+    every CU stores in every clock cycle. Bandwidth: every request beyond the L2 has the smallest size and is answered by the
+    fastest Infinity Cache; only the software device counts these. No part waits for another, so even a kernel that overlaps
+    them perfectly stays above the bound.
     """
     known = [product for product in products() if product.gfx_target == target]
     times = [time for product in known if (time := _least_on(product, work)) is not None]

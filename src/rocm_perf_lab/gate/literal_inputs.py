@@ -1,5 +1,5 @@
-"""Other inputs made of the numbers that a candidate names and the baseline does not: code that is wrong for one number alone
-has to name it, and drawn numbers would never hit it.
+"""Other inputs made of the numbers that a candidate names and the baseline does not: code that is wrong for a single number has
+to name it, and random numbers would never hit it.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _TOKEN = re.compile(
 
 
 def numbers_added(before: bytes, after: bytes) -> tuple[float, ...]:
-    """The values of the numeric literals that a text has more often than another, at most twelve."""
+    """The values of the numeric literals that occur more often in `after` than in `before`; at most twelve."""
     added = Counter(_literals(after)) - Counter(_literals(before))
     return tuple(list(dict.fromkeys(value for value in map(_value, added) if value is not None))[:_MOST])
 
@@ -43,7 +43,7 @@ def _literals(text: bytes) -> Iterator[str]:
 
 
 def _value(literal: str) -> float | None:
-    """Its value, exact for integers up to 2**53; None if it is not a number (a user's own suffix)."""
+    """The literal's value, exact for integers up to 2**53; None if it is not a plain number (a user-defined suffix)."""
     if re.fullmatch(r"0x[0-9a-f]+[ul]*", literal):
         return float(int(literal.rstrip("ul"), 16))
     if re.fullmatch(r"0b[01]+[ul]*", literal):
@@ -57,9 +57,10 @@ def _value(literal: str) -> float | None:
 def with_numbers(
     capture: Capture, arguments: Arguments, fields: Sequence[Field], numbers: Sequence[float], seed: int
 ) -> Iterator[Perturbation]:
-    """Cases with these numbers: each everywhere in memory, all of them among the captured ones, and each passed by value.
+    """Cases with these numbers: each of them everywhere in memory, all of them mixed with the captured ones, and each passed by
+    value.
 
-    Integers in memory, which may be indices, are replaced only by those in the observed range.
+    Integers in memory, which may be indices, are replaced only by numbers in the observed range.
     """
     for number in numbers:
         for value in dict.fromkeys((number, -number)):

@@ -13,14 +13,14 @@ from rocm_perf_lab.gate.races import new_race, without_unwritten_reads
 from rocm_perf_lab.gate.replayable_code import Code
 from rocm_perf_lab.replaying import CaseOutcome
 
-_SLOWER = 4  # under the race check
+_SLOWER = 4  # factor by which the race check slows a run down
 
 
 def wrong_on_named_numbers(
     reference: Reference, candidate: Code, numbers: Sequence[float], outcomes: dict[str, str]
 ) -> Mismatch | None:
     """What is wrong with a candidate on inputs that consist of these numbers; None if nothing is. outcomes: receives the
-    outcome of each case. All run in the usual order under the race check, where there is one.
+    outcome of each case. All cases run in the usual order, with the race check where it exists.
     """
     tried = reference.with_numbers(tuple(numbers)) if numbers else []
     outcomes |= {one.name: "dropped: the baseline itself fails on it" for one in tried if one.outcome.failure}

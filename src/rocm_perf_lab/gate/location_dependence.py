@@ -1,8 +1,8 @@
-"""Whether code depends on where its text stands: on the name by which the compiler is given its file, or on its line.
+"""Whether code depends on the location of its text: on the name under which the compiler is given its file, or on its line.
 
-The program may be built with a different file name than the one judged, and from the file as the user keeps it.
-`__FILE__`, `__LINE__`, and the names of lambdas' types carry both into the code, and more ways may exist; so the code is made
-again in other places and compared.
+The program may be built under a different file name than the judged code, and from the file as the user keeps it. `__FILE__`,
+`__LINE__`, and the names of lambdas' types carry both into the code, and there may be more ways; so the code is compiled again
+with other names and lines, and compared.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _HINT = "(`__FILE__`, `__LINE__`, types of lambdas)"
 
 
 def depends_on_place(baseline: HipSource, judged: HipSource, given: bytes, plain: bytes, builder: Builder) -> str | None:
-    """What of the candidate's code depends on the name of its file or on its lines, and not in the baseline as well; None if
+    """Which part of the candidate's code, but not of the baseline's, depends on the name of its file or on its lines; None if
     nothing does.
 
     given: the candidate's file. plain: the text that would be kept, without line directives. Errors: those of building the
@@ -51,14 +51,14 @@ def _units(source: HipSource) -> Iterator[HipSource]:
 
 
 def usual_names(unit: HipSource) -> list[str]:
-    """As in the unit's own command, and relative to its folder."""
+    """The main file's name as written in the unit's own command, and relative to its folder."""
     main = unit.main.resolve()
     written = [word for word in unit.command if is_source(word) and (unit.folder / word).resolve() == main]
     return list(dict.fromkeys([*written, os.path.relpath(main, unit.folder.resolve())]))
 
 
 def _long_name(main: Path) -> str:
-    """A name that nobody can have foreseen."""
+    """A name that nobody could have predicted."""
     path = main.resolve()
     return f"{path.parent}{'/.' * (8 + secrets.randbelow(56))}/{path.name}"
 
@@ -68,7 +68,7 @@ def _shifted(text: bytes) -> bytes:
 
 
 def _moving(baseline: HipSource, builder: Builder) -> set[str]:
-    """The pieces of the baseline's code that depend on their place."""
+    """The pieces of the baseline's code that depend on their location."""
     moved = builder.device_named(baseline.with_text(_shifted(baseline.text)), _long_name(baseline.main))
     return _unlike(pieces_of(builder.device(baseline)), pieces_of(moved))
 

@@ -17,10 +17,10 @@ _ASSERTED = (
 
 @dataclass(frozen=True)
 class DeviceCode:
-    """The comparison of two code objects.
+    """Result of comparing two code objects.
 
-    complaint: what else the candidate changes; None if it changes nothing else. same: number of functions, descriptors and
-    variables that are the same; added, removed: functions that only the target uses.
+    complaint: what else the candidate changes; None if it changes nothing else. same: number of identical functions,
+    descriptors and variables; added, removed: functions that only the target uses.
     """
 
     complaint: str | None
@@ -34,8 +34,8 @@ def compare_device(baseline: bytes, candidate: bytes, targets: Collection[str]) 
 
     baseline, candidate: code objects linked with --emit-relocs. targets: symbols of the kernels that may differ.
 
-    What only one of them contains must be a function or a constant: nothing that both contain refers to it, so only the target
-    uses it. Errors: SourceError.
+    Anything that only one of them contains must be a function or a constant: nothing that both contain refers to it, so only
+    the target uses it. Errors: SourceError.
     """
     before, after = pieces_of(baseline), pieces_of(candidate)
     own = {name for target in targets for name in (target, target + _DESCRIPTOR)}
@@ -53,7 +53,7 @@ def compare_device(baseline: bytes, candidate: bytes, targets: Collection[str]) 
 
 
 def compare_host(baseline: bytes, candidate: bytes) -> str | None:
-    """How the host code differs; None if it does not. Both: objects of --offload-host-only. Errors: SourceError."""
+    """How the host code differs; None if not. Both objects are compiled with --offload-host-only. Errors: SourceError."""
     before, after = host_sections(baseline), host_sections(candidate)
     if before == after:
         return None
@@ -63,7 +63,7 @@ def compare_host(baseline: bytes, candidate: bytes) -> str | None:
 
 
 def _numbered(name: str) -> bool:
-    """Whether it is a constant without a name of its own, which is compared as part of the code that refers to it."""
+    """Whether the name is that of an unnamed constant, which is compared as part of the code that refers to it."""
     return name.startswith(".L")
 
 

@@ -1,6 +1,6 @@
 """Step 5: the candidate is faster over all captures together, by the confidence interval, and not faster than possible.
 
-It must be faster on inputs other than the captured ones too; otherwise it could recognise these and know their results.
+It must also be faster on inputs other than the captured ones; otherwise it could recognise these and know their results.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ OUTWEIGHS = 0.10
 class MeasurementOptions:
     """Settings of the measurement.
 
-    min_improvement: the fraction of the baseline's time that must be saved at the slow end of the interval. rounds: number of
-    turns that baseline and candidate take on a GPU, each with `iterations` runs from fresh memory and cold caches. view: what
+    min_improvement: the fraction of the baseline's time that must be saved at the slow end of the interval. rounds: how often
+    baseline and candidate alternate on a GPU, each time with `iterations` runs from fresh memory and cold caches. view: what
     the cage shows to all replays.
     """
 
@@ -54,9 +54,9 @@ def check_measurement(
 ) -> StepVerdict:
     """Measure a candidate against the baseline.
 
-    changed_bytes: number of bytes that the kernel changes in each capture, for the least
-    time that it can take. concern: what its gain has to outweigh, None for nothing; see code_object_check.concern_of(). others:
-    inputs for the first capture on which the baseline works; the smallest of all gains counts.
+    changed_bytes: number of bytes that the kernel changes in each capture, for the lower bound on its time. concern: what its
+    gain has to outweigh; None for nothing; see code_object_check.concern_of(). others: inputs for the first capture on which
+    the baseline works; the smallest of all gains counts.
     """
     source: Timing = "modelled" if all(map(is_modelled, captures)) else "measured"
     cus = _timed_cus(options.seed) if source == "modelled" else ((),)
@@ -108,8 +108,8 @@ def check_measurement(
 def first_time(captures: Sequence[Capture], codes: Compared, options: MeasurementOptions) -> MeasurementEvidence | None:
     """The modelled times on the captured inputs alone.
 
-    None on a GPU, where a few runs would say too little, and many are no cheaper than the whole step; None also for a candidate
-    that fails, which is left to the comparison, as that says why.
+    None on a GPU, where a few runs would be inconclusive, and many would be no cheaper than the whole step; also None for a
+    candidate that fails, which is left to the comparison, since that reports why.
     """
     if not all(map(is_modelled, captures)):
         return None
@@ -131,7 +131,7 @@ def first_time(captures: Sequence[Capture], codes: Compared, options: Measuremen
 
 
 def not_faster(captures: Sequence[Capture], codes: Compared, options: MeasurementOptions) -> StepVerdict | None:
-    """The rejection of a candidate that saves too little on the captured inputs alone; None for any other."""
+    """The rejection of a candidate that saves too little on the captured inputs alone; None for any other candidate."""
     first = first_time(captures, codes, options)
     if first is None or first.ratio is None or 1 - first.ratio >= options.min_improvement:
         return None
@@ -155,7 +155,7 @@ def _other_inputs(others: OtherInputs, ratio: Ratio, taken: Times) -> OtherInput
 
 def _timed_cus(seed: int) -> tuple[tuple[str, ...], ...]:
     """Device options for the timed runs. The timing model times one compute unit of each XCD and adds the work of the others. A
-    unit with few waves says less about the gain, but the candidate must not be slower there.
+    unit with few waves reveals less about the gain, but the candidate must not be slower there.
     """
     return (), (f"timed-cu={random.Random(seed).randrange(1, 1 << 16)}",)
 

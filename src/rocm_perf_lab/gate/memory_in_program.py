@@ -1,7 +1,7 @@
 """Compares the memory that a dispatch leaves in the candidate's program with that in the baseline's.
 
 A replay differs from the program at least in the address of the code, which a candidate can observe. So a candidate that is
-right in every replay is checked once more in the program.
+correct in every replay is checked once more in the program.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ InProgram = tuple[Capture, Arguments]
 Again = Callable[[int], InProgram]
 """Returns the dispatch in another run of the baseline's program; 0 is the first such run."""
 
-_RUNS = 3  # baseline runs that must agree with the first: chance values may be equal in two runs
+_RUNS = 3  # baseline runs that must agree with the first: random values may be equal in two runs
 
 
 def difference_in_program(
@@ -42,11 +42,11 @@ def difference_in_program(
     """Compare a dispatch in two programs.
 
     before, after: the dispatch in the baseline's program and in the candidate's. Buffers are matched by name. baseline_again:
-    called only if there is a difference; what differs between runs of the baseline as well is not counted.
+    called only if there is a difference; contents that also differ between runs of the baseline are not counted.
 
     All captured memory is compared, not only the kernel's own buffers: a candidate could write memory that other kernels use.
 
-    Returns the difference, and the names of what could not be compared. Errors: SourceError.
+    Returns the difference, and the names of the memory that could not be compared. Errors: SourceError.
     """
     found, unlike = _in_buffers(before, after, baseline_again, ulps)
     return (found, unlike) if found is not None else _elsewhere(before, after, baseline_again, ulps, unlike)
@@ -55,7 +55,7 @@ def difference_in_program(
 def _in_buffers(before: InProgram, after: InProgram, baseline_again: Again, ulps: int) -> tuple[Difference | None, list[str]]:
     """Compare the numbers in the kernel's buffers by their types."""
     unlike: list[str] = []
-    for at_end in (False, True):  # memory before the dispatch holds what earlier dispatches left
+    for at_end in (False, True):  # memory before the dispatch holds the results of earlier dispatches
         for name, one, other in _pairs(before, after):
             found = _difference(before[0], one, after[0], other, at_end, ulps)
             if found is None or name in unlike:
@@ -105,7 +105,7 @@ def _elsewhere(
 
 def _apart(one: ProgramMemory, other: ProgramMemory, key: Key, at_end: bool, ulps: int) -> tuple[int, int] | None:
     """How one part differs: (first address, number of bytes); None if it does not. With a tolerance, results of other kernels
-    may be slightly off as well, and a pool holds arbitrary bytes: there, only what the dispatch writes is compared.
+    may also be slightly off, and a pool holds arbitrary bytes: in these two cases, only what the dispatch writes is compared.
     """
     if not ulps and not one.parts[key].is_pool:
         return differing(one, other, key, at_end)

@@ -9,7 +9,7 @@ from rocm_perf_lab.gate.verdict_document import DifferenceSection
 
 @dataclass(frozen=True)
 class Mismatch:
-    """reason: for people. difference: where memory differs in the named case; stores: where it stores to memory
+    """reason: human-readable. difference: where memory differs in the named case; stores: where the candidate stores to memory
     that the baseline does not write.
     """
 

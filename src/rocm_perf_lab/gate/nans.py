@@ -1,8 +1,8 @@
-"""Which NaNs are the same result.
+"""Which NaNs count as the same result.
 
-IEEE 754-2019 leaves open the sign of a NaN that an operation produces (6.3), and which operand's payload it has (6.2.3); so do
-LLVM and GPUs, and two correct compilations of an expression differ in both. What it does not leave open: copies keep every bit,
-and no operation invents a payload. Programs that keep integers in floating-point numbers rely on that.
+IEEE 754-2019 leaves open the sign of a NaN that an operation produces (6.3), and which operand's payload it carries (6.2.3); so
+do LLVM and GPUs, and two correct compilations of an expression can differ in both. It does not leave open that copies keep
+every bit and that no operation invents a payload. Programs that keep integers in floating-point numbers rely on this.
 """
 
 from __future__ import annotations
@@ -22,22 +22,22 @@ if TYPE_CHECKING:
 
     from rocm_perf_lab.gate.numbers import Numbers
 
-_WIDEST = 51  # bits of a payload in double precision, which those of narrower types are the first of
+_WIDEST = 51  # bits of a payload in double precision; a narrower type's payload is the leading bits of it
 _COMPUTING = re.compile(r"(?!v_cmpx?_)\w+_b?f\d+")  # an instruction whose result is a floating-point number, or an atomic
 
 
 class Nans:
     """The NaNs that operations on these inputs may give.
 
-    inputs: returns all floating-point numbers that are given, as arrays of any types and shapes; it is called only if needed.
+    inputs: returns all floating-point input numbers, as arrays of any types and shapes; it is called only if needed.
     """
 
     def __init__(self, inputs: Callable[[], Iterable[Numbers]]):
         self._inputs = inputs
 
     def same(self, x: Numbers, y: Numbers) -> NDArray[np.bool_]:
-        """Where both are NaNs of one kind, quiet or signalling, each with the payload of some input, or none, whatever their
-        signs. x, y: arrays of the same floating-point type and shape.
+        """Where both are NaNs of the same kind, quiet or signalling, each with the payload of some input or with none, whatever
+        their signs. x, y: arrays of the same floating-point type and shape.
         """
         found: NDArray[np.bool_] = np.isnan(x) & np.isnan(y)
         if found.any():
@@ -47,7 +47,7 @@ class Nans:
 
     def _may_be(self, nans: Numbers) -> NDArray[np.bool_]:
         kept = _payload_bits(nans.dtype)
-        known = self._payloads & ~np.uint64((1 << _WIDEST - kept) - 1)  # a conversion keeps the first bits
+        known = self._payloads & ~np.uint64((1 << _WIDEST - kept) - 1)  # a conversion keeps the leading bits
         return np.isin(_payloads(nans), known)
 
     @functools.cached_property
@@ -57,7 +57,7 @@ class Nans:
 
 
 def _payload_bits(dtype: np.dtype[np.generic]) -> int:
-    """0 for types of one byte, whose NaNs say nothing."""
+    """The number of payload bits; 0 for types of one byte, whose NaNs carry no information."""
     return int(limits_of(dtype).nmant) - 1 if dtype.itemsize > 1 else 0
 
 

@@ -10,10 +10,10 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    Numbers = NDArray[Any]  # of a type that dtype_of() returns
+    Numbers = NDArray[Any]  # with a dtype that dtype_of() returns
     Bytes = NDArray[np.uint8]
 
-_SIGN = np.uint64(1) << np.uint64(63)  # where zero lies on the scale of distances
+_SIGN = np.uint64(1) << np.uint64(63)  # where zero is on the scale of distances
 
 
 def dtype_of(scalar: str) -> np.dtype[Any]:
@@ -27,7 +27,7 @@ def dtype_of(scalar: str) -> np.dtype[Any]:
 
 
 def is_float(scalar: str | None) -> bool:
-    """False for None, which stands for a pointer."""
+    """Whether a kind of number is floating-point; False for None, which stands for a pointer."""
     return scalar is not None and "float" in scalar
 
 
@@ -59,13 +59,13 @@ def nan_of(dtype: np.dtype[Any], negative: bool, signalling: bool, random: np.ra
 
 
 def _those(bits: Numbers, place: int, is_set: bool) -> Numbers:
-    """The values with that bit set, or clear; all values if there are none."""
+    """The values in which that bit is set, or clear; all values if there are none such."""
     wanted = (bits >> np.array(place, bits.dtype) & np.array(1, bits.dtype)) == is_set
     return bits[wanted] if wanted.any() else bits
 
 
 def ulps_between(x: Numbers, y: Numbers) -> NDArray[np.uint64]:
-    """The number of representable values from one to the other (uint64); both zeros are the same number.
+    """The distance in representable values from one number to the other (uint64); both zeros are the same number.
 
     x, y: arrays of the same floating-point type and shape. The result is meaningless where either is a NaN.
     """
@@ -74,7 +74,7 @@ def ulps_between(x: Numbers, y: Numbers) -> NDArray[np.uint64]:
 
 
 def _ordered(values: Numbers) -> NDArray[np.uint64]:
-    """Integers in the same order as the values: for one sign, floats are ordered as their bits are."""
+    """Integers in the same order as the values: among floats of one sign, the order is that of their bits."""
     bits: NDArray[np.uint64] = bits_of(values).astype(np.uint64)
     sign = np.uint64(8 * values.dtype.itemsize - 1)
     magnitude = bits & ((np.uint64(1) << sign) - np.uint64(1))
@@ -88,7 +88,7 @@ def in_words(value: np.generic) -> str:
 
 
 def float_type(kind: str) -> np.dtype[Any] | None:
-    """The type of an array's numbers; None if they are not floating-point, or NumPy has none such."""
+    """The type of an array's numbers; None if they are not floating-point numbers, or NumPy has no such type."""
     try:
         dtype = dtype_of(kind)
         limits_of(dtype)

@@ -1,5 +1,5 @@
-"""All units of the program that include the changed file: in each of them only the judged kernel's code may change, and the
-text that is kept makes the code that was judged.
+"""All units of the program that include the changed file: in each of them, only the judged kernel's code may change, and the
+text that is kept must compile to the code that was judged.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def device_differs(
 
 
 def _fails_beside(candidate: HipSource, builder: Builder) -> str | None:
-    """Whether a unit that only other programs contain no longer compiles."""
+    """Why a unit that only other programs contain no longer compiles; None if all such units do."""
     for unit in candidate.units_of_other_programs:
         try:
             builder.device(unit)
@@ -54,7 +54,7 @@ def _fails_beside(candidate: HipSource, builder: Builder) -> str | None:
 
 
 def _launching_differs(baseline: HipSource, candidate: HipSource, builder: Builder) -> str | None:
-    """A unit without the kernel, in which its launches were changed, keeps its device code."""
+    """Which unit without the kernel has different device code because launches in it were changed; None if there is none."""
     changed = {file for file, text in candidate.also.items() if baseline.also.get(file) != text}
     for before, after in zip(baseline.others, candidate.others, strict=True) if changed else ():
         if before in (*baseline.units_of_program, *baseline.units_of_other_programs) or changed.isdisjoint(
@@ -80,7 +80,7 @@ def program_differs(program: Path, judged: HipSource, builder: Builder) -> str |
     """
     made = {text_section(image) for _, image in code_objects_in(program)}
     for unit in (judged, *judged.units_of_program):
-        # Strings such as an assertion's __FILE__ have another length, and so another place, by the name in the command.
+        # The length of strings such as an assertion's __FILE__, and so the layout, depends on the name in the command.
         named = (builder.device_named(unit, name) for name in usual_names(unit))
         if not any(text_section(image) in made for image in itertools.chain([builder.device(unit)], named)):
             return f"the program's own code of {unit.main.name} is not the code that was judged"
@@ -88,8 +88,8 @@ def program_differs(program: Path, judged: HipSource, builder: Builder) -> str |
 
 
 def makes_judged_code(text: HipSource, judged: HipSource, baseline: HipSource, builder: Builder) -> bool:
-    """Whether a text makes the device code that was judged and the baseline's host code, in each unit that includes it; debug
-    information does not count. Errors: those of building the other two, and of reading.
+    """Whether a text compiles to the judged device code and the baseline's host code, in each unit that includes it, apart from
+    debug information. Errors: those of building the other two sources, and of reading.
     """
     texts, codes, expected = ((one, *one.units_of_program) for one in (text, judged, baseline))
     return all(_makes(one, code, host, builder) for one, code, host in zip(texts, codes, expected, strict=True))

@@ -2,9 +2,9 @@
 
 Integers may be indices, counts or sizes: they are permuted, and drawn from the observed range, so that a correct kernel stays
 within its buffers. Pointers are not changed. Sizes passed by value become smaller, or one grows while another shrinks. In one
-case all of them change together, but little. Where inputs change at a few places only, the outputs also hold the results of the
-captured inputs. A case on which the baseline itself fails is dropped, and its changes are tried
-part by part.
+case, all of these change together, but only slightly. Where inputs change in a few places only, there are also cases in which
+the outputs hold the results for the captured inputs. A case on which the baseline itself fails is dropped, and its changes are
+tried one part at a time.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ if TYPE_CHECKING:
     Values = Callable[[Numbers, np.random.Generator], Numbers]
 
 _MOST_TRADED, _LARGEST_SIZE = 4, 1 << 20
-_LARGEST_CHOICE = 8  # a larger number by value is a size, or data
+_LARGEST_CHOICE = 8  # a larger number passed by value is a size, or data
 _MOST_ENUMERATORS = 6  # values tried per enum
 _MOST_PARTS = 32  # cases that a dropped case is split into
 _MOST_PAIRS = 12  # of parameters with floats
-_MOST_ALONE = 8  # parameters of which each is changed alone while the outputs hold results
+_MOST_ALONE = 8  # parameters that are each changed alone while the outputs hold results
 _RESULTS = "outputs as after the captured inputs"
 
 
@@ -49,7 +49,7 @@ class Field:
 
     @property
     def group(self) -> str:
-        """Unit of change when a case is split: one parameter, or for structs one of its members."""
+        """The unit of change when a case is split: one parameter or, for structs, one of its members."""
         return self.buffer.parameter + self.leaf.path
 
     @property
@@ -62,9 +62,9 @@ class Perturbation:
     """One set of other inputs.
 
     name: used in the verdict and the journal. overlays: (address, bytes) each. kind: a key of FLOATS or INTEGERS, or NEARBY;
-    None for a number by value. fields: the fields whose bits it changes. numbers: names of the numbers by value that it
-    changes. beyond: whether the kernel may reach past a buffer. on_results: what the kernel changed holds the results
-    of the captured inputs, so that they must not be poisoned. same_memory: two arguments point to the same memory.
+    None for a number passed by value. fields: the fields whose bits it changes. numbers: names of the numbers passed by value
+    that it changes. beyond: whether the kernel may reach past a buffer. on_results: the memory that the kernel changed holds
+    the results for the captured inputs, so it must not be poisoned. same_memory: two arguments point to the same memory.
     """
 
     name: str
@@ -78,7 +78,7 @@ class Perturbation:
 
     @property
     def inputs(self) -> frozenset[str]:
-        """The inputs that it changes: parameters, or members of those that are structs, and numbers by value."""
+        """The inputs that it changes: parameters, or members of struct parameters, and numbers passed by value."""
         return frozenset([*(field.group for field in self.fields), *self.numbers])
 
 
@@ -108,7 +108,9 @@ def _some(share: float, special: Callable[[np.finfo[Any]], list[float]]) -> Valu
 
 
 def _integers_in_range(values: Numbers, random: np.random.Generator) -> Numbers:
-    """If only one value was seen, from zero to that value; if it was zero, zeros and ones."""
+    """Integers from the observed range. If only one value was seen, the range starts at zero; if that value was zero, zeros and
+    ones.
+    """
     low, high = int(values.min()), int(values.max())
     if low == high:
         low, high = (min(low, 0), max(high, 0)) if low else (0, 1)
@@ -125,7 +127,7 @@ def _of_those_seen(values: Numbers, random: np.random.Generator) -> Numbers:
 
 
 def _one_of_those_seen(values: Numbers, random: np.random.Generator) -> Numbers:
-    """One value everywhere: counters, ties and collisions reach what no mixture of values makes them reach."""
+    """One value everywhere: this gives counts, ties and collisions that no mixture of values can give."""
     return np.full(values.size, random.choice(values), values.dtype)
 
 
@@ -142,17 +144,17 @@ def _infinities(sign: float) -> Values:
 
 
 def _huge_negative(values: Numbers, random: np.random.Generator) -> Numbers:
-    """Below whatever a kernel may have taken for the least number."""
+    """Values below any number that a kernel may have taken for the least one."""
     return -float(limits_of(values.dtype).max) * random.uniform(0.5, 1.0, values.size)
 
 
 def _some_beyond(values: Numbers, random: np.random.Generator) -> Numbers:
-    """Values from the observed range, a few of them scaled by up to 2**14 either way: among ordinary values they are large
+    """Values from the observed range, a few of them scaled up or down by up to 2**14: among ordinary values they are large
     enough to decide a comparison and small enough not to swallow an error in a sum.
     """
     result, limits = np.asarray(_in_range(values, random), np.float64), limits_of(values.dtype)
     places = _few(values.size, random)
-    with np.errstate(over="ignore"):  # an infinity is clipped as well
+    with np.errstate(over="ignore"):  # infinities are clipped, too
         scaled = result[places] * np.exp2(random.uniform(-14, 14, int(places.sum())))
     result[places] = np.clip(scaled, -float(limits.max), float(limits.max))
     return result
@@ -176,15 +178,15 @@ def _few(size: int, random: np.random.Generator) -> NDArray[np.bool_]:
 
 
 def _of_every_magnitude(values: Numbers, random: np.random.Generator) -> Numbers:
-    """Products of such numbers underflow and overflow, which numbers in the observed range may not do."""
+    """Products of such numbers underflow and overflow, while those of numbers in the observed range may not."""
     info = limits_of(values.dtype)
     exponents = random.uniform(float(np.log2(float(info.smallest_normal))), float(np.log2(float(info.max))), values.size)
     return np.exp2(exponents) * random.choice([-1.0, 1.0], values.size)
 
 
 def _partly(make: Values, places: Callable[[int, np.random.Generator], NDArray[np.bool_]]) -> Values:
-    """The captured values, with others at a few places. A kernel that looks at only some of its inputs, to find out whether
-    they are the captured ones, takes these for them.
+    """The captured values, with others in a few places. A kernel that checks only some of its inputs to find out whether they
+    are the captured ones mistakes these for them.
     """
 
     def others(values: Numbers, random: np.random.Generator) -> Numbers:
@@ -248,7 +250,7 @@ FLOATS: dict[str, Values] = {
     "infinity everywhere": _infinities(1.0),
     "negative infinity everywhere": _infinities(-1.0),
     "NaN everywhere": lambda values, _random: np.full(values.size, np.nan),
-    # So that products of zero with what is not finite occur, which are NaNs.
+    # So that zeros are multiplied by non-finite numbers, which gives NaNs.
     "zeros beside NaN and infinity": _some(0.5, lambda info: [0.0, 0.0, -0.0, -0.0, 0.0, 0.0, np.nan, np.inf, -np.inf]),
     **NANS,
     **{f"{share} of the numbers changed": _partly(_in_range, places) for share, places in _PLACES.items()},
@@ -263,12 +265,12 @@ INTEGERS: dict[str, Values] = {
     **{f"{share} of the integers changed": _partly(_of_those_seen, places) for share, places in _PLACES.items()},
 }
 NEARBY = "nearby values"
-"""All inputs together; see gate.nearby_inputs."""
+"""The kind for all inputs together; see gate.nearby_inputs."""
 SPARSE = [kind for kinds in (FLOATS, INTEGERS) for kind in kinds if kind.endswith("changed")]
 _NOT_FINITE, _IN_RANGE = "NaN and infinity", "observed range"
 _SOME_ZEROS, _SOME_NOT_FINITE = "half of the numbers are zero", "a few numbers are not finite"
 FIRST = ("shuffled", "integers shuffled", NEARBY)
-"""The perturbations for the level that tries few cases: one per kind of number, and one for all inputs."""
+"""The perturbations for the level that tries only a few cases: one per kind of number, and one for all inputs."""
 PREFERRED = ("shuffled", "observed range", "integers shuffled", "integers in the observed range")
 """The kinds that are most like the captured inputs, for measurements."""
 _KINDS: dict[str, Values] = {
@@ -300,12 +302,12 @@ class Perturber:
         for kinds, fields in ((FLOATS, self.floats), (INTEGERS, self.integers)):
             for kind in kinds if fields else ():
                 one = self._changed(kind, kind, fields)
-                # Multiplying nothing but zeros shows only in the signs of the zeros.
+                # If all factors are zero, a multiplication is visible only in the signs of the zeros.
                 yield self._with_negative_numbers(one) if FLOATS.get(kind) is _zeros else one
             yield from self._on_results([kind for kind in kinds if kind in SPARSE], fields)
         yield from self._zeros_beside_not_finite()
         for number in self._numbers:
-            few = number.values is not None  # each of them may select what no other does
+            few = number.values is not None  # each of them may select code that no other does
             for turn, value in enumerate(_other_values(number, self._random(number.name))):
                 one = self._passed({number: value}, beyond=not few and 0 < number.value < value)
                 if few or turn % 2 == 0:
@@ -327,8 +329,8 @@ class Perturber:
             yield nearby
 
     def _zeros_beside_not_finite(self) -> Iterator[Perturbation]:
-        """Zeros among the numbers of one parameter, NaNs and infinities among those of another, all else as captured: a kernel
-        that leaves out what is multiplied by zero differs only if the two meet, and no other NaN hides it.
+        """Zeros among the numbers of one parameter, NaNs and infinities among those of another, everything else as captured: a
+        kernel that skips terms multiplied by zero differs only if the two meet and no other NaN hides it.
         """
         changed = [(start, start + len(content)) for start, content in self._results]
         inputs = [one for one in self.floats if not any(start <= one.buffer.address < end for start, end in changed)]
@@ -340,12 +342,12 @@ class Perturber:
             yield Perturbation(f"zeros in {zero} beside what is not finite in {other}", overlays, fields=fields)
 
     def _with_values(self, one: Perturbation, kind: str) -> Perturbation:
-        """A number by value together with other numbers in memory."""
+        """A changed number by value, together with other numbers in memory."""
         overlays, fields = self._contents([(kind, self.floats)])
         return replace(one, name=f"{one.name}, {kind}", overlays=(*overlays, *one.overlays), fields=fields)
 
     def _passed(self, values: Mapping[NumberArgument, int | float], name: str = "", beyond: bool = False) -> Perturbation:
-        """Other numbers by value."""
+        """A case that passes other numbers by value."""
         told = name or ", ".join(f"{number.name} = {value:g}" for number, value in values.items())
         overlays = tuple(_by_value(number, value) for number, value in values.items())
         return Perturbation(told, overlays, numbers=_names(values), beyond=beyond)
@@ -360,8 +362,8 @@ class Perturber:
         return {number: value for number, value in others.items() if value is not None}
 
     def _on_results(self, kinds: Sequence[str], fields: Sequence[Field]) -> Iterator[Perturbation]:
-        """Inputs that differ at a few places, in all parameters and in one alone, while the outputs hold the results of the
-        captured ones: a kernel that finds some of these right may take the others for right, too.
+        """Inputs that differ in a few places, in all parameters and in one alone, while the outputs hold the results for the
+        captured inputs: a kernel that finds some of these results correct may assume that the others are.
         """
         changed = [(start, start + len(content)) for start, content in self._results]
         inputs = [one for one in fields if not any(start <= one.buffer.address < end for start, end in changed)]
@@ -374,7 +376,7 @@ class Perturber:
 
     @functools.cached_property
     def _results(self) -> tuple[tuple[int, bytes], ...]:
-        """What the kernel left in each allocation and variable that it changed."""
+        """The final contents of each allocation and variable that the kernel changed."""
         regions = [region for region in self._capture.regions if region.kind != "code"]
         variables = {field.buffer: None for field in self.fields if field.buffer.is_variable}
         extents = [extent for region in regions for extent in region.allocations]
@@ -395,7 +397,7 @@ class Perturber:
     @functools.cached_property
     def around(self) -> tuple[tuple[int, bytes], ...]:
         """Other bytes between allocations: pages extend past the allocations in them, and a kernel that reads past a buffer
-        reads these.
+        reads these bytes.
         """
         found = []
         for region in self._capture.regions:
@@ -413,7 +415,7 @@ class Perturber:
         return replace(one, name=name, overlays=overlays, numbers=_names(dict(numbers)))
 
     def _traded(self) -> Iterator[Perturbation]:
-        """One size grows as another shrinks: together they often stay within the buffers (rows, columns)."""
+        """One size grows as another shrinks: the two together often stay within the buffers (rows, columns)."""
         sizes = [
             one for one in self._numbers if not is_float(one.scalar) and one.values is None and 1 < one.value <= _LARGEST_SIZE
         ][:_MOST_TRADED]
@@ -423,8 +425,8 @@ class Perturber:
             yield self._passed(values, beyond=True)
 
     def parts(self, whole: Perturbation) -> list[Perturbation]:
-        """The same values, for one parameter, member or number by value at a time; none if there is only one, or too many,
-        or if these are tried anyway.
+        """The same values, for one parameter, member or number by value at a time; none if there is only one such part, or too
+        many, or if they are tried anyway.
         """
         groups = _in_groups(whole.fields)
         numbers = self._nearby_numbers() if whole.kind == NEARBY else {}
@@ -443,7 +445,7 @@ class Perturber:
     def _contents(
         self, values: Sequence[tuple[str, Sequence[Field]]]
     ) -> tuple[tuple[tuple[int, bytes], ...], tuple[Field, ...]]:
-        """The overlays that give fields values of a kind each, and the fields of which any bits change."""
+        """The overlays that give each group of fields values of its kind, and the fields of which any bits change."""
         contents: dict[Buffer, Bytes] = {}
         changed = []
         for kind, fields in values:
@@ -456,7 +458,7 @@ class Perturber:
         return tuple((buffer.address, content.tobytes()) for buffer, content in contents.items()), tuple(changed)
 
     def _change(self, kind: str, field: Field, content: Bytes) -> bool:
-        """Write other values to the field; whether any bits changed."""
+        """Write other values to the field. Returns whether any bits changed."""
         view = field.buffer.view(content, field.leaf)
         values = view.flatten()
         make = _KINDS[kind]
@@ -507,6 +509,6 @@ def _other_values(number: NumberArgument, random: np.random.Generator) -> Sequen
     if captured <= 0:  # an offset, a flag, or no size
         return sorted({-captured, 1, int(random.integers(2, 9))} - {captured})
     smaller = {0, 1, captured - 1, int(random.integers(1, captured + 1)), int(random.integers(1, captured + 1))}
-    # A small number may select one of several ways. A size that grows may lead the baseline out of its buffers.
+    # A small number may select one of several ways. A larger size may lead the baseline out of its buffers.
     larger = {captured + 1, int(random.integers(captured + 2, _LARGEST_CHOICE + 3))} if captured <= _LARGEST_CHOICE else set()
     return sorted(value for value in smaller if value < captured) + sorted(larger)

@@ -35,7 +35,7 @@ class ProgramRun:
 
 
 def read_program_run(program: str, database: Path, stdout: bytes) -> ProgramRun:
-    """Read a run from its trace.
+    """Read a program run from its trace.
 
     Raises NoKernelsError if the program dispatched no kernel or its dispatches have no times; TraceError.
     """

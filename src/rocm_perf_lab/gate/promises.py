@@ -1,9 +1,9 @@
-"""What a change tells the compiler about the kernel's callers, and whether the known launches keep it.
+"""Promises that a change makes to the compiler about the kernel's callers, and whether the known launches keep them.
 
-A changed body is judged by the memory that it leaves. `__restrict__`, launch bounds, and loads that are moved because nothing
-writes there, rely on the callers: code that relies on a promise that does not hold may be right by luck. So a promise is read
-from the candidate's head, or declared along with it, and must hold for every captured dispatch and for the launches in the
-source.
+A changed body is judged by the memory contents that it leaves. `__restrict__`, launch bounds, and loads that are moved because
+nothing writes to their memory, rely on the callers: code that relies on a broken promise may be correct by luck. So a promise
+is read from the candidate's head, or declared along with it, and must hold for every captured dispatch and for the launches in
+the source.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ RESTRICT = "__restrict__"
 
 @dataclass(frozen=True)
 class Promises:
-    """What a change promises about the kernel's callers.
+    """The promises of a change about the kernel's callers.
 
     restrict: pointer parameters that gain `__restrict__`: memory written through one of them is accessed through no other.
     unwritten: pointer parameters whose memory the kernel does not write. threads: the bound that `__launch_bounds__` sets; None
@@ -62,7 +62,7 @@ def bound(source: HipSource, threads: int) -> str:
 
 
 def joined(one: Promises, other: Promises) -> Promises:
-    """All promises of both, with the smaller bound."""
+    """All promises of both, with the smaller of the two bounds."""
     bounds = [p.threads for p in (one, other) if p.threads is not None]
     return Promises(
         tuple(dict.fromkeys((*one.restrict, *other.restrict))),
@@ -72,7 +72,7 @@ def joined(one: Promises, other: Promises) -> Promises:
 
 
 def broken_in_source(source: HipSource, kernel: str, promises: Promises) -> str | None:
-    """Why a launch in the source may break a promise; None if none does. source: the baseline's."""
+    """Why a launch in the source may break a promise; None if none does. source: the baseline."""
     target = source.kernel(kernel)
     if promises == NONE:
         return None
@@ -134,9 +134,7 @@ def _same_names(target: SourceKernel, launch: LaunchSite, promises: Promises) ->
 
 
 def _same_memory(target: SourceKernel, launch: LaunchSite, promises: Promises, ways: Origins) -> str | None:
-    """Like _same_names(), but compares the allocations that the arguments come from, on every path into the function that
-    launches.
-    """
+    """Like _same_names(), but compares the allocations behind the arguments, on every path into the launching function."""
     pairs = list(_pairs(target, promises))
     for words, memory in ways.of_launch(launch.arguments, launch.call) if pairs else ():
         for i, j in pairs:
@@ -159,8 +157,8 @@ def _same(target: SourceKernel, launch: LaunchSite, pair: tuple[int, int], what:
 def broken_in_capture(capture: Capture, kernel: SourceKernel, metadata: KernelMetadata, promises: Promises) -> str | None:
     """Why the captured dispatch breaks a promise, or may break it; None if it does not.
 
-    The bytes that a pointer reads are not known, so the whole allocation that it points into counts: the kernel must not change
-    it, or, for `__restrict__`, no other argument may point into it.
+    The bytes that the kernel reads through a pointer are not known, so the whole allocation that it points into counts: the
+    kernel must not change it, or, for `__restrict__`, no other argument may point into it.
     """
     x, y, z = capture.dispatch["packet"]["workgroup"]
     if promises.threads is not None and x * y * z > promises.threads:
@@ -188,7 +186,7 @@ def broken_in_capture(capture: Capture, kernel: SourceKernel, metadata: KernelMe
 
 
 def _addresses(capture: Capture, kernel: SourceKernel, metadata: KernelMetadata) -> dict[str, int]:
-    """The address that each pointer parameter held."""
+    """The address that each pointer parameter held in the captured dispatch."""
     content = (capture.path / "kernarg.bin").read_bytes()
     explicit = [argument for argument in metadata.arguments if not argument.hidden]
     return {

@@ -1,8 +1,8 @@
-"""What the race check found, by kind and place: a candidate may have no race of a kind, or in a place, where the baseline has
-none.
+"""The findings of the race check, by kind and place: a candidate must have no race of a kind, or in a place, for which the
+baseline has none.
 
-Lines of the race check name instructions, which differ between any two builds, so neither lines nor their number can be
-compared.
+The lines that the race check reports name instructions, which differ between any two builds, so neither the lines nor their
+number can be compared.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from rocm_perf_lab.isolate import Capture
 _UNWRITTEN = "read of LDS that nothing has written"
 _ATOMICS = "atomic accesses in no order"
 _FOR_THE_HOST = ("the host may see what is written", "the host may miss what is written")
-_KINDS = (  # words of native/device/exec/race_check.cpp
+_KINDS = (  # phrases used in native/device/exec/race_check.cpp
     "race in LDS",
     "race in global memory",
     _ATOMICS,
@@ -33,35 +33,39 @@ _ACCESS = re.compile(r"\b(load|store|atomic) by wave")
 
 Kind = tuple[str, str, bool]
 """Words, place, and whether one of the accesses is a load: stores of one value by many threads may be harmless, whereas a load
-may see what was there before.
+may see the previous value.
 """
 
 
 def new_race(before: Sequence[str], after: Sequence[str], capture: Capture, buffers: Sequence[Buffer]) -> str | None:
-    """The first of the candidate's races (`after`) of which the baseline (`before`) has none alike; None if there is none."""
+    """The first of the candidate's races (`after`) to which none of the baseline's (`before`) is similar; None if there is
+    none.
+    """
     known = {_kind(line, capture, buffers) for line in before}
     return next((line for line in after if _kind(line, capture, buffers) not in known), None)
 
 
 def races_of(seed: int) -> tuple[str, str]:
-    """The software device's options for a race check. Atomic accesses do not race; but a candidate could make all accesses
-    atomic, and leave out what orders them.
+    """The software device's options for a race check. Atomic accesses do not race, but are checked too: a candidate could make
+    all accesses atomic and leave out the synchronisation that orders them.
     """
     return f"race-check={seed}", devices.UNORDERED_ATOMICS
 
 
 def without_atomics(races: Sequence[str]) -> list[str]:
-    """The races proper."""
+    """The races in the strict sense."""
     return [line for line in races if not any(words in line for words in (_ATOMICS, *_FOR_THE_HOST))]
 
 
 def without_host(races: Sequence[str]) -> list[str]:
-    """Without those that matter only if the host looks while the kernel runs."""
+    """The races, without those that matter only if the host accesses memory while the kernel runs."""
     return [line for line in races if not any(words in line for words in _FOR_THE_HOST)]
 
 
 def without_unwritten_reads(races: Sequence[str]) -> list[str]:
-    """With sizes that do not fill its tiles, a kernel may read LDS that nothing has written, and not use what it reads."""
+    """The races, without reads of unwritten LDS. With sizes that do not fill its tiles, a kernel may make such reads and not
+    use the result.
+    """
     return [line for line in races if _UNWRITTEN not in line]
 
 

@@ -27,7 +27,7 @@ from rocm_perf_lab.process.piped import piped
 
 _SECONDS_TO_START = 120
 _LOOK_SECONDS = 0.5
-_BUSY = 10  # wall seconds per second of processor time, as on a busy machine
+_BUSY = 10  # wall seconds allowed per second of processor time, for busy machines
 _LIMITS = CageLimits(seconds=7 * 86400.0, memory_bytes=4 << 30, processes=64, file_bytes=1 << 30, disk_bytes=1 << 30)
 """Limits of the process, which lives as long as its judge; the time per candidate is limited separately."""
 
@@ -42,7 +42,7 @@ class Reader:
     def __init__(self, baseline: HipSource, view: View = View(), seconds: int = 30):
         self._baseline, self._seconds = baseline, seconds
         folders = (baseline.path.resolve().parent, baseline.main.resolve().parent, baseline.folder)
-        compiler = installation(baseline.command[0], baseline.folder)  # it is asked for the location of its own headers
+        compiler = installation(baseline.command[0], baseline.folder)  # it reports the location of its own headers
         self._view = view.showing(readable=(*folders, *compiler))
         self._process: subprocess.Popen[bytes] | None = None
         self._ready = False
@@ -84,8 +84,8 @@ class Reader:
         process = subprocess.Popen(caged, stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True)
         self._process, self._ready = process, False
         source = self._baseline
-        path, main = (os.path.abspath(one) for one in (source.path, source.main))  # it works in the build's folder
-        flags = parse_flags(source.command, source.main, source.folder)  # with folders as they are outside: links may be hidden
+        path, main = (os.path.abspath(one) for one in (source.path, source.main))  # the process works in the build's folder
+        flags = parse_flags(source.command, source.main, source.folder)  # resolved outside the cage, which may hide links
         first = {"path": path, "main": main, "command": [source.command[0], *flags], "folder": str(source.folder)}
         _tell(process, first | {"text": source.state.decode("latin-1")})
         return process
@@ -106,7 +106,7 @@ class Reader:
         return process
 
     def _answer(self, process: subprocess.Popen[bytes], seconds: float) -> dict[str, Any] | None:
-        """The next answer; None if there is none, in which case the process has been ended."""
+        """The next answer; None if there is none, in which case the process has been stopped."""
         try:
             line = _line(piped(process.stdout).fileno(), time.monotonic() + seconds)
             if line is not None:

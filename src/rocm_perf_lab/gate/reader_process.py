@@ -1,8 +1,8 @@
 """The process that reads candidates: `python -m rocm_perf_lab.gate.reader_process`, started by reader_client.py in the cage.
 
-Standard input: one JSON object per line. The first is the baseline; each later one is a candidate and gets an answer of one
-line. Each candidate is read in a fork of the process that has read the baseline, so that headers are read only once and any
-damage that a candidate does to Clang ends with the fork.
+Standard input: one JSON object per line. The first is the baseline; each later one is a candidate and gets a one-line answer.
+Each candidate is read in a fork of the process that has read the baseline, so that headers are read only once and any damage
+that a candidate does to Clang ends with the fork.
 """
 
 from __future__ import annotations
@@ -51,8 +51,8 @@ def _read_apart(source: HipSource, first: dict[str, Any], request: dict[str, Any
     child = os.fork()
     if child == 0:
         os.close(receiving)
-        # Both signals also end it inside Clang. Processor time is limited since a busy machine is not the candidate's fault,
-        # wall time since the wait must end.
+        # Both signals end the process even inside Clang. The main limit is on processor time, since a busy machine is not the
+        # candidate's fault; wall time is limited too, since the wait must end.
         signal.setitimer(signal.ITIMER_PROF, request["seconds"])
         signal.alarm(request["wall_seconds"])
         with os.fdopen(sending, "wb") as answer:
@@ -70,7 +70,7 @@ def _read_apart(source: HipSource, first: dict[str, Any], request: dict[str, Any
 
 
 def _answer(baseline: HipSource, candidate: HipSource, kernel: str | None, others: list[list[str]]) -> dict[str, Any]:
-    """others: path, and the baseline's and the candidate's text, of each other file."""
+    """Answer for one candidate. others: for each other file, its path and the baseline's and the candidate's text."""
     texts = {Path(path): (before.encode("latin-1"), after.encode("latin-1")) for path, before, after in others}
     try:
         change = read_change(baseline, candidate, kernel, texts)
@@ -88,7 +88,7 @@ def _answer(baseline: HipSource, candidate: HipSource, kernel: str | None, other
 
 
 def _by_line(complaint: str, candidate: HipSource) -> str:
-    """The complaint, without the path under which the candidate is read: that is the baseline's."""
+    """The complaint without the path under which the candidate is read, which is the baseline's."""
     own = f"{candidate.path}:"
     return f"line {complaint.removeprefix(own)}" if complaint.startswith(own) else complaint
 

@@ -1,6 +1,6 @@
-"""Other inputs in which numbers are chosen with regard to each other: what is searched for occurs, keys are equal in all
-buffers, or to one that is passed by value, one number of a small buffer differs, two pointers lead to the same memory. Drawn
-numbers almost never do that.
+"""Other inputs in which numbers are chosen with regard to each other: a searched sequence occurs, keys are equal in all buffers
+or equal to a number passed by value, one number of a small buffer differs, two pointers point to the same memory. Random
+numbers almost never give such cases.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     from rocm_perf_lab.gate.numbers import Numbers
 
 Pair = TypeVar("Pair")
-_SMALL = 16  # numbers; in a buffer with no more, each is changed alone
+_SMALL = 16  # numbers; in a buffer with at most this many, each is changed alone
 _MOST_SINGLE, _MOST_CONTAINED, _MOST_PAIRS, _MOST_PASSED = 48, 48, 6, 8
 _SHARE = 1 / 8
-_LOOKED_AT = 1 << 12  # numbers of each buffer
+_LOOKED_AT = 1 << 12  # numbers considered in each buffer
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class RelatedInputs:
                     yield Perturbation(f"{field.buffer.element(field.leaf, place)} = {other:g}", contents.overlays)
 
     def _other(self, field: Field, values: Numbers, place: tuple[int, ...]) -> float | int | None:
-        """Another number, of those that the captured inputs hold if it may be an index; None if there is none."""
+        """A different number; if it may be an index, one that occurs in the captured inputs; None if there is none."""
         random = self._random(f"{field.name} {place}")
         if is_float(field.leaf.scalar):
             return float(random.uniform(0.5, 2.0)) * (abs(float(np.nan_to_num(values[place]))) + 1)
@@ -68,7 +68,7 @@ class RelatedInputs:
         return int(random.choice(others)) if others.size else None
 
     def _contained(self) -> Iterator[Perturbation]:
-        """The numbers of one buffer within another: at its beginning, at its end and in between."""
+        """The numbers of one buffer copied into another: to its beginning, to its end and in between."""
         sizes = {field: _size(field) for field in self._related()}
         pairs = [
             (part, whole)
@@ -84,7 +84,7 @@ class RelatedInputs:
                 yield self._holding(whole, part, between, unlike)
 
     def _holding(self, whole: Field, part: Field, at: int, unlike: int | None = None) -> Perturbation:
-        """unlike: the number of the part that is another one there; None for the same numbers."""
+        """unlike: index of the number of `part` that is replaced by a different one; None for an exact copy."""
         contents = Contents(self.capture)
         values = contents.captured(part)
         name = f"{whole.name} holds {part.name} from its number {at} on"
@@ -124,7 +124,7 @@ class RelatedInputs:
             yield Perturbation(f"{number.name} among the numbers of {names}", contents.overlays)
 
     def _in_same_memory(self) -> Iterator[Perturbation]:
-        """One pointer in place of another of its type, where the kernel changes what one of them leads to."""
+        """One pointer in place of another of its type, if the kernel changes the memory behind either of them."""
         pairs = [
             (one, other)
             for one, other in itertools.permutations(self.arguments.pointers, 2)
@@ -138,7 +138,7 @@ class RelatedInputs:
             yield Perturbation(f"{one.name} = {other.name}", (overlay,), same_memory=True)
 
     def _changes(self, address: int) -> bool:
-        """Whether the kernel changes the allocation there."""
+        """Whether the kernel changes the allocation at this address."""
         for region in self.capture.regions:
             for start, size in region.allocations:
                 if start <= address < start + size:
@@ -146,14 +146,12 @@ class RelatedInputs:
         return False
 
     def _seen(self, scalar: str | None) -> Numbers:
-        """The different numbers of a type that the captured inputs hold, as far as the small buffers and a part of the others
-        show.
-        """
+        """The distinct numbers of a type in the captured inputs, as found in the first part of each buffer."""
         same = [field for field in self._related() if field.leaf.scalar == scalar]
         return np.unique(np.concatenate([Contents(self.capture).captured(one).reshape(-1)[:_LOOKED_AT] for one in same]))
 
     def _related(self) -> list[Field]:
-        """Fields whose numbers can stand for those of others: inputs, unless the kernel changes all memory that it is given."""
+        """Fields whose numbers may be copied to other fields: inputs only, unless the kernel changes all of its memory."""
         fields = [field for field in self.fields if not field.leaf.enumerated and field.leaf.scalar != "bool"]
         return [field for field in fields if not self._changes(field.buffer.address)] or fields
 
@@ -165,5 +163,5 @@ class RelatedInputs:
 
 
 def _size(field: Field) -> int:
-    """How many numbers it has."""
+    """How many numbers the field has."""
     return field.buffer.count * field.leaf.count

@@ -25,13 +25,13 @@ from rocm_perf_lab.gate.untested_inputs import TriedCase
 from rocm_perf_lab.replaying import Case, CaseOutcome
 
 _USUAL_ORDER = "the usual order"
-_MORE = 1.02  # by which the candidate's instructions may vary more than the baseline's, if those vary
+_MORE = 1.02  # factor by which the candidate's instruction count may vary more than the baseline's, if that varies
 _OTHER_VALUES, _HELD_BEFORE = "other values in registers and LDS", "what registers and LDS held before"
 
 
 @dataclass(frozen=True)
 class _Run:
-    """A run of the software device. like: the same inputs in the usual run."""
+    """A run on the software device. like: the usual run with the same inputs."""
 
     like: TriedCase
     case: Case
@@ -42,7 +42,7 @@ class _Run:
 
 
 class OtherRuns:
-    """Judges candidates by other runs with one capture's inputs. judge() may run in several threads at once."""
+    """Judges candidates by additional runs with one capture's inputs. judge() may run in several threads at once."""
 
     def __init__(self, reference: Reference, options: EquivalenceOptions):
         self._reference, self._options = reference, options
@@ -51,7 +51,7 @@ class OtherRuns:
         self._making = threading.Lock()
 
     def judge(self, candidate: Code, outcomes: dict[str, str]) -> Mismatch | None:
-        """What is wrong with a candidate; None if nothing is. outcomes: receives that of each run."""
+        """What is wrong with a candidate; None if nothing is. outcomes: receives the outcome of each run."""
         if self._options.level != "full" or not is_modelled(self._reference.capture):
             return None
         with self._making:
@@ -66,8 +66,8 @@ class OtherRuns:
         return next((complaint for complaint in complaints if complaint), None) or self._waits(results)
 
     def _waits(self, results: Mapping[str, CaseOutcome]) -> Mismatch | None:
-        """A kernel whose waves wait in loops for each other executes more or less as the order is, and the time model times
-        each wave by what it executed in the usual order.
+        """Reject a kernel whose waves wait for each other in loops: how much it executes depends on the order, and the time
+        model times each wave by what it executed in the usual order.
         """
         for like in {id(run.like): run.like for run in self._runs.values()}.values():
             names = [name for name, run in self._runs.items() if run.like is like and not self._baseline[name].failure]
@@ -80,8 +80,8 @@ class OtherRuns:
         return None
 
     def _chosen(self) -> Iterator[tuple[str, _Run]]:
-        """The other runs. A kernel must not be able to hide a race by recognising the order, or by racing only on
-        other inputs. With these, LDS holds other words at first, since reads of it are not complained about there.
+        """The additional runs. A kernel must not be able to hide a race by recognising the order, or by racing only on other
+        inputs. With other inputs, LDS initially holds other words, since reads of unwritten LDS are not reported there.
         """
         captured = self._reference.tried[0]
         other_values = f"{devices.INITIAL_VALUES}={seeds.other_values(self._options.seed)}"
@@ -97,7 +97,7 @@ class OtherRuns:
                 yield f"{order}, {one.name}", _observed(one, (*options, other_values))
 
     def _outcomes(self, code: Code, ulps: int) -> dict[str, CaseOutcome]:
-        """The outcomes by name; `equal` tells whether memory is as after the baseline's usual run with these inputs."""
+        """The outcomes by name; `equal` states whether memory is as after the baseline's usual run with the same inputs."""
         runs = self._runs
         with tempfile.TemporaryDirectory(dir=self._reference.folder) as folder:
             outcomes = self._reference.replay([run.case for run in runs.values()], Path(folder), code)
@@ -128,7 +128,7 @@ class OtherRuns:
         if race := new_race([line for lines in alike for line in lines], races, self._reference.capture, buffers):
             outcomes[name] = "race"
             return Mismatch(f"{where}it races: {race}")
-        # With other inputs the baseline may leave out stores that it makes otherwise.
+        # With other inputs, the baseline may omit stores that it makes in the usual run.
         known = together(baseline.written, self._baseline[_USUAL_ORDER].written)
         if elsewhere := stores_elsewhere(known, result.written, buffers):
             outcomes[name] = "stores elsewhere"
@@ -136,7 +136,7 @@ class OtherRuns:
         return None if result.equal else self._judge_result(name, outcomes)
 
     def _judge_result(self, name: str, outcomes: dict[str, str]) -> Mismatch | None:
-        """What is wrong with a candidate whose result is another one in this run."""
+        """What is wrong with a candidate whose result differs in this run; None if nothing is."""
         run, baseline = self._runs[name], self._baseline[name]
         if name == _OTHER_VALUES and not baseline.equal:
             outcomes[name] = f"dropped: the baseline itself depends on {_HELD_BEFORE}"
@@ -161,7 +161,7 @@ def _observed(like: TriedCase, options: tuple[str, ...]) -> _Run:
 
 
 def _executed(outcomes: Sequence[CaseOutcome]) -> list[float]:
-    """Instructions of each run that counted any."""
+    """The instruction count of each run that has one."""
     return [one.counted.instructions for one in outcomes if one.counted and one.counted.instructions]
 
 

@@ -15,7 +15,7 @@ from rocm_perf_lab.replaying.launch import captured_launch
 
 @dataclass(frozen=True)
 class Code:
-    """file: of the code object; None for the captured one. rule: None for launches as captured, whatever the arguments are."""
+    """file: the code object's file; None for the captured one. rule: None for launches as captured, whatever the arguments."""
 
     file: Path | None = None
     rule: LaunchRule | None = None
@@ -37,8 +37,8 @@ class Code:
     def replayed(
         self, capture: Capture, cases: Sequence[Case], run: Callable[[Sequence[Case]], list[CaseOutcome]], folder: Path
     ) -> list[CaseOutcome]:
-        """The outcomes of the cases, each launched by the rule. run: replays those that can be launched. folder: stands for the
-        results of the others, which have none.
+        """The outcomes of the cases, each launched by the rule. run: replays the cases that can be launched. folder: given as
+        the result folder of the other cases, which have no results.
         """
         shaped = [self._shaped(capture, case) for case in cases]
         runnable = [one for one in shaped if isinstance(one, Case)]

@@ -1,4 +1,4 @@
-"""What a kernel can use to tell runs apart: clocks, its dispatch packet, hardware registers. See new_observations()."""
+"""The means by which a kernel can distinguish runs: clocks, its dispatch packet, hardware registers. See new_observations()."""
 
 from __future__ import annotations
 
@@ -36,34 +36,34 @@ _MNEMONICS = (
     ),
     (re.compile(r"$"), "bytes that are not an instruction"),
 )
-# Fences of agent scope (AMDGPUUsage.rst, "Memory Model GFX90A" and "GFX942"): what one looks like, what does as well, and what
-# it is for. The race check sees whether they are in the right places.
+# Fences of agent scope (AMDGPUUsage.rst, "Memory Model GFX90A" and "GFX942"): the instruction, one that serves equally well,
+# and the purpose. The race check sees whether they are in the right places.
 _FENCES = (
     (r"buffer_wbl2 sc1$", r"buffer_wbl2", "makes its stores visible to other workgroups"),
     (r"buffer_(inv sc1|wbinvl1(_vol)?)$", r"buffer_inv sc0 sc1", "looks for what other workgroups have stored"),
 )
-# What a kernel shows to the host and other devices, or looks for, while it runs: fences, accesses (also volatile ones) and
-# atomics of system scope.
+# Communication with the host and other devices while the kernel runs: fences, accesses (also volatile ones) and atomics of
+# system scope.
 _OF_THE_SYSTEM = re.compile(r"buffer_(wbl2|invl2)$|.*\bsc0 sc1\b|\w+_atomic_\w+ .*\bsc1\b")
 
 
 def new_observations(
     before: Mapping[str, SymbolContent], after: Mapping[str, SymbolContent], kernel: str, target: str
 ) -> dict[str, str]:
-    """Ways to observe the run that the candidate's kernel uses and the baseline's does not, each with the instruction or field
-    that shows it.
+    """Ways of observing the run that the candidate's kernel uses and the baseline's does not, each with the instruction or
+    field that reveals it.
 
-    before, after: pieces of the code objects. target: as named in the code object's metadata.
+    before, after: pieces of the code objects. target: its name in the code object's metadata.
     """
     known = dict(_observed(before, kernel, target))
-    # New functions are checked even if no symbol refers to them: a numeric address may.
+    # New functions are checked even if no symbol refers to them: a numeric address may refer to them.
     added = [piece for name, piece in after.items() if piece.is_function and name not in before]
     return {what: how for what, how in _observed(after, kernel, target, added) if what not in known}
 
 
 def lost_fence(before: Mapping[str, SymbolContent], after: Mapping[str, SymbolContent], kernel: str, target: str) -> str | None:
-    """What orders the baseline's accesses and not the candidate's, or is in a different order there; None if there is nothing.
-    The host may read or write while the kernel runs, which no replay does; and a device may reorder accesses that a replay
+    """How the candidate lacks, or reorders, the fences that order the baseline's accesses; None if it does neither. The host
+    may read or write while the kernel runs, which does not happen in a replay; and a device may reorder accesses that a replay
     leaves in order.
     """
     old, new = (_instructions(pieces, kernel, target) for pieces in (before, after))
@@ -92,7 +92,7 @@ def instructions_of(image: bytes, kernel: str, target: str) -> list[str]:
 
 
 def _for_the_system(texts: Sequence[str]) -> list[str]:
-    """Instructions of system scope in the order of the code, without registers; repetitions, as by unrolling, count once."""
+    """Instructions of system scope in code order, without registers; repetitions, such as those from unrolling, count once."""
     found = (text for text in texts if _OF_THE_SYSTEM.match(text))
     names = (" ".join([text.split()[0], *re.findall(r"\b(?:sc0|sc1|nt)\b", text)]) for text in found)
     return [name for name, _ in itertools.groupby(names)]

@@ -1,6 +1,6 @@
 """Seeds for the gate's random choices. One number determines them all, so that a judgement can be repeated.
 
-It is drawn anew for each run: whoever proposes code must not know the inputs and orders that it will be tested with.
+A new seed is drawn for each run: whoever proposes code must not know the inputs and orders that it will be tested with.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Step 1: only the target kernel's body, its promises and new device functions are taken from the candidate. See change.py."""
+"""Step 1: takes only the target kernel's body, its promises and new device functions from the candidate. See change.py."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ Expansion = Callable[[KernelChange], str | None]
 class Taken:
     """The result of the source step.
 
-    verdict: the step's verdict. spliced: the source to judge; None if the step rejected. promises: the promises that it relies
-    on. launch: how launches change; None if they do not.
+    verdict: the step's verdict. spliced: the source to judge; None if the step rejected the change. promises: the promises that
+    it relies on. launch: how launches change; None if they do not.
     """
 
     verdict: StepVerdict
@@ -48,8 +48,8 @@ def check_source(
 ) -> Taken:
     """Check a change and splice it into the baseline.
 
-    change: the change to take from the candidate, or why it is refused. declared: promises of the proposer beyond those in the
-    head.
+    change: the change to take from the candidate, or why it is refused. declared: promises that the proposer makes in addition
+    to those in the head.
     """
     if isinstance(change, str):
         return Taken(rejected(STEP, change))
@@ -80,7 +80,7 @@ def _section(launch: LaunchChange) -> LaunchSection:
 
 
 def _broken(baseline: HipSource, kernel: SourceKernel, promises: Promises, launch: LaunchChange | None) -> str | None:
-    """Why a launch may break a promise. A bound on workgroups is held against the shape that the launches get."""
+    """Why a launch may break a promise. A bound on workgroups is checked against the new shape of the launches."""
     if launch is None or promises.threads is None:
         return broken_in_source(baseline, kernel.identity, promises)
     size = constant_size(launch.after)

@@ -1,7 +1,7 @@
 """How certain a speed-up is: the ratio of two samples' medians with a bootstrap interval.
 
 Source: B. Efron, R. Tibshirani, An Introduction to the Bootstrap (1993), chapter 13 (percentile interval). Medians are used
-since run times have a long upper tail.
+because run times have a long upper tail.
 """
 
 from __future__ import annotations

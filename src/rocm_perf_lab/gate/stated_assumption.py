@@ -1,4 +1,4 @@
-"""Compares an assumption of a candidate's code with those of the baseline: its words, and the conditions that lead to it."""
+"""Compares an assumption in a candidate with those in the baseline: its wording and the conditions that lead to it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _LEAVING = frozenset(("return", "break", "continue", "goto", "assert", "abort", 
 
 @dataclass(frozen=True)
 class _Block:
-    """A block that is still open. header: the text before its brace. statements: those in it that have ended, in order."""
+    """A block that is still open. header: the tokens before its brace. statements: the complete statements in it, in order."""
 
     header: tuple[str, ...] = ()
     statements: list[tuple[str, ...]] = field(default_factory=list)
@@ -21,7 +21,7 @@ class _Block:
 
 @dataclass(frozen=True)
 class _Level:
-    """What one block says about when an assumption in it is reached. guards: earlier statements that may leave the block."""
+    """A block around an assumption. guards: the earlier statements in it that decide whether the assumption is reached."""
 
     header: tuple[str, ...]
     guards: tuple[tuple[str, ...], ...]
@@ -29,13 +29,13 @@ class _Level:
 
 @dataclass(frozen=True)
 class _Assumption:
-    """statement: its text from the start of the statement to the closing parenthesis. levels: of the blocks around it."""
+    """statement: the tokens up to the closing parenthesis. levels: the blocks around it, from the outside in."""
 
     statement: tuple[str, ...]
     levels: tuple[_Level, ...]
 
     def is_implied_by(self, other: _Assumption) -> bool:
-        """Whether `other` says the same and is reached whenever this one is: the path to this one may have more guards."""
+        """Whether `other` says the same and is reached whenever this one is. This one may have more guards."""
         return (
             self.statement == other.statement
             and [level.header for level in self.levels] == [level.header for level in other.levels]
@@ -64,7 +64,7 @@ def _places(tokens: Sequence[str], name: str) -> Iterator[int]:
 
 
 def _assumption(tokens: Sequence[str], index: int) -> _Assumption:
-    """The assumption at this index. What is not inside a function's body has no levels, nor has the body's own header."""
+    """The assumption at this index. The function's own header is not compared, and outside a function there are no levels."""
     blocks, begun = _blocks_around(tokens[:index])
     levels = [_level(block, with_header=number > 1) for number, block in enumerate(blocks) if number > 0]
     heads = [*(block.header for block in blocks[1:]), begun]
@@ -79,7 +79,7 @@ def _branches_before(block: _Block) -> tuple[tuple[str, ...], ...]:
 
 
 def _blocks_around(tokens: Sequence[str]) -> tuple[list[_Block], tuple[str, ...]]:
-    """The blocks that are open at the end, the first of them the whole text, and the statement that has begun."""
+    """The blocks that are open at the end, the first of which is the whole text, and the statement that has begun."""
     blocks, begun, depth = [_Block()], [], 0
     for token in tokens:
         begun.append(token)

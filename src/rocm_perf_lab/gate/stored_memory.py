@@ -1,4 +1,6 @@
-"""The memory that a kernel stores to, whatever values remain: memory whose old value is restored was written as well."""
+"""The memory that a kernel stores to, whatever values it ends up with: memory whose old value is restored also counts as
+written.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,7 @@ if TYPE_CHECKING:
     from rocm_perf_lab.gate.kernel_inputs import Buffer
 
 Ranges = Sequence[tuple[int, int]]
-"""[begin, end) of addresses, in ascending order, disjoint."""
+"""Address ranges [begin, end), in ascending order, disjoint."""
 
 
 def stores_elsewhere(before: Ranges, after: Ranges, buffers: Sequence[Buffer]) -> Difference | None:
@@ -30,7 +32,7 @@ def stores_elsewhere(before: Ranges, after: Ranges, buffers: Sequence[Buffer]) -
 
 
 def together(some: Ranges, others: Ranges) -> Ranges:
-    """What at least one of the two covers."""
+    """The ranges that at least one of the two covers."""
     found: list[tuple[int, int]] = []
     for begin, end in sorted([*some, *others]):
         if found and begin <= found[-1][1]:

@@ -1,7 +1,7 @@
-"""Whether a program, or a library of its own, holds a kernel's source text as data, such as by `.incbin`, `#embed` or a macro
-that makes a string of it.
+"""Whether a program, or a library of its own, contains a kernel's source text as data, for example through `.incbin`, `#embed`
+or a macro that turns it into a string.
 
-It may compile that text while it runs, and what becomes of a change there is not judged.
+It may compile that text while it runs, and the effect of a change to that text is not judged.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pathlib import Path
 from rocm_perf_lab.collect.device_code import linked_libraries
 
 _LOADED = 2  # SHF_ALLOC
-_SYSTEM = tuple(map(Path, ("/usr", "/lib", "/lib64", "/opt/rocm")))  # libraries there are not made with the program
+_SYSTEM = tuple(map(Path, ("/usr", "/lib", "/lib64", "/opt/rocm")))  # libraries there are not built with the program
 _LEAST_LETTERS = 40  # a shorter text can occur by chance, or in an assertion
 
 

@@ -33,8 +33,8 @@ class OtherInputs:
 class Setting:
     """How dispatches are timed.
 
-    dispatches: how many of the captured ones, from the first. device_options: for the software device. others: None for the
-    captured inputs.
+    dispatches: how many of the captured ones are timed, counted from the first. device_options: options for the software
+    device. others: None for the captured inputs.
     """
 
     dispatches: int
@@ -50,8 +50,8 @@ class Setting:
 class Replays:
     """How replays are made.
 
-    rounds: turns that baseline and candidate take on a GPU, each with `iterations` runs. timeout: seconds for one dispatch.
-    view: what the cage shows.
+    rounds: how often baseline and candidate alternate on a GPU, each time with `iterations` runs. timeout: seconds for one
+    dispatch. view: what the cage shows.
     """
 
     rounds: int
@@ -63,7 +63,7 @@ class Replays:
 
 @dataclass(frozen=True)
 class Timed:
-    """One dispatch. ms: median of the round. counted: by the software device in the last run."""
+    """The timing of one dispatch. ms: median of the round. counted: the software device's counts for the last run."""
 
     ms: float
     counted: CountedSection | None
@@ -99,8 +99,8 @@ class Times:
 def times(captures: Sequence[Capture], codes: Compared, settings: Sequence[Setting], replays: Replays) -> list[Times]:
     """Time baseline and candidate alternately; one result per setting.
 
-    On the software device every run takes the same time, so one round of one run is enough, and none where the time is known.
-    Raises ReplayFailedError.
+    On the software device every run takes the same time, so one round of one run is enough, and no run is needed where the time
+    is known. Raises ReplayFailedError.
     """
     modelled = all(map(is_modelled, captures))
     found = [Times() for _ in settings]
@@ -162,7 +162,7 @@ def _timed(capture: Capture, ms: float | None, counted: CountedSection | None, f
 
 
 def _measured(capture: Capture, code: Code, settings: Sequence[Setting], replays: Replays) -> list[Timed]:
-    """Each setting has a process of its own, with `iterations` runs from fresh memory and cold caches."""
+    """Each setting is timed in a process of its own, with `iterations` runs from fresh memory and cold caches."""
     results = [
         replay(
             capture,

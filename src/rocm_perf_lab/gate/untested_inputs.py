@@ -1,4 +1,4 @@
-"""What a judgement does not cover: inputs of the kernel that were never changed successfully."""
+"""Gaps in a judgement: inputs of the kernel that were never changed successfully."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def unproven_in(
 ) -> Iterator[Unknown]:
     """The inputs that no case has proven.
 
-    fields: all that can be changed. tried: all cases; those with captured inputs first. found: outcome of each case.
+    fields: all fields that can be changed. tried: all cases; those with captured inputs first. found: the outcome of each case.
 
     Memory that the kernel only writes needs no other values: filling it beforehand shows that the kernel does not depend on
     them.
@@ -56,8 +56,8 @@ def unproven_in(
 
 
 def same_memory_unproven(tried: Sequence[TriedCase], found: Mapping[str, str]) -> Iterator[str]:
-    """The pairs of arguments that the candidate must not be given the same memory for, although the baseline may be: it may
-    load before it stores, for example, where the baseline does not.
+    """The pairs of arguments that may point to the same memory in the baseline but not in the candidate, which may load before
+    it stores, for example, where the baseline does not.
     """
     for one in tried:
         if found.get(one.name) == DIFFERS_IN_SAME_MEMORY:
@@ -65,7 +65,7 @@ def same_memory_unproven(tried: Sequence[TriedCase], found: Mapping[str, str]) -
 
 
 def _is_only_written(capture: Capture, extent: tuple[int, int], tried: Sequence[TriedCase]) -> bool:
-    """Whether the memory is changed, and to the same result whatever it held before. extent: address, bytes."""
+    """Whether the memory is changed, and with the same result whatever it held before. extent: address, bytes."""
     if capture.memory(*extent) == capture.memory(*extent, after=True):
         return False
     poisoned = [one for one in tried if one.perturbation is None and not one.outcome.failure]
@@ -75,7 +75,7 @@ def _is_only_written(capture: Capture, extent: tuple[int, int], tried: Sequence[
 
 
 def _content(outcome: CaseOutcome, address: int, size: int) -> Bytes | None:
-    """What a case left there; None if it left that region unchanged."""
+    """The contents that a case left there; None if it left that region unchanged."""
     outputs = Outputs(outcome.dump)
     for base, region in outputs.regions.items():
         start = address - int(base, 16)

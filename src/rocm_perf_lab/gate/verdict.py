@@ -34,7 +34,7 @@ class StepOutcome(str, Enum):
 
 @dataclass(frozen=True)
 class StepVerdict:
-    """One step's outcome. reason: one sentence that names its subject. evidence: what it rests on."""
+    """One step's outcome. reason: one sentence that names its subject. evidence: the basis for the outcome."""
 
     step: str
     outcome: StepOutcome
@@ -46,8 +46,8 @@ class StepVerdict:
 class Verdict:
     """All steps in order. accepted: every step passed or was skipped by the user's choice, and at least one passed.
 
-    adopted: the state (hip_source.source_texts) of the source to be kept if accepted, which makes the code that was judged;
-    None if no source was made.
+    adopted: the state (hip_source.source_texts) of the source to keep if accepted, which compiles to the judged code; None if
+    no source was made.
     """
 
     steps: tuple[StepVerdict, ...]
@@ -73,12 +73,12 @@ class Verdict:
 
     @property
     def runtime_ms(self) -> tuple[float, float] | None:
-        """(baseline, candidate) of the whole program's time on the GPU; None if the program was not run."""
+        """The whole program's time on the GPU, as (baseline, candidate); None if the program was not run."""
         return self._evidence(ApplicationEvidence).runtime_ms
 
     @property
     def kernel_ms(self) -> tuple[float, float] | None:
-        """(baseline, candidate) of the mean time of the kernel's dispatches in the program; None if that was not seen."""
+        """The mean time of the kernel's dispatches in the program, as (baseline, candidate); None if it was not observed."""
         return self._evidence(ApplicationEvidence).kernel_ms
 
     @property
@@ -89,8 +89,8 @@ class Verdict:
 
     @property
     def undecided(self) -> str | None:
-        """Why an accepted candidate's gain may not be one on a GPU: it is within the timing model's error for differences. None
-        if it is beyond that error, or measured.
+        """Why an accepted candidate's gain may not exist on a GPU: it is within the timing model's error for differences. None
+        if the gain exceeds that error or was measured.
         """
         timing = self.program_timing
         if not self.accepted or self.ratio is None or timing is None or timing[0] != "modelled":
@@ -110,7 +110,7 @@ class Verdict:
 
     @property
     def counters(self) -> tuple[Mapping[str, Sequence[float]], Sequence[str]]:
-        """Counters of the changed kernel over the whole program: those that moved, as [before, after], and the names of the
+        """Counters of the changed kernel over the whole program: those that changed, as [before, after], and the names of the
         others.
         """
         evidence, symbol = self._evidence(ApplicationEvidence), self.symbol or ""
@@ -118,17 +118,17 @@ class Verdict:
 
     @property
     def resources(self) -> dict[str, Pair]:
-        """[baseline, candidate] of each resource of the machine code; empty if there is none."""
+        """Each resource of the machine code as [baseline, candidate]; empty if there is none."""
         return self._evidence(CodeObjectEvidence).resources
 
     @property
     def unproven(self) -> tuple[str, ...]:
-        """What the judgement does not cover, in words."""
+        """The gaps in the judgement, in words."""
         return tuple(self._evidence(EquivalenceEvidence).unproven or ())
 
     def with_unproven(self, more: Sequence[str]) -> Verdict:
-        """The same verdict, with more that the judgement does not cover; unchanged if the equivalence step rejected or was not
-        reached.
+        """The same verdict with additional gaps in the judgement; unchanged if the equivalence step rejected the candidate or
+        was not reached.
         """
         return replace(self, steps=tuple(_with_unproven(step, more) for step in self.steps)) if more else self
 

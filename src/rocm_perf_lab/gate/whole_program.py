@@ -1,7 +1,7 @@
 """Step 6: the whole program, built with the candidate, must exit as before, print the same output and show no regression.
 
 Baseline and candidate run from the same path with the same arguments, so that a program that prints its own name prints the
-same name in both runs.
+same one in both runs.
 """
 
 from __future__ import annotations
@@ -69,12 +69,12 @@ class ApplicationOptions:
 
 @dataclass(frozen=True)
 class SourceText:
-    """The texts of sources that a program finds in their places: it may read, and compile, them while it runs."""
+    """Source texts that a program finds at the paths of its sources: it may read and compile them while it runs."""
 
     texts: Mapping[Path, bytes]
 
     def written_to(self, folder: Path) -> list[tuple[Path, Path]]:
-        """The paths, and files with the texts."""
+        """The paths, each with a file that contains its text."""
         found = []
         for number, (path, text) in enumerate(self.texts.items()):
             file = folder / f"source-{number}"
@@ -84,8 +84,8 @@ class SourceText:
 
 
 class Application:
-    """The reference for whole-program runs: the baseline program, run twice. folder: holds its files, and is not deleted. also:
-    further argument lists; with these, only the output is compared.
+    """The reference for whole-program runs: the baseline program, run twice. folder: holds the files of the runs, and is not
+    deleted. also: further argument lists; with these, only the output is compared.
 
     Errors: those of running the baseline; UsageError if the user's check fails on the baseline itself.
     """
@@ -119,7 +119,9 @@ class Application:
 
     @contextlib.contextmanager
     def _last_words(self) -> Iterator[None]:
-        """Adds what the program said last to the error with which it fails. Not for candidates, whose words are not trusted."""
+        """Adds the program's last error output to the error with which it fails. Not used for candidates, whose output is not
+        trusted.
+        """
         try:
             yield
         except (ProgramFailedError, ProgramKilledError) as error:
@@ -131,7 +133,7 @@ class Application:
     def take_as_baseline(self, accepted: Path, source: SourceText | None = None) -> None:
         """Compare the following candidates with this accepted program; the expected output remains that of the first baseline.
 
-        Errors: those of running it.
+        Errors: those of running the program.
         """
         self._take([replace(run, stdout=self.baseline.stdout) for run in self._runs_of(accepted, source)])
 
@@ -142,8 +144,8 @@ class Application:
     def check(self, candidate: Path, claim: Claim | None = None, source: SourceText | None = None) -> StepVerdict:
         """Run the program with a candidate and compare it with the baseline.
 
-        candidate: the whole program, built with the candidate. claim: the gain measured for its kernel in replay. source: of
-        the candidate; None for the file as it is.
+        candidate: the whole program, built with the candidate. claim: the gain measured for its kernel in replay. source: the
+        candidate's source text; None for the file as it is.
         """
         try:
             runs = self._runs_of(candidate, source)
@@ -216,14 +218,14 @@ class Application:
         return None
 
     def _regression(self, run: ProgramRun, runtime_ms: tuple[float, float]) -> str | None:
-        """How the program regresses beyond the limits; None if it does not. run: the candidate's run. runtime_ms: (baseline,
+        """How the program exceeds the regression limits; None if it does not. run: the candidate's run. runtime_ms: (baseline,
         candidate).
         """
         options, (before, after) = self._options, runtime_ms
         if after > before * (1 + options.runtime):
             return f"the program's time on the GPU grows from {before:.6f} to {after:.6f} ms, beyond {options.runtime:.0%}"
-        # A gain is claimed. Where the time is the same in each run, a slower program contradicts that claim, unless the user
-        # has set how much slower it may be.
+        # The candidate claims a gain. Where the time is the same in each run, a slower program contradicts that claim, unless
+        # the user has set how much slower it may be.
         if run.timing == "modelled" and after > before and options.runtime == ApplicationOptions.runtime:
             return f"the program's time on the GPU grows from {before:.6f} to {after:.6f} ms, although its kernel claims a gain"
         first, second = self.baseline.dram_bytes, run.dram_bytes
@@ -246,7 +248,7 @@ class Application:
             stdout_compared=self.reproducible and not self._options.check,
             arguments=[list(words) for words in (self._arguments, *self._also)],
             counters={symbol: counters for symbol, counters in moved.items() if counters},
-            # For the kernels whose counters moved, also list those that did not: they explain as much.
+            # For the kernels whose counters changed, also list those that did not: they are equally informative.
             unmoved_counters={
                 symbol: sorted(name for name, value in after.counters[symbol].items() if value and name not in counters)
                 for symbol, counters in moved.items()
@@ -277,8 +279,8 @@ class Application:
     ) -> ProgramRun:
         """Run a program in the cage and trace it.
 
-        arguments: None for the program's own. writable: folders that the program may write to besides that of its trace.
-        source: None for the file as it is.
+        arguments: None for the program's own. writable: folders that the program may write to besides its trace folder. source:
+        None for the file as it is.
         """
         self._runs += 1
         folder = self._folder / f"run-{self._runs}"
@@ -326,7 +328,7 @@ class Application:
 
 
 def _moved(before: Mapping[str, float], after: Mapping[str, float]) -> dict[str, list[float]]:
-    """counter -> [before, after], for the counters that changed noticeably."""
+    """counter -> [before, after], for the counters with a noticeable change."""
     both = {name: [before[name], value] for name, value in after.items() if name in before}
     return {name: pair for name, pair in both.items() if abs(pair[1] - pair[0]) > _NOTICED * max(abs(pair[0]), 1)}
 

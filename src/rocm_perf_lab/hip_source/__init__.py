@@ -1,4 +1,4 @@
-"""HIP sources as Clang parses them: kernels, loops and their contents, exact edits, and fingerprints of what must not change.
+"""HIP sources as parsed by Clang: kernels, loops and their contents, exact edits, and fingerprints of what must not change.
 
 Everything is based on libclang's AST of the source with the program's own flags, once for the device and once for the host
 pass; nothing is matched by regular expressions. `read()` is the entry point.

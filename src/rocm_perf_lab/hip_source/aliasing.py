@@ -1,4 +1,4 @@
-"""Whether a kernel accesses memory only through its pointer parameters, so that only what they point to can overlap."""
+"""Whether a kernel accesses memory only through its pointer parameters, so that only the memory behind them can overlap."""
 
 from __future__ import annotations
 
@@ -81,8 +81,8 @@ def _template(unit: TranslationUnit, callee: Cursor) -> Cursor:
 
 
 def _is_global(variable: Cursor, kinds: CursorKinds) -> bool:
-    """Whether the variable outlives the launch and may change, or leads to memory that may; HIP's own variables (threadIdx) and
-    LDS do not count. Nothing may change constants while a kernel runs.
+    """Whether the variable outlives the launch and may change, or refers to memory that may; HIP's own variables (threadIdx)
+    and LDS do not count. Nothing may change constants while a kernel runs.
     """
     if variable is None or variable.kind != kinds.VAR_DECL or variable.location.is_in_system_header:
         return False
@@ -96,7 +96,9 @@ def _is_global(variable: Cursor, kinds: CursorKinds) -> bool:
 
 
 def _is_const(type_: ClangType) -> bool:
-    """Whether the type is const. Of an array, either its own type is or that of its elements, by how it is declared."""
+    """Whether the type is const. For an array, either its own type or that of its elements is const, depending on the
+    declaration.
+    """
     while type_.kind.name in ("CONSTANTARRAY", "INCOMPLETEARRAY") and not type_.is_const_qualified():
         type_ = type_.element_type
     return bool(type_.is_const_qualified())

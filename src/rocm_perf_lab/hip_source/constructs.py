@@ -1,7 +1,7 @@
 """Finds calls and statements that forbid reordering, in a region and in the functions that it calls.
 
-The names are those of HIP's device functions and of Clang's AMDGPU builtins; functions with a body are searched as well, so
-that a wrapper hides nothing. A callee without a body is allowed only if it is known to be plain arithmetic.
+The names are those of HIP's device functions and of Clang's AMDGPU builtins; functions with a body are also searched, so that a
+wrapper hides nothing. A callee without a body is allowed only if it is known to be plain arithmetic.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _SIDE_EFFECTS = (
 )  # fmt: skip
 _ARITHMETIC = ("__ocml_", "__builtin_", "__ockl_mul", "__ockl_clz", "__ockl_popcount", "operator")
 
-_HARMLESS = ("__builtin_shufflevector", "__builtin_convertvector", "__builtin_choose_expr")  # they look like calls but are not
+_HARMLESS = ("__builtin_shufflevector", "__builtin_convertvector", "__builtin_choose_expr")  # these look like calls but are not
 
 _NAMED = (
     (Construct.BARRIER, _BARRIERS),
@@ -47,7 +47,7 @@ _NAMED = (
 
 
 def classify(name: str) -> Construct | None:
-    """The construct that a call of `name` is, judged by the name alone; None if its body must be searched."""
+    """The construct that a call of `name` represents, judged by the name alone; None if its body must be searched."""
     if name.startswith("__builtin_amdgcn_") and "atomic" in name:
         return Construct.ATOMIC
     for construct, prefixes in _NAMED:
@@ -63,7 +63,7 @@ def find(cursor: Cursor, bindings: Bindings) -> tuple[ConstructUse, ...]:
 
 
 class _Search:
-    """One walk; it remembers the functions visited, so that recursion ends."""
+    """One walk over the code; it remembers the functions visited, so that recursion ends."""
 
     def __init__(self, bindings: Bindings):
         self._bindings = bindings
@@ -86,7 +86,7 @@ class _Search:
                 left.append((body, here, (*via, cursor.referenced.spelling)))
 
     def _at(self, cursor: Cursor, here: int, via: tuple[str, ...]) -> Iterator[ConstructUse]:
-        """The constructs that the cursor is itself, without its children."""
+        """The constructs that the cursor itself represents, without its children."""
         kinds = self._kinds
         kind = cursor.kind
         if kind in (kinds.ASM_STMT, kinds.MS_ASM_STMT):
@@ -136,7 +136,7 @@ class _Search:
         return callee.get_definition() or self._template(callee)
 
     def _new_body(self, callee: Cursor | None) -> Cursor | None:
-        """The body of a called function that the name does not classify and that was not visited yet; else None."""
+        """The body of a called function that its name does not classify and that has not been visited yet; else None."""
         if callee is None or callee.kind in self._variables or classify(callee.spelling):
             return None
         body = self._body(callee)

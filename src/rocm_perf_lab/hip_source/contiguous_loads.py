@@ -26,9 +26,9 @@ _ENDS = ("CASE_STMT", "DEFAULT_STMT", "LABEL_STMT")
 class ContiguousLoads:
     """`base[index + first]`, `base[index + first + 1]`, ... in one block.
 
-    first_element: source text of the first one; before: start of the first statement that contains one. type, bytes: type and
-    size of an element. places: for each element in order, its places in the source. parameter: the pointer that is read
-    through.
+    first_element: source text of the first load; before: start of the first statement that contains one of them. type, bytes:
+    type and size of an element. places: for each element in order, its locations in the source. parameter: the pointer through
+    which they read.
     """
 
     first_element: str
@@ -41,7 +41,7 @@ class ContiguousLoads:
 
 @dataclass(frozen=True)
 class _Group:
-    """Loads whose addresses differ only in a constant, while nothing changes the variables in them."""
+    """Loads whose addresses differ only in a constant, as long as nothing changes the variables in them."""
 
     before: Cursor
     parameter: str
@@ -52,7 +52,7 @@ class _Group:
 
 
 def contiguous_loads(unit: TranslationUnit, kernel: SourceKernel) -> Iterator[list[ContiguousLoads]]:
-    """The runs of at least two elements, for every block that has any."""
+    """The runs of at least two elements, for every block that contains any."""
     function = function_of(unit, kernel)
     escaping = escaping_in(function, unit.bindings)
     for cursor in walk(function):
@@ -83,7 +83,7 @@ class _Block:
         return self._closed
 
     def _close(self, changed: frozenset[str] | None = None) -> None:
-        """Close the groups that use one of these variables; None: all groups."""
+        """Close the groups that use one of these variables; None closes all groups."""
         for key, group in list(self._open.items()):
             if changed is None or any(variable.get_usr() in changed for variable in group.variables):
                 self._closed.append(self._open.pop(key))

@@ -16,7 +16,7 @@ LEAVES = ("BREAK_STMT", "CONTINUE_STMT", "RETURN_STMT", "GOTO_STMT", "INDIRECT_G
 
 
 def place_of(cursor: Cursor) -> tuple[int, int]:
-    """Byte range [start, end) in its file."""
+    """The cursor's byte range [start, end) in its file."""
     return cursor.extent.start.offset, cursor.extent.end.offset
 
 
@@ -31,8 +31,8 @@ def walk(cursor: Cursor) -> Iterator[Cursor]:
 
 
 def walk_below(cursor: Cursor) -> Iterator[tuple[Cursor, list[Cursor]]]:
-    """Like walk(), but each cursor comes with its ancestors from the outermost down to its parent: a list that changes with the
-    next step.
+    """Like walk(), but each cursor comes with its ancestors, from the outermost down to its parent. The list of ancestors
+    changes with the next step.
     """
     above: list[Cursor] = []
     left = [(cursor, 0)]
@@ -60,7 +60,7 @@ def body_of(function: Cursor) -> Cursor | None:
 
 
 def is_member(function: Cursor) -> bool:
-    """Whether it is a member of a class rather than a function at namespace scope."""
+    """Whether the function is a member of a class rather than a function at namespace scope."""
     kind: str = function.semantic_parent.kind.name
     return kind.startswith(("CLASS", "STRUCT", "UNION"))
 

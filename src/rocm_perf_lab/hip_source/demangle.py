@@ -9,11 +9,9 @@ import re
 
 @functools.cache
 def demangled(symbol: str) -> str:
-    """The demangled symbol, from the C++ runtime's function that the writer of traces uses as well; other names are
-    unchanged.
-    """
+    """The demangled symbol, from the C++ runtime's function that the trace writer also uses; other names are unchanged."""
     if not symbol.startswith("_Z"):
-        return symbol  # __cxa_demangle takes other names for encoded types: f for float
+        return symbol  # __cxa_demangle treats other names as encoded types: f as float
     runtime, libc = _runtime(), ctypes.CDLL(None)
     status = ctypes.c_int()
     text = runtime.__cxa_demangle(symbol.encode(), None, None, ctypes.byref(status))

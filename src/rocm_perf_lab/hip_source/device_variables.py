@@ -1,7 +1,7 @@
 """The device variables (`__device__`, `__constant__`) of a source.
 
-Which of them a kernel uses is not asked: it can reach them through members, conversions, initialisers and other variables that
-Clang's bindings do not show, least of all in templates.
+No attempt is made to find out which of them a kernel uses: it can reach them through members, conversions, initialisers and
+other variables that Clang's bindings do not show, least of all in templates.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Finds preprocessor directives in text that no parser has seen.
 
-This needs no parsing of comments and strings: a directive's # (or %:, which is the same) is the first token of a line (C++
+This needs no parsing of comments and strings: a directive's # (or the equivalent %:) is the first token of a line (C++
 [cpp.pre]), so only white space, or the end of a comment that began on an earlier line, precedes it. Lines of comments and raw
-strings that look like directives are taken for them.
+strings that look like directives are treated as directives.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _BLANK = re.compile(r"[\s\x7f-\U0010ffff]*")  # Clang treats some characters bey
 
 
 def directive_lines(text: str) -> Iterator[tuple[int, str]]:
-    """The lines that may be directives, each with its number, from 1."""
+    """The lines that may be directives, each with its line number, from 1."""
     for number, line in enumerate(_NEWLINE.split(text), start=1):
         if any(_BLANK.fullmatch(line[: found.start()].rpartition("*/")[2]) for found in _HASH.finditer(line)):
             yield number, line

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, order=True)
 class Edit:
-    """Replaces bytes [start, end) of the source by `text`; start == end inserts."""
+    """Replaces bytes [start, end) of the source with `text`; if start == end, inserts it."""
 
     start: int
     end: int
@@ -40,7 +40,9 @@ def indentation(source: bytes, offset: int) -> str:
 
 
 def before_pragmas(source: bytes, start: int) -> int:
-    """The place for an insertion before the statement that begins at `start`: a pragma must stay directly before it."""
+    """The offset for an insertion before the statement that begins at `start`: a pragma must stay directly before the
+    statement.
+    """
     place = line_start(source, start)
     if source[place:start].strip() or not source[line_start(source, place - 1) : place].strip().startswith(b"#"):
         return start

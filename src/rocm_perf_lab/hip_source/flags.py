@@ -76,7 +76,7 @@ def architectures(command: Sequence[str]) -> list[str]:
 
 
 def target_of(command: Sequence[str]) -> str | None:
-    """The first --offload-arch of a command, None if it has none."""
+    """The first --offload-arch of a command; None if it has none."""
     return next(iter(architectures(command)), None)
 
 

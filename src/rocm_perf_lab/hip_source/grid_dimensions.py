@@ -1,4 +1,4 @@
-"""Which of a grid's dimensions a kernel depends on: by its own text, and by that of the functions that it calls."""
+"""Which of a grid's dimensions a kernel depends on, judged by its own text and that of the functions that it calls."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _OF_ONE = r"\b(blockIdx|gridDim)\s*\.\s*{0}\b|\bhip(BlockIdx|GridDim)_{0}\b|work
 
 
 def depends_on(unit: TranslationUnit, kernel: SourceKernel, dimension: str) -> bool:
-    """Whether the kernel's work depends, or may depend, on its workgroup's place in this dimension ("x", "y" or "z")."""
+    """Whether the kernel's work depends, or may depend, on its workgroup's position in this dimension ("x", "y" or "z")."""
     used = re.compile(_OF_ONE.format(dimension))
     return any(_WHOLE.search(text) or used.search(text) for text in _texts(unit, kernel))
 

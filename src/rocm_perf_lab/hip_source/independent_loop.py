@@ -1,7 +1,7 @@
 """Whether the iterations of a loop can be executed by different threads, in any order.
 
-They can if each stores only to elements that are chosen by its own index, reads nothing that another one stores, and leaves no
-variable changed. That the pointers it stores through overlap with no others is left to a promise.
+They can if each iteration stores only to elements selected by its own index, reads nothing that another iteration stores, and
+leaves no variable changed. That the pointers used for stores do not overlap with any others must be promised.
 """
 
 from __future__ import annotations
@@ -28,8 +28,9 @@ class Dependent(Exception):
 
 @dataclass(frozen=True)
 class Independence:
-    """What makes the iterations independent. stored: the pointer parameters that they store through. strides: the factors, as
-    source text, by which the loop's variable is multiplied in the elements' numbers: none of them may be 0.
+    """The conditions under which the iterations are independent. stored: the pointer parameters that they store through.
+    strides: the factors, as source text, by which the loop's variable is multiplied in the elements' indices: none of them may
+    be 0.
     """
 
     stored: tuple[str, ...]
@@ -47,10 +48,10 @@ class _Access:
 
 
 def independence_of(unit: TranslationUnit, body: Cursor, loop: Cursor) -> Independence:
-    """On what the iterations are independent.
+    """The conditions under which the iterations are independent.
 
-    body: the function's. loop: a `for` statement that declares its variable. Raises Dependent if they are not, or the rest of
-    the body has an effect on memory.
+    body: the function's body. loop: a `for` statement that declares its variable. Raises Dependent if they are not independent,
+    or if the rest of the body has an effect on memory.
     """
     _expect_no_effects_outside(unit, body, loop)
     left = next((one for one in walk(loop) if one.kind.name in _LEAVES), None)
@@ -106,7 +107,7 @@ def _accesses(unit: TranslationUnit, loop: Cursor) -> Iterator[_Access]:
 
 
 def _target(unit: TranslationUnit, cursor: Cursor) -> Cursor | None:
-    """What an expression assigns to; None if it assigns nothing."""
+    """The target of an assignment expression; None if it assigns nothing."""
     operator = libclang.operator(unit.bindings, cursor)
     if cursor.kind.name == "COMPOUND_ASSIGNMENT_OPERATOR" or operator in ("++", "--"):
         return unwrapped(next(cursor.get_children()))
@@ -118,7 +119,9 @@ def _target(unit: TranslationUnit, cursor: Cursor) -> Cursor | None:
 
 
 def _strides(unit: TranslationUnit, store: _Access, variable: Cursor, own: set[str]) -> list[str]:
-    """What the loop's variable is multiplied by in the element's number, as it is or in a variable that the loop declares."""
+    """The factors of the loop's variable in the element's index, where it occurs directly or through a variable that the loop
+    declares.
+    """
     found, part = [], unwrapped(store.index)
     while not (part.kind.name == "DECL_REF_EXPR" and part.referenced == variable):
         operands = [unwrapped(one) for one in part.get_children()]
@@ -137,13 +140,13 @@ def _strides(unit: TranslationUnit, store: _Access, variable: Cursor, own: set[s
 
 
 def _moves(part: Cursor, own: set[str]) -> bool:
-    """Whether it is computed from something that every iteration has anew."""
+    """Whether the expression is computed from a variable that the loop declares."""
     named = (one.referenced for one in walk(part) if one.kind.name == "DECL_REF_EXPR")
     return any(one is not None and one.get_usr() in own for one in named)
 
 
 def _expect_not_read(unit: TranslationUnit, store: _Access, accesses: list[_Access]) -> None:
-    """The element itself may be read: no other iteration stores to it."""
+    """Check that the loop accesses the array only at this element, which it may also read: no other iteration stores to it."""
     text = unit.text_of(store.element)
     for one in accesses:
         if one.base == store.base and unit.text_of(one.element) != text:
@@ -151,7 +154,7 @@ def _expect_not_read(unit: TranslationUnit, store: _Access, accesses: list[_Acce
 
 
 def _parameter(base: Cursor) -> str:
-    """The parameter that a pointer is, or is made from."""
+    """The parameter that a pointer is or is derived from."""
     while base.kind.name == "VAR_DECL" and base.type.get_canonical().kind.name == "POINTER":
         named = [one.referenced for one in walk(base) if one.kind.name == "DECL_REF_EXPR"]
         pointers = [one for one in named if one is not None and one.type.get_canonical().kind.name == "POINTER"]

@@ -1,6 +1,6 @@
-"""Integer arithmetic of C++ over the arguments of a launch: its value, and its text.
+"""C++ integer arithmetic over the arguments of a launch: its value, and its text.
 
-An overflowing value counts as undefined here, also where C++ defines it: a launch that relies on it is not understood.
+An overflowing value counts as undefined here, even where C++ defines it: a launch that relies on overflow is not understood.
 """
 
 from __future__ import annotations
@@ -66,9 +66,8 @@ class Constant:
 class LaunchArgument:
     """A variable that is passed to the kernel by value.
 
-    position: of the kernel's parameter, from 0. type: the variable's. stored: the parameter's, which holds all its values, or
-    has as many bits.
-    name: of the variable at this launch.
+    position: index of the kernel's parameter, from 0. type: the variable's type. stored: the parameter's type, which can hold
+    all its values or has as many bits. name: the variable's name at this launch.
     """
 
     position: int
@@ -90,7 +89,7 @@ class Conversion:
 
 @dataclass(frozen=True)
 class Operation:
-    """operator: one of ARITHMETIC. type: that in which C++ computes."""
+    """operator: one of ARITHMETIC. type: the type in which C++ computes."""
 
     operator: str
     left: Expression
@@ -116,7 +115,7 @@ def converted(inner: Expression, to: IntegerType) -> Expression:
 
 
 def value_of(expression: Expression, values: Values) -> int:
-    """Its value. values: of the arguments. Raises NoValue."""
+    """The expression's value. values: those of the arguments. Raises NoValue."""
     if isinstance(expression, Constant):
         return _held(expression.value, expression)
     if isinstance(expression, LaunchArgument):

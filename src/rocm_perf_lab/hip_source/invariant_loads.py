@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 class InvariantLoad:
     """A load with the same result in every iteration.
 
-    text: the load as written. type: the type of its value. parameter: the pointer that is read through. places: its places in
-    the loop.
+    text: the load as written. type: the type of its value. parameter: the pointer through which it reads. places: its locations
+    in the loop.
     """
 
     text: str
@@ -33,8 +33,8 @@ class InvariantLoad:
 
 @dataclass(frozen=True)
 class Entry:
-    """The condition on which a loop runs at all, as evaluated before the loop: statements that precede it (`int i = 0;`, empty
-    for none) and a condition, empty if the loop always runs.
+    """The condition under which a loop runs at all, as evaluated before the loop: preceding statements (`int i = 0;`; empty for
+    none) and a condition, which is empty if the loop always runs.
     """
 
     first: str
@@ -60,7 +60,7 @@ def invariant_loads(unit: TranslationUnit, kernel: SourceKernel, loop: Loop) -> 
 
 
 def entry_of(unit: TranslationUnit, kernel: SourceKernel, loop: Loop) -> Entry | None:
-    """The condition on which the loop runs; None if it cannot be evaluated twice."""
+    """The condition under which the loop runs; None if it cannot be evaluated twice."""
     if loop.kind == "do" or (loop.trip_count or 0) > 0:
         return Entry("", "")
     cursor = within(function_of(unit, kernel), loop.span, _kind(loop))

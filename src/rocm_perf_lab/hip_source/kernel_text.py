@@ -1,4 +1,6 @@
-"""Finds the kernels that a text seems to define, without a compiler: to choose among files; the compiler decides later."""
+"""Finds the kernels that a text seems to define, without a compiler. This is for choosing among files; the compiler decides
+later.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,7 @@ _BEFORE_PARENTHESES = frozenset((b"__launch_bounds__", b"__attribute__", b"align
 
 
 def defines_kernels(text: bytes) -> bool:
-    """Whether there is the definition of a kernel, or a macro that makes kernels."""
+    """Whether the text contains the definition of a kernel, or a macro that defines kernels."""
     return _MACRO.search(text) is not None or next(defined_kernels(text), None) is not None
 
 

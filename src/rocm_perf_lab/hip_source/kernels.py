@@ -31,7 +31,7 @@ def kernels_in(unit: TranslationUnit) -> Iterator[SourceKernel]:
 
 
 def files_with_kernels(unit: TranslationUnit, name: str | None = None) -> Iterator[Path]:
-    """The real paths of the user's files in the unit that define kernels. name: qualified name of the kernels wanted, None for
+    """The real paths of the user's files in the unit that define kernels. name: qualified name of the wanted kernels; None for
     all.
     """
     kinds = unit.bindings.CursorKind
@@ -82,7 +82,7 @@ def _kernel(unit: TranslationUnit, function: Cursor, body: Cursor) -> SourceKern
 
 @dataclass(frozen=True)
 class _Linkage:
-    """The `extern "C"` around a function. start: its offset."""
+    """The `extern "C"` around a function, if any. start: its offset."""
 
     start: int
     braces: bool
@@ -115,7 +115,7 @@ def _qualified_name(function: Cursor, kinds: CursorKinds) -> str:
 
 def _parameter(cursor: Cursor) -> KernelParameter:
     canonical = cursor.type.get_canonical()
-    is_array = canonical.kind.name.endswith("ARRAY")  # `float p[]` is a pointer as well
+    is_array = canonical.kind.name.endswith("ARRAY")  # `float p[]` is also a pointer
     pointee = canonical.element_type if is_array else canonical.get_pointee()
     is_pointer = is_array or canonical.kind.name == "POINTER"
     return KernelParameter(

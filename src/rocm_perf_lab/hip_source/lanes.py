@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
 
 class LaneValues:
-    """Analysis of one function. A value may differ if it depends on threadIdx, a call's result, or a variable that
-    may differ.
+    """Analysis of one function. A value may differ if it depends on threadIdx, on a call's result, or on a variable that may
+    differ.
     """
 
     def __init__(self, unit: TranslationUnit, function: Cursor):

@@ -62,9 +62,9 @@ class ShapedLaunch:
     """A launch whose shape is known: `kernel<<<...>>>(...)` or hipLaunchKernelGGL(kernel, ...).
 
     file: its real path. start, end: byte range of the shape's text. by_macro: whether it is written with hipLaunchKernelGGL.
-    stream: tokens of the fourth operand; empty if it has none, or if it follows the range. arguments: by the names of variables
-    that are passed to the kernel by value. changing: of these, the ones that something else in the launch may change while it
-    is made. constants: see constants_of().
+    stream: tokens of the fourth operand; empty if there is none, or if it follows the range. arguments: keyed by the names of
+    the variables that are passed to the kernel by value. changing: those of them that another part of the launch may change
+    while the launch is made. constants: see constants_of().
     """
 
     file: Path
@@ -87,8 +87,8 @@ class ShapedLaunch:
 
 
 def shaped_launches(unit: TranslationUnit, kernel: SourceKernel, own: Path) -> Iterator[ShapedLaunch]:
-    """All launches of the kernel in a host unit, whichever file they stand in. own: the file whose lines need no name of the
-    file. Raises NotUnderstood for the first that is not; SourceError.
+    """All launches of the kernel in a host unit, whichever file contains them. own: the file whose lines are reported without
+    its name. Raises NotUnderstood for the first launch that is not understood; SourceError.
     """
     constants = functools.cache(lambda file: constants_of(unit, file))
     for site in launches_of(unit, kernel).seen:
@@ -107,8 +107,8 @@ def _of_file(site: LaunchSite, own: Path) -> str:
 
 
 def constants_of(unit: TranslationUnit, file: str) -> dict[str, Constant]:
-    """The integer constants that a file defines, also by macros, by name; without those that differ from place to place. file:
-    Clang's name of it.
+    """The integer constants that a file defines, also through macros, by name; without names that have several values. file:
+    Clang's name for it.
     """
     found = dict[str, set[Constant]]()
     for cursor in unit.user_declarations:
@@ -152,7 +152,7 @@ class _Launch:
         self._passed = list(self._by_value())
 
     def read(self, constants: Callable[[str], Mapping[str, Constant]]) -> ShapedLaunch:
-        """constants: those of a file, by Clang's name of it."""
+        """Read the launch's shape. constants: returns the constants of a file, given Clang's name for it."""
         grid, block, lds, *_ = list(self._configuration.get_children())[1:]
         shape = Shape(self._extent(grid, None), self._extent(block, None), converted(self._number(lds, None), UNSIGNED_LONG))
         names = {argument.name: argument for _, argument in reversed(self._passed)}
@@ -186,8 +186,8 @@ class _Launch:
         return tuple(words[i] for i in operands[3]) if len(operands) > 3 else ()
 
     def _by_value(self) -> Iterator[tuple[Cursor, LaunchArgument]]:
-        """The variables that are passed as they are, with the parameters that receive them."""
-        pairs = zip(self._site.arguments, self._kernel.parameters, strict=False)  # arguments may be defaults
+        """The variables that are passed unchanged, with the parameters that receive them."""
+        pairs = zip(self._site.arguments, self._kernel.parameters, strict=False)  # trailing arguments may be defaults
         for position, (cursor, parameter) in enumerate(pairs):
             variable = _bare(cursor)
             decl = variable.referenced if variable.kind.name == "DECL_REF_EXPR" else None
@@ -202,14 +202,14 @@ class _Launch:
                 yield decl, LaunchArgument(position, type_, stored, decl.spelling)
 
     def _is_written(self, position: int, variable: Cursor) -> bool:
-        """Whether the variable's name stands in the launch as the whole argument."""
+        """Whether the variable's name is written in the launch as the whole argument."""
         if self._by_macro is not None:
             words = self._by_macro.arguments
             return position < len(words) and texts(words[position]) == [variable.spelling]
         return not self._unit.is_cut_by_macro(variable) and self._unit.text_of(variable) == variable.spelling
 
     def _acts(self) -> bool:
-        """Whether making the launch may change a variable: by a call or an assignment in what it passes."""
+        """Whether making the launch may change a variable: through a call or an assignment in its operands."""
         bindings = self._unit.bindings
         operands = (*self._site.arguments, *list(self._configuration.get_children())[4:])
         return any(
@@ -219,7 +219,7 @@ class _Launch:
         )
 
     def _extent(self, operand: Cursor, at: int | None) -> Extent:
-        """Three numbers of a dim3. at: where it was evaluated, None for in the launch itself."""
+        """The three numbers of a dim3. at: the offset at which it was evaluated; None if in the launch itself."""
         inside = [child for child in operand.get_children() if child.kind.is_expression()]
         if operand.kind.name == "CALL_EXPR" and is_construction(operand):
             if len(inside) == 1 and is_dim3(inside[0]):
@@ -277,7 +277,7 @@ class _Launch:
 
 
 def _in_macro(unit: TranslationUnit, call: Cursor, file: str) -> WrittenShape | None:
-    """The shape of a launch that the source writes with HIP's own hipLaunchKernelGGL. file: Clang's name of the call's file."""
+    """The shape of a launch written in the source with HIP's own hipLaunchKernelGGL. file: Clang's name for its file."""
     start, end = place_of(call)
     if not unit.content(Path(file)).startswith(MACRO.encode(), start):
         return None
@@ -289,7 +289,7 @@ def _in_macro(unit: TranslationUnit, call: Cursor, file: str) -> WrittenShape | 
 
 
 def _bare(cursor: Cursor) -> Cursor:
-    """Without implicit conversions."""
+    """The expression without implicit conversions."""
     while cursor.kind.name == "UNEXPOSED_EXPR":
         inside = list(cursor.get_children())
         if len(inside) != 1:
@@ -299,8 +299,8 @@ def _bare(cursor: Cursor) -> Cursor:
 
 
 def _is_settled(variable: Cursor, place: int) -> bool:
-    """Whether a local variable keeps the value that it has at this byte of the function: it is changed only before, by
-    assignments that are not made again.
+    """Whether a local variable keeps the value that it has at this byte of the function: it is changed only before that, by
+    assignments that are not executed again.
     """
     scope = variable.semantic_parent
     if scope is None or scope.kind.name not in _FUNCTIONS or variable.type.get_canonical().is_volatile_qualified():

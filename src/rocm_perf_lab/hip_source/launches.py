@@ -1,4 +1,4 @@
-"""Where the host code of a source launches a kernel, with which block sizes and from which variables the arguments come."""
+"""Where the host code of a source launches a kernel, with which block sizes, and which variables the arguments come from."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ _NUMBERS = ("BOOL", "INT", "UINT", "LONG", "ULONG", "LONGLONG", "ULONGLONG", "FL
 class LaunchSite:
     """`kernel<<<grid, block, ...>>>(arguments)`, also if written with hipLaunchKernelGGL.
 
-    block: its size in x, y and z, None if it is not constant. origins: for each argument, the names of the variables and
-    members in it that may hold addresses. call, arguments: Clang's cursors, for further analysis. callee: the identity of what
-    is launched, None if that is not known.
+    block: its size in x, y and z; None if it is not constant. origins: for each argument, the names of the variables and
+    members in it that may hold addresses. call, arguments: Clang's cursors, for further analysis. callee: the identity of the
+    launched function; None if that is not known.
     """
 
     line: int
@@ -84,7 +84,7 @@ class _Search:
         return any(self._names(cursor) for cursor in walk(callee))
 
     def _identity(self, callee: Cursor) -> str | None:
-        """The identity of the function, or of the template that it is made from."""
+        """The identity of the function, or of the template from which it is instantiated."""
         made_from = self._unit.bindings.conf.lib.clang_getSpecializedCursorTemplate
         named = next(one for one in walk(callee) if self._names(one))
         function = named.referenced if named.kind == self._kinds.DECL_REF_EXPR else None
@@ -94,8 +94,8 @@ class _Search:
         return identity_of(function if template.is_null() else template)
 
     def _names(self, cursor: Cursor) -> bool:
-        """Whether the cursor refers to the kernel, by name alone: including other functions of that name is safe. A number of
-        that name does not count.
+        """Whether the cursor refers to the kernel, by name alone: it is safe to include other functions of that name. A numeric
+        variable of that name does not count.
         """
         refers = cursor.kind in (self._kinds.DECL_REF_EXPR, self._kinds.OVERLOADED_DECL_REF) and cursor.spelling == self._name
         return refers and not self._is_number(cursor.referenced)
@@ -118,7 +118,8 @@ class _Search:
     def _dimensions(self, operand: Cursor) -> tuple[int, int, int] | None:
         """The dimensions of a dim3 written in place, or of a local variable that nothing changes.
 
-        Only what wraps the whole value is taken off: a dim3 inside anything else, such as a choice, may not be the block.
+        Only wrappers around the whole value are removed: a dim3 inside anything else, such as a conditional expression, may not
+        be the block.
         """
         kinds = self._kinds
         inside = [child for child in operand.get_children() if child.kind.is_expression()]
@@ -136,7 +137,7 @@ class _Search:
         return self._dimensions(inside[0]) if wraps and len(inside) == 1 else None
 
     def _constants(self, values: list[Cursor]) -> tuple[int, int, int] | None:
-        # A default argument has no place in the text; a type trait, for one, has no operands either.
+        # Default arguments have no location in the text; type traits, for example, have no operands either.
         given = [value for value in values if value.extent.start.file is not None]
         sizes = [libclang.integer_value(self._unit.bindings, value) for value in given]
         known = [size for size in sizes if size is not None]
@@ -146,7 +147,7 @@ class _Search:
         return x, y, z
 
     def _origins(self, argument: Cursor) -> frozenset[str]:
-        """Names in the argument that may hold addresses. Members are named in full: two members of one object are two
+        """Names in the argument that may hold addresses. Members are named in full, since two members of one object are two
         addresses.
         """
         found: set[str] = set()
@@ -165,18 +166,18 @@ class _Search:
 
 
 def is_dim3(cursor: Cursor) -> bool:
-    """Whether its type is dim3 itself; references to one are followed, since they bind to what is examined next."""
+    """Whether the type is dim3 itself or a reference to it, since a reference binds to the object that is examined next."""
     words = str(cursor.type.get_canonical().spelling).removeprefix("const ")
     return words.removesuffix("&").rstrip() == "dim3"
 
 
 def is_construction(call: Cursor) -> bool:
-    """Whether it calls a constructor of dim3, not a function of that name."""
+    """Whether the call is to a constructor of dim3, not to a function of that name."""
     return call.spelling == "dim3" and (call.referenced is None or call.referenced.kind.name == "CONSTRUCTOR")
 
 
 def is_unchanged(variable: Cursor) -> bool:
-    """Whether a dim3 is only ever copied as a whole: through a reference it could be changed."""
+    """Whether a dim3 is only ever copied as a whole: it could be changed through a reference."""
     if variable.type.is_const_qualified():
         return True
     scope = variable.semantic_parent
@@ -192,7 +193,7 @@ def is_unchanged(variable: Cursor) -> bool:
 def _is_copied(above: list[Cursor]) -> bool:
     """Whether a name is only copied.
 
-    above: the ancestors of the name. Copying converts to a reference to const, as do calls that can cast the const away.
+    above: the ancestors of the name. Copying converts to a const reference, but so do calls that can cast the const away.
     """
     holders = [one for one in above if one.kind.name != "PAREN_EXPR"]
     return len(holders) > 1 and holders[-1].kind.name == "UNEXPOSED_EXPR" and holders[-2].spelling == "dim3"

@@ -1,6 +1,6 @@
 """Locates the numbers and pointers in a type: offsets and kinds as Clang lays the type out for the device.
 
-No Clang objects are kept, so that a layout outlives the parsed source.
+No Clang objects are kept, so a layout outlives the parsed source.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 _Dims = tuple[tuple[int, int], ...]  # (count, stride in bytes) for each index, outermost first
 _Unknown = tuple[str, str]  # path, reason
 
-_MOST_LEAVES = 256  # per type; further ones are reported as unknown
+_MOST_LEAVES = 256  # per type; further leaves are reported as unknown
 
 _BUILTIN = {
     "FLOAT": "float32",
@@ -30,7 +30,7 @@ _SIGNED = ("CHAR_S", "SCHAR", "SHORT", "INT", "LONG", "LONGLONG")
 _UNSIGNED = ("CHAR_U", "UCHAR", "CHAR16", "CHAR32", "USHORT", "UINT", "ULONG", "ULONGLONG")
 _WCHAR = "WCHAR"
 
-# Records of HIP's headers that represent numbers: (their type, how many).
+# Records in HIP's headers that represent numbers: (type of the numbers, count).
 _FP8 = {"e4m3": "float8_e4m3fn", "e5m2": "float8_e5m2", "e4m3_fnuz": "float8_e4m3fnuz", "e5m2_fnuz": "float8_e5m2fnuz"}
 _NUMBERS: dict[str, tuple[str, int]] = {
     "__half": ("float16", 1),
@@ -55,7 +55,7 @@ BYTES |= dict.fromkeys(_FP8.values(), 1) | {f"{sign}int{8 * n}": n for n in (1, 
 
 @dataclass(frozen=True)
 class Leaf:
-    """Numbers of one kind, or pointers, in a type.
+    """The numbers of one kind, or the pointers, at one place in a type.
 
     path: how the source reaches them, with [] for an index (`.rows[].x`). offset: byte offset of the first one. scalar: their
     kind (a key of BYTES); None for pointers. dims: one for each []. enumerators: the values that an enum names, since others
@@ -104,7 +104,9 @@ class Types:
 
 
 def types_of(parameters: list[ClangType | None], spellings: list[str]) -> Types:
-    """The layouts of Clang types, and of all types reachable through their pointers. None: a type that Clang cannot resolve."""
+    """The layouts of Clang types, and of all types reachable through their pointers. None stands for a type that Clang cannot
+    resolve.
+    """
     layouts: list[TypeLayout] = []
     behind: dict[str, TypeLayout] = {}
     wanted: list[ClangType] = []
@@ -129,7 +131,7 @@ def spelled(type_: ClangType) -> str:
 
 
 def layout_of(type_: ClangType, wanted: list[ClangType]) -> TypeLayout:
-    """The layout of a type. wanted: receives the types that its pointers point to."""
+    """The layout of a type. wanted: receives the types to which its pointers point."""
     type_ = type_.get_canonical()
     leaves: list[Leaf] = []
     unknown: list[_Unknown] = []
@@ -229,7 +231,7 @@ def _member(path: str, member: Cursor) -> str:
 
 
 def _number(declaration: Cursor, size: int) -> tuple[str, int] | None:
-    """The numbers that a record of HIP's headers represents."""
+    """The numbers that a record from HIP's headers represents."""
     number = _NUMBERS.get(declaration.spelling)
     return number if number and BYTES[number[0]] * number[1] == size else None
 

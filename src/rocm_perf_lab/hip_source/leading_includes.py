@@ -6,23 +6,23 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-# Blanks and comments, or an include that nothing else follows in its line.
+# Blanks and comments, or an include with nothing else after it on its line.
 _BETWEEN = re.compile(rb"(?:\s|//[^\n]*\n|/\*.*?\*/)*", re.DOTALL)
 _INCLUDE = re.compile(rb"#[ \t]*include[ \t]*(<[^>\n]+>|\"[^\"\n]+\")[ \t]*(?://[^\n]*)?\r?(?=\n)")
-# Headers that come before the source's own text in a different order would not be what the source says.
+# With these, headers would precede the source's own text in a different order from the one that the source states.
 _INCLUDED_FIRST = ("-include", "-imacros", "-fmodules", "-Xarch_")
 
 
 @dataclass(frozen=True)
 class LeadingIncludes:
-    """names: of the headers, as they stand there, with < or ". rest: the source with blank lines in their place."""
+    """names: the headers' names as written, with < or ". rest: the source with blank lines in their place."""
 
     names: tuple[bytes, ...]
     rest: bytes
 
 
 def leading_includes(text: bytes) -> LeadingIncludes:
-    """As far as only comments stand before and between them."""
+    """The includes at the beginning, as long as only comments precede and separate them."""
     found: list[bytes] = []
     place, rest = 0, b""
     while True:
@@ -36,5 +36,5 @@ def leading_includes(text: bytes) -> LeadingIncludes:
 
 
 def can_be_precompiled(words: Sequence[str]) -> bool:
-    """Whether a compiler with these options reads nothing else before the source's own text."""
+    """Whether a compiler with these options reads nothing but these headers before the source's own text."""
     return not any(word.startswith(_INCLUDED_FIRST) for word in words)

@@ -84,7 +84,7 @@ def _declare_missing(bindings: Bindings) -> None:
 def integer_value(bindings: Bindings, cursor: Cursor) -> int | None:
     """The value of a constant integer expression; None if Clang cannot determine it."""
     if not cursor.kind.is_expression():
-        return None  # evaluating anything else is undefined behaviour
+        return None  # evaluating any other cursor is undefined behaviour
     lib = bindings.conf.lib
     result = lib.clang_Cursor_Evaluate(cursor)
     if not result:
@@ -106,8 +106,8 @@ def operator(bindings: Bindings, cursor: Cursor) -> str:
 
 
 def unnamed_call(bindings: Bindings, cursor: Cursor) -> str | None:
-    """The name before the parentheses of an expression that looks like a call but is not one to libclang; None for anything
-    else.
+    """The name before the parentheses of an expression that looks like a call but that libclang does not treat as one; None for
+    anything else.
 
     Atomic builtins are such expressions: they have operands but neither callee nor spelling.
     """
@@ -118,7 +118,7 @@ def unnamed_call(bindings: Bindings, cursor: Cursor) -> str | None:
 
 
 def overloads(cursor: Cursor) -> list[Cursor]:
-    """The declarations that an OVERLOADED_DECL_REF leaves open, as when a template computes with its own types."""
+    """The declarations that an OVERLOADED_DECL_REF may refer to, as when a template computes with its own types."""
     from clang.cindex import conf
 
     found = [conf.lib.clang_getOverloadedDecl(cursor, i) for i in range(conf.lib.clang_getNumOverloadedDecls(cursor))]

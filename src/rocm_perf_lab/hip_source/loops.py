@@ -60,7 +60,7 @@ def _inside(unit: TranslationUnit, body: Cursor, depth: int) -> tuple[Loop, ...]
 
 
 def _loads(unit: TranslationUnit, body: Cursor) -> Iterator[str]:
-    """Subscripts and dereferences that are read, each distinct text once."""
+    """The subscripts and dereferences that are read, each distinct text once."""
     kinds = unit.bindings.CursorKind
     seen: set[str] = set()
     written = {place_of(target) for target in _written(unit, body)}

@@ -1,4 +1,4 @@
-"""Caches results for a kernel that require a walk over a whole pass, for as long as the pass exists."""
+"""Caches results about a kernel that require a walk over a whole pass, for as long as the pass exists."""
 
 from __future__ import annotations
 
@@ -17,7 +17,9 @@ Answer = TypeVar("Answer")
 def once_per_unit(
     question: Callable[[TranslationUnit, SourceKernel], Answer],
 ) -> Callable[[TranslationUnit, SourceKernel], Answer]:
-    """Decorator that remembers a function's results per pass. question: a function whose result never changes."""
+    """Decorator that remembers a function's results per pass. question: a function whose result for given arguments never
+    changes.
+    """
     known: weakref.WeakKeyDictionary[TranslationUnit, dict[SourceKernel, Answer]] = weakref.WeakKeyDictionary()
 
     @functools.wraps(question)

@@ -27,7 +27,7 @@ class Construct(str, Enum):
 
 @dataclass(frozen=True)
 class ConstructUse:
-    """One occurrence of a construct. what: its name in the source (`__syncthreads`). via: the calls that lead there."""
+    """One occurrence of a construct. what: its name in the source (`__syncthreads`). via: the chain of calls to it."""
 
     construct: Construct
     what: str
@@ -50,8 +50,8 @@ class Span:
 
 @dataclass(frozen=True)
 class Stride:
-    """The stride of `for (...; i < bound; i += step)` on 32-bit integers, if nothing in the body changes bound or step and the
-    body is left only at its end. bound, step: source text. increment: the place of `i += step`.
+    """The stride of `for (...; i < bound; i += step)` on 32-bit integers, provided that nothing in the body changes bound or
+    step and the body is left only at its end. bound, step: source text. increment: the location of `i += step`.
     """
 
     bound: str
@@ -65,9 +65,9 @@ class Loop:
 
     kind: for | while | do | range-for. body: its statement, including braces. variable, step: of a counted loop (`for (T i = a;
     i < b; i += step)`, i unchanged in the body), else None. stride: of a counted loop that increases by a loop-invariant step,
-    else None. trip_count: number of iterations if Clang knows it, else None. hint: whether the author gave an unroll pragma or
-    attribute. in_macro: whether a macro writes at least part of it. found: the constructs in it, including those in called
-    functions. loads: array and pointer reads in the body, as source text. children: loops directly inside.
+    else None. trip_count: number of iterations if Clang knows it, else None. hint: whether the author specified an unroll
+    pragma or attribute. in_macro: whether a macro writes at least part of it. found: the constructs in it, including those in
+    called functions. loads: array and pointer reads in the body, as source text. children: the loops directly inside it.
     """
 
     kind: str
@@ -99,7 +99,7 @@ class Loop:
 
 @dataclass(frozen=True)
 class KernelParameter:
-    """A kernel parameter: its type as written and in canonical form, and for pointers the canonical type that they point to."""
+    """A kernel parameter: its type as written and in canonical form and, for pointers, the canonical pointee type."""
 
     name: str
     type: str
@@ -114,10 +114,10 @@ class KernelParameter:
 class SourceKernel:
     """A `__global__` function with a body.
 
-    identity: Clang's USR, which distinguishes overloads, scopes and template heads. name: qualified. symbol: mangled, None for
-    templates (each instantiation has its own). declaration: its offset, including `extern "C"`; span begins after that.
-    c_linkage: whether it is inside the braces of an `extern "C"`. in_class: whether it is a static member. template: the text
-    of `template <...>`, otherwise None. attributes: text of each, such as `__launch_bounds__(256)`.
+    identity: Clang's USR, which distinguishes overloads, scopes and template heads. name: qualified name. symbol: mangled name;
+    None for templates (each instantiation has its own). declaration: its offset, including `extern "C"`; span begins after
+    that. c_linkage: whether it is inside the braces of an `extern "C"`. in_class: whether it is a static member. template: the
+    text of `template <...>`, otherwise None. attributes: the text of each, such as `__launch_bounds__(256)`.
     """
 
     identity: str

@@ -1,4 +1,4 @@
-"""An index of the names that a program's source uses: where, inside what, and which functions it has of its own."""
+"""An index of the names that a program's source uses: where and in which context, and which functions are its own."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ class NameUse:
 
 
 class NameIndex:
-    """What one unit names.
+    """The names that occur in one unit.
 
-    uses: uses of variables and functions, by USR. named: the same and those that a template leaves open, by spelling.
-    variables: declarations, by USR. functions: definitions, by USR. defined: their number, by spelling. own: names of
-    functions that are the program's, though it may define them elsewhere or under another symbol. launches: by end_of().
-    strings: literals and assembler labels.
+    uses: uses of variables and functions, by USR. named: the same uses and those that a template leaves open, by spelling.
+    variables: declarations, by USR. functions: definitions, by USR. defined: the number of definitions, by spelling. own: names
+    of the program's own functions, though it may define them elsewhere or under another symbol. launches: by end_of(). strings:
+    literals and assembler labels.
     """
 
     def __init__(self, unit: TranslationUnit):
@@ -96,14 +96,14 @@ _indices: weakref.WeakKeyDictionary[TranslationUnit, NameIndex] = weakref.WeakKe
 
 
 def name_index(unit: TranslationUnit) -> NameIndex:
-    """The index of a unit, made once."""
+    """The index of a unit, built only once."""
     if unit not in _indices:
         _indices[unit] = NameIndex(unit)
     return _indices[unit]
 
 
 def end_of(cursor: Cursor) -> tuple[str, int]:
-    """File and byte offset: identifies a launch or an allocation, of which no two end in one place."""
+    """File and byte offset, which identify a launch or an allocation, as no two of these end at the same place."""
     place = cursor.extent.start
     return (place.file.name if place.file else "", cursor.extent.end.offset)
 
@@ -115,6 +115,6 @@ def is_launch(call: Cursor) -> bool:
 
 
 def is_of_no_scope(function: Cursor) -> bool:
-    """Whether it is declared in no namespace or class."""
+    """Whether the function is declared in no namespace or class."""
     scope = function.semantic_parent
     return scope is not None and scope.kind.name in ("TRANSLATION_UNIT", "LINKAGE_SPEC", "UNEXPOSED_DECL")

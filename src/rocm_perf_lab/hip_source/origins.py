@@ -32,7 +32,7 @@ _AROUND = ("DECL_STMT", "NAMESPACE", "LINKAGE_SPEC", "UNEXPOSED_DECL", "TRANSLAT
 _IMPLICIT = ("begin", "end")  # the language calls these implicitly
 _CAST_TO_POINTER = re.compile(r"(\w+_cast\s*<[^<>&()]*\*\s*>\s*\(|\([^<>&()]*\*\s*\)).*", re.DOTALL)
 _DEEPEST, _MOST_CONTEXTS = 12, 256
-_UNKNOWN_TYPES = ("INVALID", "UNEXPOSED", "DEPENDENT", "AUTO")  # a template leaves them open: they may be references
+_UNKNOWN_TYPES = ("INVALID", "UNEXPOSED", "DEPENDENT", "AUTO")  # a template leaves these open: they may be references
 _REFERENCES = ("LVALUEREFERENCE", "RVALUEREFERENCE")
 _STATEMENTS = (
     "COMPOUND_STMT", "FOR_STMT", "IF_STMT", "WHILE_STMT", "DO_STMT", "SWITCH_STMT", "CASE_STMT", "DEFAULT_STMT", "LABEL_STMT",
@@ -61,9 +61,7 @@ class Site:
 
 @dataclass(frozen=True)
 class _Context:
-    """A call: the origins of its pointer parameters (by USR), the calls that lead to allocations, and the words for
-    messages.
-    """
+    """A call: the origins of its pointer parameters (by USR), the calls that lead to allocations, and wording for messages."""
 
     parameters: Mapping[str, frozenset[Site] | Lost] = field(default_factory=dict)
     path: tuple[tuple[str, int], ...] = ()
@@ -85,8 +83,8 @@ class Origins:
         self._contexts_left = _MOST_CONTEXTS
 
     def of_launch(self, arguments: Sequence[Cursor], launch: Cursor) -> Iterator[tuple[str, list[frozenset[Site] | Lost]]]:
-        """For each path into the launching function: words for messages, and for each argument its origins, or why they are
-        lost.
+        """For each path into the launching function: the wording for messages and, for each argument, its origins, or why they
+        are lost.
         """
         self._contexts_left = _MOST_CONTEXTS
         alone = [self._tried(argument, _Context()) for argument in arguments]
@@ -113,7 +111,7 @@ class Origins:
     def _points(self, expression: Cursor, context: _Context, seen: frozenset[str], depth: int) -> set[Site]:
         """The origins of a pointer expression.
 
-        seen: variables that are being traced already; their origins are found there.
+        seen: variables that are already being traced, whose origins are found there.
         """
         if depth > _DEEPEST * 8:
             raise Lost("is computed in too many steps")
@@ -133,7 +131,7 @@ class Origins:
         raise Lost(f"is computed from something that cannot be followed (line {expression.location.line})")
 
     def _parts(self, expression: Cursor, kind: str) -> list[Cursor] | None:
-        """The expressions that this one takes its value from; None if it is of another form."""
+        """The expressions from which this one takes its value; None if it has any other form."""
         children = list(expression.get_children())
         operator = libclang.operator(self._bindings, expression)
         if kind in ("CXX_NULL_PTR_LITERAL_EXPR", "GNU_NULL_EXPR"):
@@ -178,10 +176,10 @@ class Origins:
         raise Lost(f"is computed from something that cannot be followed (line {place.location.line})")
 
     def _is_fresh(self, made: Cursor) -> bool:
-        """Whether it is a plain `new` that nobody but the language's own library answers.
+        """Whether it is a plain `new` that only the language's own library handles.
 
-        Arguments before the type, such as those of a placement new, may hand out memory that exists already, and so may an
-        operator new that the program or a class defines.
+        Arguments before the type, such as those of a placement new, may return existing memory, and so may an operator new that
+        the program or a class defines.
         """
         words = [*islice(made.get_tokens(), 3)]
         if words and words[0].spelling == "::":
@@ -196,7 +194,7 @@ class Origins:
         return all(start.file is None or start.offset > first for start in operands) and not self._allocates()
 
     def _allocates(self) -> bool:
-        """Whether the program may have an operator new of its own."""
+        """Whether the program may define its own operator new."""
         if any(name.startswith("operator new") for index in self._indices for name in index.own):
             return True
         try:
@@ -234,7 +232,7 @@ class Origins:
         """The memory of a variable: one site, however often the variable is declared. Errors: Lost."""
         lost = Lost(f"comes from {variable.spelling}, whose declaration cannot be followed")
         if _is_automatic(variable):
-            if "va_list" in variable.type.get_canonical().spelling:  # not the object but what it lists is meant
+            if "va_list" in variable.type.get_canonical().spelling:  # what matters is not the object but what it lists
                 raise lost
             return Site(end_of(variable), variable.spelling)
         declared = [use for index in self._indices for use in index.variables.get(variable.get_usr(), ())]
@@ -254,7 +252,7 @@ class Origins:
         return held
 
     def _made_of(self, variable: Cursor) -> list[Cursor | Site]:
-        """All values that the program stores in it: expressions and allocations. Errors: Lost if there may be others."""
+        """All values stored in a variable: expressions and allocations. Errors: Lost if there may be others."""
         usr = variable.get_usr()
         made: list[Cursor | Site] = []
         declared = [use for index in self._indices for use in index.variables.get(usr, ())]
@@ -273,7 +271,7 @@ class Origins:
         if any(use.above and use.above[-1].kind.name not in _AROUND for use in declared):
             raise lost
         if any(use.function is not None and use.cursor.storage_class.name == "EXTERN" for use in declared):
-            raise lost  # a name of its own for a variable that is defined elsewhere
+            raise lost  # a separate name for a variable that is defined elsewhere
         if not _is_automatic(variable) and self._has_other_name(variable.spelling):
             raise lost
         if variable.linkage.name == "EXTERNAL":
@@ -282,7 +280,7 @@ class Origins:
             self._check_foreign(variable.spelling)
 
     def _has_other_name(self, name: str) -> bool:
-        """Whether an alias or a label makes the symbol of a variable another name's as well."""
+        """Whether an alias or a label gives the symbol of a variable a second name."""
         symbol = re.compile(rb"\b(asm|__asm|__asm__|alias|__alias__)\b[^;]*\"[^\"]*\b\d*%s\b" % re.escape(name.encode()))
         return any(symbol.search(text) for text in self._texts())
 
@@ -297,7 +295,7 @@ class Origins:
                 raise Lost(f"comes by way of {name}, which {file.name} names and which is not compiled as HIP")
 
     def _put(self, use: NameUse) -> Cursor | Site | None:
-        """The value that this use of a variable stores in it; None if it only reads it. Errors: Lost."""
+        """The value that this use of a variable stores in it; None if the use only reads it. Errors: Lost."""
         inner, above = _outwards(use.cursor, list(use.above))
         lost = Lost(f"comes from {use.cursor.spelling}, which line {use.line} may change")
         if not above:
@@ -311,12 +309,12 @@ class Origins:
         return None if self._is_read(use, inner, above) else _raise(lost)
 
     def _is_result_read(self, use: NameUse, above: list[Cursor]) -> bool:
-        """Whether what an assignment to the variable yields, which is the variable again, is only read."""
+        """Whether the result of an assignment to the variable, which is the variable itself, is only read."""
         inner, above = _outwards(above[-1], above[:-1])
         return bool(above) and self._is_read(use, inner, above)
 
     def _is_read(self, use: NameUse, inner: Cursor, above: list[Cursor]) -> bool:
-        """Whether the value of the variable is all that its use takes. inner: the variable, or what yields it."""
+        """Whether a use of the variable takes only its value. inner: the variable, or the expression that yields it."""
         parent, kind = above[-1], above[-1].kind.name
         operator = libclang.operator(self._bindings, parent)
         children = list(parent.get_children())
@@ -334,7 +332,7 @@ class Origins:
         if kind in _STATEMENTS:
             return True
         if kind in ("COMPOUND_ASSIGNMENT_OPERATOR", "ARRAY_SUBSCRIPT_EXPR", "BINARY_OPERATOR"):
-            # A template does not say what its own types make of an operator: they may take references.
+            # In a template, the operators of dependent types are not known: they may take references.
             operators = ("+", "-", "==", "!=", "<", ">", "&&", "||", "+=", "-=", "=", "")
             return operator in operators and all(_is_known(one) for one in children if one != inner)
         if kind == "UNARY_OPERATOR":
@@ -356,7 +354,7 @@ class Origins:
         """Whether an expression that Clang's bindings do not name converts the variable to its value.
 
         Other such expressions pass the variable itself on: `x ?: y`, `_Generic`, the parentheses of `T& r(x)` in a template, or
-        the end of temporaries, which comes last in an initializer. Only a conversion bears the name of what it converts. If it
+        the end of temporaries, which comes last in an initializer. Only a conversion has the same name as its operand. If it
         adds const, it converts to a reference.
         """
         parent = above[-1]
@@ -388,13 +386,13 @@ class Origins:
         return None
 
     def _is_runtime(self, call: Cursor) -> bool:
-        """Whether it calls a function of HIP; none of these takes a pointer by reference.
+        """Whether the call is to a HIP function; none of these takes a pointer by reference.
 
-        The name alone does not tell: the program may have a function, a member or a variable of that name.
+        The name alone is not enough: the program may have a function, a member or a variable of that name.
         """
         first = next(call.get_children(), None)
         callee = _inner(first) if first is not None else None
-        if callee is not None and not callee.spelling:  # in a template, around the names that it leaves open
+        if callee is not None and not callee.spelling:  # in a template, this encloses the names that it leaves open
             callee = next(callee.get_children(), None)
         if callee is None or not callee.spelling.startswith("hip"):
             return False
@@ -433,7 +431,7 @@ class Origins:
             first = next(call.get_children(), None)
             unresolved = [one for one in walk(first) if one.kind.name == "OVERLOADED_DECL_REF"] if first is not None else []
             found = libclang.overloads(unresolved[0]) if unresolved else []
-            # A specialisation, or a function of the argument's namespace, may be what is called in the end.
+            # A specialisation, or a function in the argument's namespace, may be called instead.
             if len(found) != 1 or sum(index.defined.get(found[0].spelling, 0) for index in self._indices) != 1:
                 return None
             named = found[0]
@@ -462,8 +460,8 @@ class Origins:
         return held
 
     def _contexts(self, function: Cursor | None, depth: int) -> Iterator[_Context]:
-        """One context for each way to call a function, as far as the arguments depend on it. Errors: Lost if a call may be
-        missed.
+        """One context for each way in which a function is called, as far as the arguments depend on it. Errors: Lost if a call
+        may be missed.
         """
         if function is None or depth > _DEEPEST:
             raise Lost("comes from a parameter that cannot be followed")
@@ -532,7 +530,7 @@ def _callee(call: Cursor) -> str:
 
 
 def _call_of(use: NameUse) -> Cursor | None:
-    """The call that this name is the callee of."""
+    """The call whose callee this name is; None if there is none."""
     inner = use.cursor
     for parent in reversed(use.above):
         if parent.kind.name == "CALL_EXPR":
@@ -545,7 +543,7 @@ def _call_of(use: NameUse) -> Cursor | None:
 
 
 def _returns(function: Cursor) -> Iterator[Cursor]:
-    """A function's return statements, without those of lambdas in it."""
+    """A function's return statements, without those of lambdas inside it."""
     for inside, above in walk_below(function):
         if inside.kind.name == "RETURN_STMT" and not any(one.kind.name == "LAMBDA_EXPR" for one in above):
             yield inside
@@ -557,7 +555,7 @@ def _is_automatic(variable: Cursor) -> bool:
 
 
 def _is_object(variable: Cursor | None) -> bool:
-    """Whether the variable has memory of its own rather than being a name for another's."""
+    """Whether the variable has its own memory rather than being a reference to another object."""
     if variable is None or variable.kind.name not in ("VAR_DECL", "PARM_DECL"):
         return False
     type_ = variable.type.get_canonical()
@@ -565,12 +563,12 @@ def _is_object(variable: Cursor | None) -> bool:
 
 
 def _is_known(operand: Cursor) -> bool:
-    """Whether an operand is of a type that has the language's own operators."""
+    """Whether an operand has a type with built-in operators."""
     return operand.type.get_canonical().kind.name not in ("RECORD", *_UNKNOWN_TYPES)
 
 
 def _outwards(inner: Cursor, above: list[Cursor]) -> tuple[Cursor, list[Cursor]]:
-    """The outermost expression that is the same variable, by parentheses and choices, and what is above it."""
+    """The outermost expression that yields the same variable, through parentheses and conditionals, and its ancestors."""
     above = list(above)
     while above and above[-1].kind.name in ("PAREN_EXPR", "CONDITIONAL_OPERATOR"):
         inner = above.pop()

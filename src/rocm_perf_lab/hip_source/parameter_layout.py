@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
 _ALIAS = "rocm_perf_parameter_"
 _SIZE = "rocm_perf_size_"
-# Translations of demanglers' spellings to C++; the first is a vector's size.
+# Translations of demanglers' spellings to C++; the first is for a vector's size.
 _SPELLINGS = "#define __vector(n) __attribute__((ext_vector_type(n)))\nnamespace std { using bfloat16_t = __bf16; }"
-_UNNAMED = "(anonymous namespace)::"  # can be found without being named
+_UNNAMED = "(anonymous namespace)::"  # its contents can be found without this prefix
 
 
 def parameter_layouts(source: HipSource, kernel: SourceKernel, demangled: str) -> Types:
@@ -44,8 +44,8 @@ def _of_parameters(source: HipSource, kernel: SourceKernel, demangled: str) -> T
 
 
 def _aliases(names: list[str]) -> str:
-    """One alias per line, so that Clang's errors can be assigned, followed by code that makes Clang lay out the types pointed
-    to.
+    """One alias per line, so that Clang's errors can be attributed, followed by code that makes Clang lay out the pointed-to
+    types.
     """
     aliases = [f"using {_ALIAS}{i} = {name.replace(_UNNAMED, '')};\n" for i, name in enumerate(names)]
     sizes = [f"constexpr auto {_SIZE}{i} = sizeof(__remove_pointer({_ALIAS}{i}));\n" for i in range(len(names))]

@@ -1,4 +1,4 @@
-"""Parses many texts of the same file, as a judge of candidates does, and many files with the same includes, without reading
+"""Parses many texts of the same file, as a judge of candidates does, and many files with the same includes, without rereading
 their headers each time.
 """
 
@@ -23,7 +23,7 @@ _MOST_KEPT = 16  # of up to 30 MB each
 
 @dataclass(frozen=True)
 class Parsed:
-    """unit: Clang's. precompiled: the includes that it loaded, None if it read all headers."""
+    """unit: Clang's translation unit. precompiled: the includes that it loaded; None if it read all headers."""
 
     unit: ClangUnit
     precompiled: PrecompiledIncludes | None = None
@@ -31,7 +31,7 @@ class Parsed:
 
 @dataclass(frozen=True)
 class _Key:
-    """names: of the headers. folder: of the file, if a name in quotes depends on it."""
+    """names: the headers' names. folder: the file's folder, if a name in quotes depends on it."""
 
     names: tuple[bytes, ...]
     flags: tuple[str, ...]
@@ -47,7 +47,7 @@ def parse(bindings: Bindings, path: Path, flags: Sequence[str], texts: Mapping[s
     """Parse `path` with these texts in place of the files' contents. Errors: bindings.TranslationUnitLoadError, OSError."""
     text = texts[str(path)].encode() if str(path) in texts else path.read_bytes()
     others = [name for name in texts if name != str(path)]
-    # Another file may be one of those in quotes, and Clang loads names that were relative as absolute ones.
+    # Another file may be one of the quoted ones, and Clang loads relative names as absolute ones.
     names = _precompilable(text, flags, quoted=not others and path.is_absolute())
     included = _precompiled(bindings, path, names, flags) if names else None
     if included is None or included.misleads or (others and _is_replaced(included.headers, others)):
@@ -55,7 +55,7 @@ def parse(bindings: Bindings, path: Path, flags: Sequence[str], texts: Mapping[s
     unit = _parsed(bindings, path, (*flags, "-include-pch", included.path), texts)
     if not has_errors(unit):
         included.proven = True
-    elif not included.proven:  # a header may not be made to be included twice
+    elif not included.proven:  # a header may not be intended to be included twice
         unit = _parsed(bindings, path, flags, texts)
         included.misleads = not has_errors(unit)
         return Parsed(unit)
@@ -67,7 +67,7 @@ def _parsed(bindings: Bindings, path: Path, flags: Sequence[str], texts: Mapping
 
 
 def _precompilable(text: bytes, flags: Sequence[str], quoted: bool) -> tuple[bytes, ...]:
-    """Names of headers. quoted: also those in quotes."""
+    """The names of the headers to precompile. quoted: whether to include those in quotes."""
     if not can_be_precompiled(flags):
         return ()
     names = leading_includes(text).names
@@ -78,7 +78,7 @@ def _precompilable(text: bytes, flags: Sequence[str], quoted: bool) -> tuple[byt
 def _precompiled(bindings: Bindings, path: Path, names: tuple[bytes, ...], flags: Sequence[str]) -> PrecompiledIncludes | None:
     folders, other_flags = _split(flags)
     own = _Key(names, tuple(flags), str(path.parent))
-    # Most folders in which a program's includes are looked for have none of the system's.
+    # Most of the folders in which a program's includes are looked up contain none of the system's headers.
     quoted = any(name.startswith(b'"') for name in names)
     shared = own if quoted else _Key(names, tuple(other_flags))
     with _changing:
@@ -113,7 +113,7 @@ def _keep(key: _Key, made: PrecompiledIncludes) -> None:
 
 
 def _split(flags: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Folders of -I options, and the other flags."""
+    """The folders of -I options, and the other flags."""
     folders, others = [], []
     words = iter(flags)
     for word in words:

@@ -1,6 +1,6 @@
-"""What Clang made of the includes at the head of a file, to be loaded for other texts.
+"""Clang's precompiled form of the includes at the head of a file, to be loaded for other texts.
 
-Once made, it is in a file without a name, so that none is left on disk however the process ends.
+It is kept in a file without a name, so that nothing is left on disk, however the process ends.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ _Stamp = tuple[int, int]  # size, time
 
 
 class PrecompiledIncludes:
-    """stand_in: the name of a file that consists of these includes alone, which does not exist. headers: every file that was
-    read. proven: whether a text with them was parsed without errors. misleads: whether a text had errors with them alone.
+    """stand_in: the name of an imaginary file that consists of these includes alone. headers: every file that was read. proven:
+    whether a text was parsed with them without errors. misleads: whether a text had errors only when parsed with them.
     """
 
     def __init__(self, stand_in: str, headers: tuple[str, ...], descriptor: int):
@@ -37,7 +37,7 @@ class PrecompiledIncludes:
 
     @property
     def path(self) -> str:
-        """By which Clang opens it, as long as this object is there."""
+        """The path by which Clang opens it, as long as this object exists."""
         return f"/proc/self/fd/{self._descriptor}"
 
     @property
@@ -50,7 +50,7 @@ class PrecompiledIncludes:
         return {part for header in self.headers for part in header.split("/")}
 
     def depends_on(self, folder: str) -> bool:
-        """Whether looking for includes in this folder may find one of the headers."""
+        """Whether an include lookup in this folder may find one of the headers."""
         try:
             return not self._parts.isdisjoint(os.listdir(folder))
         except OSError:
@@ -58,7 +58,7 @@ class PrecompiledIncludes:
 
 
 def precompile(bindings: Bindings, stand_in: str, names: Sequence[bytes], flags: Sequence[str]) -> PrecompiledIncludes | None:
-    """names: of the headers, with < or ". None if they have errors, or may say something else when they are included again."""
+    """Precompile headers. names: with < or ". None if they have errors, or may have different contents when included again."""
     text = b"".join(b"#include %s\n" % name for name in names).decode(errors="replace")
     options = DETAILED_RECORD | _INCOMPLETE
     unit = bindings.Index.create().parse(stand_in, [*flags], unsaved_files=[(stand_in, text)], options=options)
@@ -80,7 +80,7 @@ def has_errors(unit: ClangUnit) -> bool:
 
 
 def _user_headers(bindings: Bindings, unit: ClangUnit) -> Iterator[object]:
-    """The files that the unit's main file includes itself and that are not the system's."""
+    """The files that the unit's main file includes directly and that are not system headers."""
     for one in unit.get_includes():
         start = bindings.SourceLocation.from_offset(unit, one.include, 0)
         if one.depth == 1 and not start.is_in_system_header:

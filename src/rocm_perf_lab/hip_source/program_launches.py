@@ -1,4 +1,4 @@
-"""All launches of a kernel in a program, in whichever files they stand: a shape can be changed only if all of them are seen."""
+"""All launches of a kernel in a program, whichever files contain them: a shape can be changed only if all are found."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from rocm_perf_lab.hip_source.source import HipSource
 
 
 def program_launches(source: HipSource, kernel: SourceKernel) -> list[ShapedLaunch]:
-    """The launches in all units, by file and place. Raises NotUnderstood if some may be missed or are not understood;
+    """The launches in all units, by file and position. Raises NotUnderstood if some may be missed or are not understood;
     SourceError.
     """
     found: dict[tuple[Path, int], ShapedLaunch] = {}
@@ -23,7 +23,7 @@ def program_launches(source: HipSource, kernel: SourceKernel) -> list[ShapedLaun
             where = "" if unit is source else f" of {unit.main.name}"
             raise NotUnderstood(f"{kernel.name} is referenced without being launched in line {launches.other_uses[0]}{where}")
         for one in shaped_launches(unit.host, kernel, source.path):
-            if found.setdefault((one.file, one.start), one) != one:  # a header's text may mean something else in each unit
+            if found.setdefault((one.file, one.start), one) != one:  # a header's text may have a different meaning in each unit
                 raise NotUnderstood(f"the launch in line {one.line} of {one.file.name} has not the same shape in all units")
     for file in source.foreign:
         if re.search(rb"\b%s\b|\d%s" % ((re.escape(kernel.last_name.encode()),) * 2), file.read_bytes()):
@@ -34,6 +34,6 @@ def program_launches(source: HipSource, kernel: SourceKernel) -> list[ShapedLaun
 
 
 def by_file(source: HipSource, edits: Sequence[tuple[Path, Edit]]) -> tuple[list[Edit], list[tuple[Path, Edit]]]:
-    """The edits of the source's own file, and those of others."""
+    """The edits to the source's own file, and those to other files."""
     own = source.path.resolve()
     return [edit for file, edit in edits if file == own], [(file, edit) for file, edit in edits if file != own]

@@ -25,8 +25,8 @@ _HIP_INDICES = ("threadIdx", "blockIdx", "blockDim", "gridDim")
 
 @dataclass(frozen=True)
 class Read:
-    """`base[index]` or `*base`, reading a number. parameter: the one that base is derived from. always: whether it is evaluated
-    whenever the searched statement is. variables: declarations named in base and index.
+    """`base[index]` or `*base`, reading a number. parameter: the parameter from which base is derived. always: whether it is
+    evaluated whenever the searched statement is executed. variables: declarations named in base and index.
     """
 
     cursor: Cursor
@@ -41,7 +41,7 @@ def reads_in(unit: TranslationUnit, function: Cursor, statement: Cursor) -> Iter
     other reads.
     """
     search = _Search(unit, function)
-    always: list[bool] = []  # for the ancestors, from the statement down
+    always: list[bool] = []  # `always` for the ancestors, from the statement down
     for cursor, above in walk_below(statement):
         del always[len(above) :]
         always.append(not above or (always[-1] and _goes_on(unit, above[-1], cursor)))
@@ -86,7 +86,7 @@ class _Search:
         self._changed: frozenset[str] | None = None  # variables that the body may change
 
     def read(self, cursor: Cursor, holder: Cursor, always: bool) -> Read | None:
-        """The read that a cursor is, or None. holder: the direct parent, None for the statement itself."""
+        """The read that a cursor represents, or None. holder: the direct parent; None for the statement itself."""
         kinds, bindings = self._kinds, self._unit.bindings
         is_dereference = cursor.kind == kinds.UNARY_OPERATOR and libclang.operator(bindings, cursor) == "*"
         if not is_dereference and cursor.kind != kinds.ARRAY_SUBSCRIPT_EXPR:
@@ -114,7 +114,7 @@ class _Search:
         return is_reference or holder.kind in (kinds.CALL_EXPR, kinds.CXX_UNARY_EXPR)
 
     def _root(self, pointer: Cursor) -> Cursor:
-        """The const pointer parameter that an address is derived from, through local pointers that never change."""
+        """The const pointer parameter from which an address is derived, through local pointers that never change."""
         found = None
         for cursor in walk(pointer):
             if cursor.kind != self._kinds.DECL_REF_EXPR or cursor.referenced is None:

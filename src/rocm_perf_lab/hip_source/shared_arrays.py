@@ -1,4 +1,4 @@
-"""The multi-dimensional static LDS arrays of a kernel, and whether each is only accessed element by element."""
+"""The multi-dimensional static LDS arrays of a kernel, and whether each is accessed only element by element."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class SharedArray:
     """`__shared__ T name[..][rows][row]` in a kernel's body.
 
     span: the span of the declaration. row: the text of the innermost extent; None if it cannot be edited (a macro, a type
-    alias). row_bytes, element_bytes: None if they depend on a template. obstacle: why its layout must not change, None if it
+    alias). row_bytes, element_bytes: None if they depend on a template. obstacle: why its layout must not change; None if it
     may. rows_by_lane: whether some access selects its row by lane, so that a wave's lanes access several rows.
     """
 
@@ -93,8 +93,8 @@ def _last_extent(unit: TranslationUnit, cursor: Cursor) -> Span | None:
 
 @dataclass(frozen=True)
 class _Use:
-    """One use of the array. subscripts: the indexing expressions, outermost first. obstacle: a use of the element that needs
-    its layout.
+    """One use of the array. subscripts: the indexing expressions, outermost first. obstacle: a use of the element that relies
+    on the array's layout.
     """
 
     line: int
@@ -109,7 +109,7 @@ def _uses(unit: TranslationUnit, function: Cursor, array: Cursor) -> Iterator[_U
 
 
 def _use(unit: TranslationUnit, reference: Cursor, ancestors: list[Cursor]) -> _Use:
-    """Walk up from the array's name as long as it is subscripted, then examine what holds the element."""
+    """Walk up from the array's name as long as it is subscripted, then examine the expression that contains the element."""
     kinds = unit.bindings.CursorKind
     subscripts, below, climbing = [], reference, list(ancestors)
     while climbing:

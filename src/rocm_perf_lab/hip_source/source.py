@@ -25,18 +25,18 @@ if TYPE_CHECKING:
     from rocm_perf_lab.hip_source.libclang import Bindings, Cursor, Token
 
 _LARGEST = 64 << 20  # bytes; larger or endless files are not sources
-_NOT_UTF8 = dict.fromkeys(range(0xDC80, 0xDD00), "x")  # where Python maps such bytes
+_NOT_UTF8 = dict.fromkeys(range(0xDC80, 0xDD00), "x")  # the code points to which Python maps such bytes
 NOTHING: Mapping[Path, bytes] = MappingProxyType({})
-DEFAULT_TARGET = "gfx942"  # if the command names no GPU, selects the `#if __gfx..__` branches
+DEFAULT_TARGET = "gfx942"  # selects the `#if __gfx..__` branches if the command names no GPU
 
 
 def as_utf8(text: bytes) -> str:
-    """The text for Clang's bindings, which accept only UTF-8: any other byte (of Latin-1, in a comment) becomes an x."""
+    """The text for Clang's bindings, which accept only UTF-8: any other byte (such as Latin-1 in a comment) becomes an x."""
     return text.decode("utf-8", errors="surrogateescape").translate(_NOT_UTF8)
 
 
 class TranslationUnit:
-    """One pass over one source. `cursor` is Clang's; only the user's own files matter.
+    """One pass over one source. `cursor` is Clang's cursor; only the user's own files matter.
 
     own: Clang's name for the file that contains the source, which is the unit's main file or a header. text: its content.
     """
@@ -51,7 +51,7 @@ class TranslationUnit:
         appended: bytes = b"",
         also: Mapping[Path, bytes] = NOTHING,
     ):
-        """Parse one pass. appended: text put at the end of the main file. also: texts of other files. Errors: those of
+        """Parse one pass. appended: text added at the end of the main file. also: texts of other files. Errors: those of
         parsing.parse(), OSError.
         """
         self.bindings = bindings
@@ -78,7 +78,7 @@ class TranslationUnit:
         return " ".join(self.content(Path(start.file.name))[start.offset : end.offset].decode(errors="replace").split())
 
     def content(self, file: Path) -> bytes:
-        """The content of one of its files; for the unit's own file, the text that was parsed."""
+        """The content of one of the unit's files; for its own file, the text that was parsed."""
         if str(file) not in self._texts:
             there = self._also.get(file.resolve()) if self._also else None
             self._texts[str(file)] = file.read_bytes() if there is None else there
@@ -86,8 +86,8 @@ class TranslationUnit:
 
     @functools.cached_property
     def user_declarations(self) -> list[Cursor]:
-        """Top-level cursors outside system headers: declarations in the order of the unit, preprocessing entities in that of
-        their file.
+        """Top-level cursors outside system headers: declarations in the order of the unit, preprocessing entities in the order
+        of their file.
         """
         stand_in = self._precompiled.stand_in if self._precompiled else None
         found = libclang.children_outside_system_headers(self.bindings, self.cursor)
@@ -113,14 +113,14 @@ class TranslationUnit:
 
     @functools.cached_property
     def included(self) -> tuple[Path, ...]:
-        """Every file that it includes, directly or indirectly."""
+        """Every file that the unit includes, directly or indirectly."""
         precompiled = self._precompiled.headers if self._precompiled else ()
         read = (one.include.name for one in self._unit.get_includes())
         return tuple(dict.fromkeys(map(Path, (*precompiled, *read))))
 
     def raw_tokens(self, start: int, end: int, of: str | None = None) -> Iterator[Token]:
-        """Clang's tokens of bytes [start, end) of a file, including comments, before any preprocessing. of: Clang's name of the
-        file, None for the unit's own.
+        """Clang's tokens of bytes [start, end) of a file, including comments, before any preprocessing. of: Clang's name for
+        the file; None for the unit's own.
         """
         file = self.bindings.File.from_name(self._unit, of or self.own)
         ends = (self.bindings.SourceLocation.from_offset(self._unit, file, place) for place in (start, end))
@@ -160,7 +160,7 @@ class TranslationUnit:
     @staticmethod
     def _inside(spans: list[tuple[int, int]], place: int) -> bool:
         index = bisect.bisect_right(spans, (place, 1 << 62)) - 1
-        # Expansions nest (an argument may be a macro), so one of several before the last may contain the place.
+        # Expansions nest (an argument may be a macro), so one of several before the last may contain the location.
         return any(start <= place < end for start, end in spans[max(0, index - 8) : index + 1])
 
     def functions(self) -> Iterator[Cursor]:
@@ -186,9 +186,9 @@ class TranslationUnit:
 
 @dataclass(frozen=True)
 class OtherUnit:
-    """Another compiled file of the program. includes: whether it includes the source as well. files: the user's files that it
-    is made from, if it is not compiled as HIP; empty if it is. linked: whether it is in the program, not only in another one
-    that is made of the source as well.
+    """Another compiled file of the program. includes: whether it also includes the source. files: the user's files from which
+    it is built, if it is not compiled as HIP; empty if it is. linked: whether it is part of the program, not only of another
+    one that is also built from the source.
     """
 
     main: Path
@@ -203,8 +203,8 @@ class HipSource:
     """A HIP source with the command that compiles it.
 
     path: the file. text: its bytes. main: the file that the command compiles, which is `path` or includes it. units: the
-    program's other units. also: other files of the program whose content differs from that on disk, by real path. device, host:
-    the two passes, parsed on first use.
+    program's other units. also: the contents of other files of the program that differ from those on disk, by real path.
+    device, host: the two passes, parsed on first use.
 
     Errors: SourceError if it does not compile, UnavailableError without libclang.
     """
@@ -223,13 +223,15 @@ class HipSource:
         self.main, self.units, self.also = main or path, tuple(units), also
 
     def with_text(self, text: bytes, also: Mapping[Path, bytes] | None = None) -> HipSource:
-        """The same source with another content of the file. also: other contents of other files, None for the same ones."""
+        """The same source with different content for the file. also: new contents of other files; None to keep the present
+        ones.
+        """
         others = self.also if also is None else also
         return HipSource(self.path, self.command, self.folder, text, self.main, self.units, others)
 
     @functools.cached_property
     def state(self) -> bytes:
-        """What distinguishes it from others with the same path and command; see source_texts.py."""
+        """The texts that distinguish it from other sources with the same path and command; see source_texts.py."""
         return joined(self.text, self.also)
 
     def with_state(self, state: bytes) -> HipSource:
@@ -237,7 +239,7 @@ class HipSource:
         return self.with_text(*parted(state))
 
     def edited(self, edits: Iterable[Edit], elsewhere: Iterable[tuple[Path, Edit]] = ()) -> HipSource:
-        """The source with these edits. elsewhere: edits of other files of the program, by real path. Errors: OSError."""
+        """The source with these edits. elsewhere: edits to other files of the program, by real path. Errors: OSError."""
         files: dict[Path, list[Edit]] = {}
         for file, edit in elsewhere:
             files.setdefault(file, []).append(edit)
@@ -276,12 +278,12 @@ class HipSource:
 
     @functools.cached_property
     def units_of_program(self) -> tuple[HipSource, ...]:
-        """The others that include it and are in the program."""
+        """The other units that include it and are part of the program."""
         return self._others_that(lambda unit: unit.includes and unit.linked)
 
     @functools.cached_property
     def units_of_other_programs(self) -> tuple[HipSource, ...]:
-        """The others that include it and are in another program alone."""
+        """The other units that include it and are only part of other programs."""
         return self._others_that(lambda unit: unit.includes and not unit.linked)
 
     def _others_that(self, fits: Callable[[OtherUnit], bool]) -> tuple[HipSource, ...]:
@@ -303,8 +305,8 @@ class HipSource:
 
     @functools.cached_property
     def included(self) -> tuple[Path, ...]:
-        """Every file that either pass includes, by its real path, and by the name by which it is included if a link in it leads
-        elsewhere. Errors: SourceError.
+        """Every file that either pass includes, by its real path, and also by the name under which it is included if that
+        contains a link that leads elsewhere. Errors: SourceError.
         """
         named = [Path(os.path.abspath(self.folder / one)) for one in (*self.device.included, *self.host.included)]
         return tuple(dict.fromkeys(name for path in named for name in (path.resolve(), path)))
@@ -357,7 +359,7 @@ def read(
     main: Path | None = None,
     units: Sequence[OtherUnit] = (),
 ) -> HipSource:
-    """The HIP source at `path` as `command` compiles it in `folder` (default: the current one).
+    """The HIP source at `path`, as compiled by `command` in `folder` (default: the current folder).
 
     text: replaces the file's content (for a candidate that is not on disk); it may be a state. main, units: as in HipSource.
     Errors: SourceError for a missing file.

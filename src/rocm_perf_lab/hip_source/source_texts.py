@@ -1,7 +1,7 @@
-"""The state of a program's sources during a run: the text of the file with the kernel, and that of other files which a change
-of its launches concerns, as one sequence of bytes.
+"""The state of a program's sources during a run: the text of the file with the kernel, and the texts of other files affected by
+a change to its launches, as one sequence of bytes.
 
-Most changes concern one file, and their state is its text.
+Most changes affect one file, and their state is its text.
 """
 
 from __future__ import annotations
@@ -10,12 +10,12 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-_FILE = b"\0file "  # no source has this: Clang warns of null characters
+_FILE = b"\0file "  # no source contains this: Clang warns about null characters
 _END = b"\0"
 
 
 def joined(own: bytes, also: Mapping[Path, bytes]) -> bytes:
-    """own: the text of the file with the kernel. also: the texts of the other files, by real path."""
+    """Join texts into a state. own: the text of the file with the kernel. also: the texts of the other files, by real path."""
     return own + b"".join(_FILE + os.fsencode(path) + _END + also[path] for path in sorted(also))
 
 

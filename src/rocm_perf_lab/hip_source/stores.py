@@ -25,7 +25,7 @@ _STATEMENTS = ("COMPOUND_STMT", "IF_STMT", *KINDS)
 
 @dataclass(frozen=True)
 class Store:
-    """`place = value;`. whole: range of the assignment without its semicolon."""
+    """`place = value;`. whole: the range of the assignment without its semicolon."""
 
     whole: Span
     place: str

@@ -29,7 +29,7 @@ def stride_of(unit: TranslationUnit, loop: Cursor) -> Stride | None:
     if libclang.operator(unit.bindings, condition) != "<":
         return None
     (target, step), (left, bound) = increment.get_children(), condition.get_children()
-    # Both sides of the comparison must have the type that they show: no conversion from signed to unsigned.
+    # Both sides of the comparison must have the type as written: no conversion from signed to unsigned.
     if not is_variable(target, variable) or {_type(left), _type(bound)} != {_type(variable)}:
         return None
     if not all(_is_invariant(unit, part, body, variable) for part in (step, bound)) or _type(step) not in _INTEGERS:

@@ -32,7 +32,7 @@ class Token:
 def tokens_of(unit: TranslationUnit, start: int = 0, end: int | None = None, of: str | None = None) -> list[Token]:
     """The tokens in bytes [start, end) of a file. Each directive is followed by a token of kind END_OF_DIRECTIVE.
 
-    of: Clang's name of the file, None for the unit's own. `start` must not lie within a token or a directive.
+    of: Clang's name for the file; None for the unit's own. `start` must not be inside a token or a directive.
     """
     text = unit.text if of is None else unit.content(Path(of))
     end = len(text) if end is None else end
@@ -73,7 +73,7 @@ def _raw(unit: TranslationUnit, start: int, end: int, of: str | None) -> list[To
 
 
 def _leaves_line(gap: bytes) -> bool:
-    """Whether a gap without comments contains a line end that is not spliced by a backslash."""
+    """Whether a gap without comments contains a line end that no backslash splices."""
     return any(not line.rstrip(b" \t\r\v\f").endswith(b"\\") for line in gap.split(b"\n")[:-1])
 
 
@@ -98,8 +98,8 @@ def line_of(text: bytes, offset: int) -> int:
 
 
 def compiled_line_of(text: bytes, offset: int) -> int:
-    """The line that the compiler gives to the byte: what __LINE__ is there, and what debug information says. Directives in
-    comments and in skipped groups are taken for real ones.
+    """The line number that the compiler assigns to the byte, as in __LINE__ and debug information. Directives in comments and
+    in skipped groups are treated as real ones.
     """
     directives = list(_LINE_DIRECTIVE.finditer(text, 0, offset))
     if not directives:
@@ -108,7 +108,7 @@ def compiled_line_of(text: bytes, offset: int) -> int:
 
 
 def first_difference(one: Sequence[Token], other: Sequence[Token]) -> tuple[Token | None, Token | None] | None:
-    """The first tokens that differ, None for a sequence that has ended; None if the sequences are equal."""
+    """The first tokens that differ, with None for a sequence that has ended; None if the sequences are equal."""
     for a, b in zip(one, other, strict=False):  # one may have ended
         if (a.text, a.kind == END_OF_DIRECTIVE) != (b.text, b.kind == END_OF_DIRECTIVE):
             return a, b

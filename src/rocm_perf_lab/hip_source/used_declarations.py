@@ -1,4 +1,6 @@
-"""What a kernel uses from the user's own files: functions, types, constants and macros, and what these use in turn."""
+"""The declarations that a kernel uses from the user's own files: functions, types, constants and macros, and the declarations
+that those use in turn.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,7 @@ class DeclarationText:
 
 
 def pieces_of(unit: TranslationUnit, kernel: SourceKernel) -> list[DeclarationText]:
-    """The kernel's own declaration first, then all that it uses, by file and offset. Errors: SourceError."""
+    """The kernel's own declaration first, then all declarations that it uses, by file and offset. Errors: SourceError."""
     index = _Index(unit)
     own = index.at(unit.own, kernel.body.start)
     if own is None or unit.cut_by_macro(unit.own, kernel.body.start, kernel.body.end):
@@ -65,8 +67,8 @@ class _Index:
         """The declaration at this location; None outside the user's files or between declarations."""
         places = self._starts.get(file, [])
         found: tuple[int, int, int] | None = None
-        # Macros are listed among declarations without covering what follows them, so the nearest start may not be the right
-        # one; and in `int a, b;` both begin at the type: the one that ends first is meant.
+        # Macros are listed among declarations without covering what follows them, so the nearest start may be the wrong one. In
+        # `int a, b;`, both declarations begin at the type: the one that ends first is meant.
         for start, number in reversed(places[: bisect.bisect_right(places, (offset, 1 << 62))]):
             if found is not None and start < found[0]:
                 break
@@ -91,7 +93,9 @@ class _Index:
         yield from self._macros_in(cursor)
 
     def _referents(self, cursor: Cursor) -> Iterator[Cursor]:
-        """The declarations that a cursor names: the declaration, its definition, and the template it was instantiated from."""
+        """The declarations that a cursor names: the declaration, its definition, and the template from which it was
+        instantiated.
+        """
         named = cursor.referenced
         if named is None or named == cursor:
             return

@@ -25,7 +25,9 @@ def names(expression: Cursor, variable: Cursor) -> bool:
 
 
 def changes(body: Cursor, variable: Cursor, bindings: Bindings) -> bool:
-    """Whether the body may change the variable: by assignment, increment, or by passing on its address or a reference."""
+    """Whether the body may change the variable: by an assignment or increment, or by passing on its address or a reference to
+    it.
+    """
     return any(changed == variable for changed in _changed(body, bindings))
 
 
@@ -101,7 +103,9 @@ def _may_be(place: Cursor, bindings: Bindings) -> Iterator[Cursor]:
 
 
 def _is_behind_pointer(expression: Cursor) -> bool:
-    """Whether it is the target of a pointer: a reference to that does not refer to any variable named there."""
+    """Whether the expression is the target of a pointer: a reference to it does not refer to any variable named in the
+    expression.
+    """
     expression = unwrapped(expression)
     if expression.kind.name != "ARRAY_SUBSCRIPT_EXPR":
         return False

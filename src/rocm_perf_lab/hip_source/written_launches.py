@@ -8,13 +8,15 @@ from dataclasses import dataclass
 from rocm_perf_lab.hip_source.tokens import Token
 
 MACRO = "hipLaunchKernelGGL"  # (kernel, grid, block, LDS bytes, stream, arguments...)
-_KERNEL, _STREAM, _ARGUMENTS = 0, 4, 5  # positions in it
+_KERNEL, _STREAM, _ARGUMENTS = 0, 4, 5  # positions of its operands
 _OPENED, _CLOSED = ("(", "[", "{"), (")", "]", "}")
 
 
 @dataclass(frozen=True)
 class WrittenShape:
-    """start, end: byte range. tokens: in it. arguments: the tokens of each of the kernel's arguments, only for a macro."""
+    """start, end: byte range. tokens: the tokens in it. arguments: the tokens of each of the kernel's arguments; only for a
+    macro.
+    """
 
     start: int
     end: int
@@ -23,7 +25,7 @@ class WrittenShape:
 
 
 def apart(tokens: Sequence[Token]) -> tuple[list[Token], list[WrittenShape]]:
-    """The tokens outside of launches' shapes, and the shapes."""
+    """The tokens outside the shapes of launches, and the shapes."""
     found = list(_shapes(tokens))
     rest: list[Token] = []
     place = 0
@@ -34,7 +36,7 @@ def apart(tokens: Sequence[Token]) -> tuple[list[Token], list[WrittenShape]]:
 
 
 def operands_of(texts: Sequence[str]) -> list[range]:
-    """The indices of the tokens of each operand, by the commas outside of parentheses."""
+    """The indices of the tokens of each operand; operands are separated by the commas outside parentheses."""
     commas, depth = [-1], 0
     for number, text in enumerate(texts):
         depth += (text in _OPENED) - (text in _CLOSED)

@@ -17,7 +17,7 @@ csv.field_size_limit(1 << 24)  # names of C++ kernels exceed the default of 128 
 
 
 class Row:
-    """One line. Columns can be asked for by several names, of which the first that the file has counts."""
+    """One line. Columns can be requested by several names; the first one that the file has is used."""
 
     def __init__(self, path: Path, line: int, index: Mapping[str, int], values: Sequence[str]):
         self._path, self._line, self._index, self._values = path, line, index, values
@@ -37,7 +37,7 @@ class Row:
         return found
 
     def optional_integer(self, *names: str) -> int | None:
-        """None if the file has no such column, or this line no value in it."""
+        """None if the file has no such column, or this line has no value in it."""
         text = self._first(names)
         if text is None or not text.strip():
             return None

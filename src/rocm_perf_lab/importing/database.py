@@ -33,12 +33,12 @@ CREATE TABLE rocpd_memory_copy(id INTEGER PRIMARY KEY, name_id INTEGER, stream_i
 INSERT INTO rocpd_metadata(tag, value) VALUES ('schema_version', '3');
 """
 Size = tuple[int, int, int]
-UNNAMED_GPU = ("unknown", "an unnamed GPU")  # target and product, where the files do not say
+UNNAMED_GPU = ("unknown", "an unnamed GPU")  # target and product, if the files do not state them
 
 
 @dataclass(frozen=True)
 class Symbol:
-    """A kernel. name: demangled. Registers as they are allocated, None where the profiler did not record them."""
+    """A kernel. name: demangled. Registers as they are allocated, None if the profiler did not record them."""
 
     symbol: str
     name: str
@@ -75,7 +75,7 @@ class RocpdDatabase:
     def __init__(self, path: Path, source: str, files: Path):
         self._own = {"collector": source, "imported_from": str(files)}
         self._connection = sqlite3.connect(path)
-        # If this is cut off, the file is thrown away, so nothing has to be synchronised with the disk.
+        # If writing is interrupted, the file is discarded, so nothing has to be synchronised with the disk.
         self._connection.executescript("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF;" + _TABLES)
         self._strings: dict[str, int] = {}
         self._counters: dict[str, int] = {}
@@ -93,7 +93,7 @@ class RocpdDatabase:
         self._insert("info_agent", id, type, target, product, None, json.dumps(dict(properties)), model)
 
     def kernel(self, symbol: Symbol) -> int:
-        """The id of the kernel, new if it is."""
+        """The id of the kernel; a new one if the kernel is new."""
         if symbol not in self._kernels:
             self._kernels[symbol] = id = len(self._kernels) + 1
             resources = (symbol.arch_vgprs, symbol.accum_vgprs, symbol.sgprs, symbol.lds_bytes, symbol.scratch_bytes)
@@ -108,7 +108,7 @@ class RocpdDatabase:
         return event
 
     def counter(self, event: int, name: str, value: float) -> None:
-        """Several values of one name, of hardware instances, add up."""
+        """Several values with one name, from different hardware instances, are added up."""
         if name not in self._counters:
             self._counters[name] = id = len(self._counters) + 1
             self._insert("info_pmc", id, name)

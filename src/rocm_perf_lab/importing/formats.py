@@ -1,4 +1,4 @@
-"""Recognises what other profilers wrote, and converts what the analysis can use."""
+"""Recognises the files of other profilers, and converts those that the analysis can use."""
 
 from __future__ import annotations
 
@@ -77,12 +77,12 @@ def _file_name(name: str) -> str:
     return re.sub(r"[^\w.+-]+", "_", name).strip("_") or "trace"
 
 
-Conversion = tuple[Path, str, Convert]  # from, name of what it is, how
+Conversion = tuple[Path, str, Convert]  # source, name of the result, how
 
 
 def _of_file(path: Path) -> Iterator[Conversion]:
-    """Nothing if the file is a rocpd database, or not recognised as anything else. Raises TraceError for formats known to be of
-    no use.
+    """Nothing if the file is a rocpd database, or not recognised as anything else. Raises TraceError for formats known to be
+    useless.
     """
     name = path.name.removesuffix(".gz")
     if rpd.is_one(path):
@@ -103,7 +103,7 @@ def _of_file(path: Path) -> Iterator[Conversion]:
 
 
 def _in_folder(folder: Path) -> Iterator[Conversion]:
-    """The conversions of the most complete format there: rocprofv3 may have written the same run in several."""
+    """The conversions of the most complete format there: rocprofv3 may have written the same run in several formats."""
     for find in (_rpd_files, _json_files, _compute_files, _csv_files):
         if found := list(find(folder)):
             yield from found
@@ -151,7 +151,7 @@ def _csv(paths: list[Path], given: Path) -> Iterator[Conversion]:
 
 
 def _refuse(path: Path) -> None:
-    """Raise TraceError if the name tells what the file is."""
+    """Raise TraceError if the name identifies the file as one that cannot be used."""
     for pattern, what, instead in _OTHERS:
         if re.search(pattern, path.name):
             raise TraceError(f"{path} is {what}", instead.replace("FILE", str(path)))

@@ -1,4 +1,4 @@
-"""The CSV files of rocprofv3 (`--output-format csv`), of ROCm 6.2 to 7.
+"""The CSV files of rocprofv3 (`--output-format csv`), from ROCm 6.2 to 7.
 
 rocprofv3 writes one file per kind of record, all with the same prefix: PREFIX_kernel_trace.csv, PREFIX_counter_collection.csv,
 PREFIX_memory_copy_trace.csv, PREFIX_hip_api_trace.csv, PREFIX_hsa_api_trace.csv, PREFIX_agent_info.csv. They lack sizes of
@@ -17,7 +17,7 @@ from rocm_perf_lab.importing.csv_rows import Row, header, rows
 from rocm_perf_lab.importing.database import UNNAMED_GPU, ImportedDispatch, RocpdDatabase, Size, Symbol
 
 SOURCE = "rocprofv3 (CSV)"
-# The columns by which each kind of file is told, whatever its name.
+# The columns that identify each kind of file, whatever its name.
 _COLUMNS = {
     "kernels": {"Kernel_Name", "Kernel_Id", "Start_Timestamp", "Workgroup_Size_X"},
     "counters": {"Kernel_Name", "Dispatch_Id", "Counter_Name", "Counter_Value"},
@@ -41,13 +41,13 @@ class Files:
 
 
 def kind_of(path: Path) -> str | None:
-    """Which kind of rocprofv3's files this is; None for another CSV file."""
+    """Which kind of rocprofv3's files this is; None for any other CSV file."""
     names = set(header(path))
     return next((kind for kind, columns in _COLUMNS.items() if columns <= names), None)
 
 
 def processes(paths: Iterable[Path]) -> list[Files]:
-    """The processes that wrote these files, told by the prefix of the names; those without any dispatch are left out."""
+    """The processes that wrote these files, identified by the prefix of the names; those without any dispatch are left out."""
     found: dict[tuple[Path, str], Files] = {}
     for path in paths:
         if kind := kind_of(path):
@@ -117,7 +117,7 @@ def _agents(files: Files, into: RocpdDatabase) -> dict[int, str]:
             properties = {name.lower(): value for name in columns if (value := _property(row, name)) is not None}
             model = row.text("Model_Name") if "Model_Name" in named else ""
             into.agent(node, type, row.text("Name"), row.text("Product_Name"), properties, model)
-    if not types:  # nobody says which GPU it was
+    if not types:  # no file says which GPU it was
         into.agent(1, "GPU", *UNNAMED_GPU, {})
     return types
 
@@ -126,7 +126,7 @@ def _property(row: Row, name: str) -> int | None:
     try:
         return row.optional_integer(name)
     except TraceError:
-        return None  # text, which the analysis does not ask for
+        return None  # text, which the analysis does not use
 
 
 def _agent(row: Row, agents: dict[int, str], *names: str) -> int | None:
@@ -146,7 +146,7 @@ def _gpu(row: Row, agents: dict[int, str]) -> int:
 
 
 def _launches(files: Files, agents: dict[int, str], into: RocpdDatabase) -> None:
-    """The dispatches of the kernel trace, or else those that the counter file tells of; and their counters."""
+    """The dispatches in the kernel trace, or else those in the counter file; and their counters."""
     events = {}
     for row in _all(files.kernels):
         event = into.dispatch(_launch(row, agents, into, _size(row, "Workgroup_Size"), _size(row, "Grid_Size")))

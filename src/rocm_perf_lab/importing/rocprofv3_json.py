@@ -25,7 +25,7 @@ Record = Mapping[str, Any]
 
 
 def is_one(path: Path) -> bool:
-    """Whether the file begins like one; the rest is not read."""
+    """Whether the file begins like such a file; the rest is not read."""
     try:
         with _open(path) as file:
             head: bytes = file.read(4096)
@@ -47,7 +47,7 @@ def processes(path: Path) -> list[Record]:
 
 
 def convert(process: Record, path: Path, database: Path) -> list[str]:
-    """path: of the JSON file, for errors. It leaves nothing out. Raises TraceError."""
+    """path: that of the JSON file, for errors. The conversion leaves nothing out. Raises TraceError."""
     into = RocpdDatabase(database, SOURCE, path)
     try:
         _Conversion(process, into).run()
@@ -112,7 +112,7 @@ class _Conversion:
         )
 
     def _counters(self, collected: Record, events: dict[int, int]) -> None:
-        """A run with counters has its dispatches here."""
+        """In a run with counters, these records contain the dispatches."""
         data = collected["dispatch_data"]
         id = data["dispatch_info"]["dispatch_id"]
         if id not in events:

@@ -1,7 +1,8 @@
 """The databases of rocmProfileData (.rpd): SQLite with tables of their own, whose names also begin with rocpd_.
 
-A row of rocpd_op is what a GPU did, one of rocpd_api what a host thread called; rocpd_api_ops joins them, and rocpd_kernelapi
-and rocpd_copyapi hold what a call was given. There are no registers, no counters and no description of the GPU.
+A row of rocpd_op is an operation of a GPU, a row of rocpd_api a call by a host thread; rocpd_api_ops joins them, and
+rocpd_kernelapi and rocpd_copyapi hold the arguments of calls. There are no registers, no counters and no description of the
+GPU.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ _COPIES = {
 }
 _KERNELS = ("KernelExecution", "Task")
 _WORK_ITEMS = ("hipExtModuleLaunchKernel", "hipHccModuleLaunchKernel")  # take the grid in work-items, the others in blocks
-# The work of a process; that which no call is known of is the first one's.
+# The work of a process; work without a known call is assigned to the first process.
 _WORK = """
 SELECT o.gpuId, o.queueId, o.start, o."end", type.string, text.string, x.api_id, name.string,
   k.stream, k.gridX, k.gridY, k.gridZ, k.workgroupX, k.workgroupY, k.workgroupZ, k.groupSegmentSize, k.privateSegmentSize,

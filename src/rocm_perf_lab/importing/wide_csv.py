@@ -2,8 +2,8 @@
 the results files of rocprof, AMD's profiler before rocprofv3.
 
 pmc_perf.csv joins passes side by side: columns of launches recur, with `_1`, `_2` and so on after their names. Counters of
-each instance have an index after theirs, as in TCC_HIT[5]; where the sum has no column of its own, it is computed. The grid is
-given as its number of work-items. sysinfo.csv beside it describes the machine.
+single instances have an index after their names, as in TCC_HIT[5]; if the sum has no column of its own, it is computed. The
+grid is given as its number of work-items. sysinfo.csv beside it describes the machine.
 """
 
 from __future__ import annotations
@@ -70,8 +70,8 @@ def _gpu(system: Mapping[str, str]) -> tuple[str, str, dict[str, int]]:
 
 
 def _product(target: str, model: str, units: int | None) -> Product | None:
-    """The product of that name ('MI300X_A1' is an MI300X). None if the name leaves a choice, as MI200 does, unless the number
-    of compute units decides.
+    """The product of that name ('MI300X_A1' is an MI300X). None if the name is ambiguous, as MI200 is, unless the number of
+    compute units settles it.
     """
     wanted = model.split("_")[0]
     alike = [one for one in products() if one.gfx_target == target and (wanted in one.name.split() or wanted == "MI200")]
@@ -131,7 +131,7 @@ def _dispatch(row: Row, counters: Sequence[_Counter], into: RocpdDatabase) -> No
 
 
 def _value(row: Row, column: str) -> float | None:
-    """None where the pass of that counter lacks this dispatch."""
+    """None if the pass of that counter lacks this dispatch."""
     text = row.text(column).strip()
     if text in ("", "nan", "NaN"):
         return None

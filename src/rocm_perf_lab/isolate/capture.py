@@ -1,4 +1,4 @@
-"""A capture directory for Python code. Only the native reader validates it, so that all users agree on validity."""
+"""Access to a capture directory from Python. Only the native reader validates it, so that all users agree on validity."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from rocm_perf_lab import native
 from rocm_perf_lab.errors import CaptureError, MissingInputError
 
 NEWEST = "isolate_capture"
-_INDEX_RECORD = "<IIQQII16x"  # native/capture/format.h, Block; the last field but one is the number of bytes in memory
+_INDEX_RECORD = "<IIQQII16x"  # native/capture/format.h, Block; the second-to-last field is the number of bytes in memory
 _CAPTURE_AGAIN = "capture again with `rocm-perf isolate`"
 
 
@@ -76,7 +76,7 @@ class Capture:
 
     @property
     def gpu_time_ns(self) -> int:
-        """Time of the captured dispatch itself; modelled or measured as dispatch["origin"]["timing"] says."""
+        """Time of the captured dispatch itself; whether it is modelled or measured is in dispatch["origin"]["timing"]."""
         return int(self.dispatch["origin"]["gpu_time_ns"])
 
     @property

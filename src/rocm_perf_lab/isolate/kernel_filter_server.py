@@ -1,8 +1,8 @@
 """Tells the isolate library, in the program's processes, which of its kernels to capture.
 
-The library does not support Python's regular expressions, so it asks through files in a folder
-(native/tools/isolate/kernel_filter.h).
-Questions may come from untrusted code: they are answered with one byte per name, and nothing else is read or written.
+The library does not support Python's regular expressions, so it sends questions through files in a folder
+(native/tools/isolate/kernel_filter.h). Questions may come from untrusted code: they are answered with one byte per name, and
+nothing else is read or written.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from pathlib import Path
 from rocm_perf_lab.kernel_pattern import fits
 
 _BELL = "bell"
-_MOST_BYTES = 1 << 26  # per question; the largest libraries have several megabytes of names
+_MOST_BYTES = 1 << 26  # per question; the names in the largest libraries take several megabytes
 
 
 @contextlib.contextmanager
 def answering(pattern: str, folder: Path) -> Iterator[None]:
-    """Creates `folder` and answers questions in it until the context ends."""
+    """Creates `folder` and answers questions in it until the context is left."""
     folder.mkdir()
     os.mkfifo(folder / _BELL)
-    bell = os.open(folder / _BELL, os.O_RDWR | os.O_CLOEXEC)  # opened for writing too, so that there is never an end of file
+    bell = os.open(folder / _BELL, os.O_RDWR | os.O_CLOEXEC)  # also opened for writing, so that there is never an end of file
     over = threading.Event()
     thread = threading.Thread(target=_serve, args=(pattern, folder, bell, over), daemon=True)
     thread.start()
@@ -40,7 +40,7 @@ def answering(pattern: str, folder: Path) -> Iterator[None]:
 def _serve(pattern: str, folder: Path, bell: int, over: threading.Event) -> None:
     while os.read(bell, 1 << 12) and not over.is_set():
         for question in folder.glob("*.question"):
-            with contextlib.suppress(OSError):  # the file is the program's, which may remove it at any time
+            with contextlib.suppress(OSError):  # the file belongs to the program, which may remove it at any time
                 _reply(question, answer(pattern, _content(question)))
 
 

@@ -1,4 +1,4 @@
-"""Runs a program under the isolate library, which captures one dispatch and does not affect the program otherwise."""
+"""Runs a program under the isolate library, which captures one dispatch and does not otherwise affect the program."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _BEGUN, _CAPTURED, _FAILED, _UNWRITABLE = "begun", "captured", "failed", "unwrit
 
 @dataclass(frozen=True)
 class Isolation:
-    """What to capture. kernel: a pattern as in kernel_pattern; dispatch: index, from 0, among the dispatches of matching
+    """What to capture. kernel: a pattern, as in kernel_pattern; dispatch: index, from 0, among the dispatches of matching
     kernels; directory: the folder that receives isolate_capture_<pid>; zstd_level: None to store memory uncompressed.
     """
 
@@ -44,7 +44,7 @@ class Isolation:
     zstd_level: int | None = None
     device: str = devices.AUTO
     device_options: Sequence[str] = ()
-    view: View | None = None  # of the cage in which the program runs, None for no cage
+    view: View | None = None  # the view of the cage in which the program runs; None for no cage
 
 
 def capture(
@@ -61,7 +61,7 @@ def capture(
 ) -> Capture:
     """Run `command` to its end and capture one of its dispatches; its standard output goes to `output`.
 
-    view: what the cage shows; None for no cage. Raises what execute() raises (even if the capture itself succeeded),
+    view: what the cage shows; None for no cage. Raises the errors of execute() (even if the capture itself succeeded),
     NoCaptureError, KernelFailedError, UnavailableError, NoCageError, UsageError for a kernel pattern that is not a regular
     expression.
     """
@@ -83,7 +83,7 @@ def isolate(
     capture.
 
     output: replaces the program's standard output. The capture is None if the program failed without one. Raises NoCaptureError
-    or KernelFailedError if the program succeeded without a capture or although a kernel failed; WrongTargetError.
+    if the program succeeded without a capture, KernelFailedError if it succeeded although a kernel failed; WrongTargetError.
     """
     checked(request.kernel)
     with tempfile.TemporaryDirectory(prefix="rocm-perf-") as scratch:
@@ -154,8 +154,8 @@ def _prepared(request: Isolation, scratch: Path) -> _Run:
 
 
 def _caged(command: Command, view: View) -> Command:
-    """Run the command in the cage. The program can change what the library writes there, so it is validated like any other
-    capture.
+    """Run the command in the cage. The program can change what the library writes there, so the capture is validated like any
+    other.
     """
     words = (str(command.executable), *command.argv[1:])
     caged = cage.within(words, Path.cwd(), view, CageLimits(seconds=_DAY_SECONDS))
@@ -176,7 +176,7 @@ def _the_capture(request: Isolation, report: Path) -> Path:
 
 
 def _reported(report: Path, wanted: str) -> list[str]:
-    """The texts of one kind of event that the library reported, in order, from all processes."""
+    """The texts of the events of one kind that the library reported, in order, from all processes."""
     if not report.exists():
         return []
     lines = [os.fsdecode(line).partition("\t")[::2] for line in report.read_bytes().splitlines()]

@@ -1,8 +1,8 @@
-"""Extracts from a model's answer its one fenced C++ block, if there is exactly one, which is complete and harmless; and the
-launch that it gives the kernel.
+"""Extracts from a model's answer its fenced C++ block, if there is exactly one and it is complete and harmless, and the launch
+that it specifies for the kernel.
 
-A candidate must not be able to read files, and compiling can do that: by #include and #embed, in every spelling, and by the
-assembler's .incbin. Directives are therefore refused before any compiler or parser sees them.
+A candidate must not be able to read files, which compilation can do: through #include and #embed, in every spelling, and
+through the assembler's .incbin. Directives are therefore refused before any compiler or parser sees them.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def launch_of(answer: str) -> str | Unusable | None:
 def forbidden(code: str) -> str | None:
     """Why this text must not be given to a compiler; None if it may.
 
-    Spliced lines and trigraphs could hide directives from directive_lines(), so they are refused as well.
+    Spliced lines and trigraphs could hide directives from directive_lines(), so they are also refused.
     """
     if not code.strip():
         return "the fenced C++ block is empty"

@@ -1,5 +1,5 @@
-"""One question to the model: shown to the user first, journalled before it is sent, and answered from the journal if it is
-there.
+"""One question to the model: shown to the user first, journalled before it is sent, and answered from the journal if that
+already contains the answer.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ class Asker:
         return Reply(answer.text, answer.complaint)
 
     def _sent(self, provider: Provider, asked: Question, messages: Sequence[Message]) -> ModelAnswer:
-        """Ask the provider, and return the answer as the journal keeps it."""
+        """Ask the provider, and return the answer in the form in which the journal stores it."""
         lost: list[float | None] = []
         try:
             reserved = self._allowed(provider, messages)
@@ -116,7 +116,7 @@ class Asker:
         )
 
     def _allowed(self, provider: Provider, messages: Sequence[Message]) -> float:
-        """Reserve the most that the question can cost. Raises UnsentError if the budget or the user does not allow it."""
+        """Reserve the maximum cost of the question. Raises UnsentError if the budget or the user does not allow it."""
         reserved = self._budget.reserve(messages)
         try:
             self._consent(provider.endpoint, messages)
@@ -141,7 +141,7 @@ class Asker:
     def _tried(self, provider: Provider, messages: Sequence[Message], reserved: float, lost: list[float | None]) -> Answer:
         """Ask the provider, with retries.
 
-        lost: receives the cost of each interrupted answer: part of it was generated, and may have to be paid for.
+        lost: receives the cost of each interrupted answer: part of it was generated and may have to be paid for.
         """
         progress = _Progress(self._note)
 
@@ -157,7 +157,7 @@ class Asker:
         return patiently(once, provider.endpoint, self._note)
 
     def _ended_before(self, asked: Question) -> Exception:
-        """The error for a question without an answer in the journal: the failure recorded in its place, if there is one."""
+        """The error for a question that has no answer in the journal: the failure recorded in its place, if there is one."""
         for line in self._journal.of_any(FailureLine, UnsentLine):
             if isinstance(line, FailureLine) and line.question == asked:
                 return LanguageModelError(line.what, line.hint)

@@ -1,4 +1,4 @@
-"""The side effects of the model's loop: those of the optimizer's loop, and the context that a model gets for a kernel."""
+"""The side effects of the model's loop: those of the optimizer's loop, and the context that a model receives for a kernel."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The cost of questions, and whether the next one would exceed the user's limit: checked before it is sent."""
+"""The cost of questions, and whether the next one would exceed the user's limit, which is checked before it is sent."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _SAFETY = 1.25  # tokenisers differ from the estimate by about this factor
 
 
 class UnsentError(Exception):
-    """A question that was not sent. reason: budget, or declined. detail: the sentence."""
+    """A question that was not sent. reason: budget, or declined. detail: a sentence that explains it."""
 
     def __init__(self, reason: str, detail: str):
         super().__init__(reason, detail)
@@ -33,7 +33,7 @@ def per_million(prices: tuple[float, float]) -> Price:
 
 
 def listed_price(provider: str, place: str, model: str) -> Price | None:
-    """The price in genai-prices' table, for the hosted services only; None if it has no price or is not installed."""
+    """The price in genai-prices' table, for the hosted services only; None if the table has no price or is not installed."""
     if place != PROVIDERS[provider].hosted:
         return None
     try:
@@ -56,8 +56,8 @@ def listed_price(provider: str, place: str, model: str) -> Price | None:
 class Budget:
     """The cost of a run so far, and its limit.
 
-    price: None if not known. most: US dollars, None for no limit. max_tokens: per answer. spent: US dollars, None after
-    something of unknown cost was bought.
+    price: None if not known. most: US dollars; None for no limit. max_tokens: per answer. spent: US dollars; None once a
+    question of unknown cost has been sent.
 
     Errors: UsageError for a limit that cannot be enforced.
     """
@@ -79,7 +79,7 @@ class Budget:
             )
 
     def reserve(self, messages: Sequence[Message]) -> float:
-        """Reserve and return the most that this question can cost. Raises UnsentError."""
+        """Reserve and return the maximum cost of this question. Raises UnsentError."""
         if self.price is None:
             return 0.0
         question = tokens.estimate("".join(message.text for message in messages))
@@ -104,15 +104,17 @@ class Budget:
             self._reserved -= reserved
 
     def lose(self, reserved: float) -> float | None:
-        """Count an interrupted answer as if it had cost all that was reserved; the reservation remains for the next attempt."""
+        """Count an interrupted answer as if it had cost the whole reserved amount; the reservation remains for the next
+        attempt.
+        """
         cost = None if self.price is None else reserved
         self.count(None, None, cost)
         return cost
 
     def pay(self, answer: Answer | None, reserved: float) -> float | None:
-        """Count a question and return its cost, None if not known.
+        """Count a question and return its cost; None if not known.
 
-        answer: None if none arrived; the question is then assumed to have cost all that was reserved.
+        answer: None if none arrived; the question is then assumed to have cost the whole reserved amount.
         """
         self.release(reserved)
         question, text = (answer.input_tokens, answer.output_tokens) if answer else (None, None)

@@ -34,8 +34,8 @@ from rocm_perf_lab.optimize.targets import SkippedTarget, Target
 class CachedBackend:
     """Answers from the cache first.
 
-    backend: answers what is not in the cache; None if everything must be in it. read: reads a text as the source. redactor:
-    applied to everything that enters the cache.
+    backend: answers requests that are not in the cache; None if everything must be in it. read: reads a text as the source.
+    redactor: applied to everything that enters the cache.
     """
 
     def __init__(self, backend: ModelBackend | None, read: Callable[[bytes], Source], cache: ReplayCache, redactor: Redactor):
@@ -58,7 +58,7 @@ class CachedBackend:
         def ask() -> str | None:
             words = self._asked.complaint(source)
             if words is None or "error:" not in words:
-                return words  # our own words on how the compiler ended
+                return words  # our own description of how the compiler ended
             return self._redactor.compiler_words(words, source.path.name)
 
         return self._cache.recall(SyntaxLine, OfSource(source=digest(source.state)), ask)

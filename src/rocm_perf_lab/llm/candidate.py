@@ -1,4 +1,4 @@
-"""One candidate: ask, make the answer a change of the source, compile it, have it judged; up to two repairs with feedback."""
+"""One candidate: ask, turn the answer into a source change, compile it, have it judged; up to two repairs with feedback."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ ANSWER, COMPILE = "answer", "compile"
 
 @dataclass(frozen=True)
 class Attempt:
-    """One answer. number: index within its candidate, from 1. step, reason: where and why it was rejected, empty if accepted.
+    """One answer. number: index within its candidate, from 1. step, reason: where and why it was rejected; empty if accepted.
 
     compiler: the compiler's message. judged: None if the gate was not reached.
     """
@@ -45,8 +45,8 @@ class Attempt:
 
 
 class CandidateChain:
-    """What all candidates of a round share. gate: opens the gate for the first candidate that reaches it. ulps: the gate's
-    tolerance.
+    """The state that all candidates of a round share. gate: opens the gate for the first candidate that reaches it. ulps: the
+    gate's tolerance.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""From the user's request to a result: find the source, start or resume a run, ask, and loop."""
+"""From the user's request to a result: find the source, start or resume a run, ask the model, and loop."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ COMMAND = "llm-optimize"
 
 @dataclass(frozen=True)
 class LlmRequest:
-    """What the user asks for.
+    """The user's request.
 
-    words, source, build, folder, resume: as in optimize.entry.OptimizeRequest. full_source: whether the question has the whole
-    file.
+    words, source, build, folder, resume: as in optimize.entry.OptimizeRequest. full_source: whether the question contains the
+    whole file.
     """
 
     words: tuple[str, ...]
@@ -65,7 +65,7 @@ def llm_optimize(
 ) -> ModelOutcome:
     """Start or resume a run and carry it out.
 
-    keys: the providers' keys. environment: without the keys; its values are kept out of questions and journal.
+    keys: the providers' keys. environment: without the keys; its values are kept out of the questions and the journal.
 
     Errors: those of finding, building and profiling the program; UsageError; ModelError and UnavailableError if the model
     cannot be asked.
@@ -81,7 +81,7 @@ def llm_optimize(
 
 class ClearableBackend(ModelBackend, Protocol):
     def clear(self) -> None:
-        """Remove what only this process needed."""
+        """Remove the files that only this process needed."""
 
 
 MakeBackend = Callable[[Path, BackendOptions, Log, Path], ClearableBackend]
@@ -98,7 +98,9 @@ def run_with(
     consent: Consent,
     note: Callable[[str], None],
 ) -> ModelOutcome:
-    """Like llm_optimize(), on what has been found. The parts of the request that say how to find the source are ignored."""
+    """Like llm_optimize(), for a target that has been found. The parts of the request that specify how to find the source are
+    ignored.
+    """
     provider = provider_of(request.model, keys)
     budget = budget_of(request.model, provider)
     run_folder.expect_place_for_results(target.source)
@@ -170,7 +172,7 @@ def _settings(request: LlmRequest, target: ModelTarget) -> SettingsLine:
 
 
 def _redacted_log(journal: Journal, redactor: Redactor, source: str) -> Log:
-    """The journal for the backend's own steps; what they quote from compilers about the file `source` is redacted."""
+    """The journal for the backend's own steps, with the compiler messages about the file `source` redacted."""
 
     def log(line: Line) -> None:
         if isinstance(line, BuildLine):

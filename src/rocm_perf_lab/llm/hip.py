@@ -1,4 +1,4 @@
-"""Answers in HIP: one kernel with the functions that it adds, and the shape of its launches."""
+"""Answers in HIP: one kernel, the functions that it adds, and the shape of its launches."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Replays a run from its journal alone: the same questions, and from the same answers the same decisions.
+"""Replays a run from its journal alone: the same questions and answers must lead to the same decisions.
 
-Nothing is sent, built or measured, and no file of the user's is written: the results from model, compiler, profiler and gate
-come from the journal; parsing answers, splicing, choosing kernels and ranking are done again.
+Nothing is sent, built or measured, and none of the user's files is written: the results from the model, compiler, profiler and
+gate come from the journal; parsing of answers, splicing, the choice of kernels and ranking are repeated.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ def replay_journal(directory: Path, note: Callable[[str], None]) -> ModelOutcome
 
     directory: the directory of a run of llm-optimize that has ended or failed.
 
-    Errors: MissingInputError if there is none, JournalDiffersError if a decision differs, and the error that the run itself
-    ended with, if everything before it is the same.
+    Errors: MissingInputError if there is no such run, JournalDiffersError if a decision differs, and the error with which the
+    run itself ended, if everything before it is the same.
     """
     settings, entries = _settings(directory), _entries(directory)
     backup = directory / "backup" / Path(settings.source).name
@@ -120,8 +120,8 @@ def _decisions(entries: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _compare(recorded: list[dict[str, Any]], replayed: list[dict[str, Any]]) -> None:
-    """Compare decisions regardless of order, since several workers journal in any order; iterations and candidates are
-    numbered.
+    """Compare decisions regardless of order, since several workers write to the journal in any order; iterations and candidates
+    are numbered.
     """
     before, after = (sorted(json.dumps(entry, sort_keys=True) for entry in entries) for entries in (recorded, replayed))
     if before == after:

@@ -1,4 +1,4 @@
-"""Schedules kernels: the dominant one as long as one dominates, else the top ones in turn; or says why the loop ends."""
+"""Schedules kernels: the dominant one as long as one dominates, else the top ones in turn; or reports why the loop ends."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from rocm_perf_lab.optimize.backend import ProfileSummary
 from rocm_perf_lab.optimize.targets import Target
 from rocm_perf_lab.report.dag import DOMINATES
 
-MOST_FAILURES = 2  # rounds per kernel without a kept change
+MOST_FAILURES = 2  # rounds per kernel in which no change is kept
 _MOST_KERNELS = 3  # taken in turn if none dominates
 
 
 @dataclass(frozen=True)
 class Stop:
-    """Why the loop ends. reason: one of a fixed set; detail: the sentence."""
+    """Why the loop ends. reason: one of a fixed set; detail: a sentence."""
 
     reason: str
     detail: str

@@ -1,4 +1,4 @@
-"""What differs between models' answers in HIP and in Triton: what is asked for, and what an answer means."""
+"""The differences between models' answers in HIP and in Triton: what is requested, and what an answer means."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from rocm_perf_lab.optimize.source_settings import SourceSettings
 
 @dataclass(frozen=True)
 class AnsweredChange:
-    """The edits of the source, and those of other files, by real path."""
+    """The edits to the source, and those to other files, by real path."""
 
     edits: tuple[Edit, ...]
     elsewhere: tuple[tuple[Path, Edit], ...] = ()
 
 
 class Language(Protocol):
-    """name: as journals have it. system: the system prompt. again: what a question after a rejection asks for. exact: what to
-    keep in mind where results must not change at all.
+    """name: as written in journals. system: the system prompt. again: the request in a question after a rejection. exact: what
+    to keep in mind where results must not change at all.
     """
 
     @property
@@ -39,7 +39,7 @@ class Language(Protocol):
     def exact(self) -> str: ...
 
     def change(self, source: Any, name: str, answer: str) -> AnsweredChange | Unusable:
-        """What an answer makes of the kernel `name`."""
+        """The change that an answer makes to the kernel `name`."""
 
     def reader(self, settings: SourceSettings, source: Path) -> Callable[[bytes], Source]:
-        """Reads texts as the run with these settings did. source: the file."""
+        """Returns a function that reads texts as the run with these settings did. source: the file."""

@@ -1,4 +1,4 @@
-"""The languages of kernels, by the names that journals have for them."""
+"""The languages of kernels, by the names used for them in journals."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""The launch that a model's answer gives its kernel, as edits of all launches in the program.
+"""The launch that a model's answer specifies for its kernel, as edits to all launches in the program.
 
-The answer names the kernel's parameters; each launch has variables of its own for them. The gate reads what is written here
-as it reads any candidate, and decides what it may mean.
+The answer names the kernel's parameters; each launch has its own variables for them. The gate reads the text written here like
+any candidate, and decides what it may mean.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _FORM = "write it as <<<grid, workgroup>>> or <<<grid, workgroup, bytes of LDS>>
 
 
 def launch_edits(source: HipSource, kernel: SourceKernel, launch: str) -> list[tuple[Path, Edit]] | Unusable:
-    """The edits that give all launches of the kernel this shape, by real path. launch: the text of the answer's block."""
+    """The edits that give this shape to all launches of the kernel, by real path. launch: the text of the answer's block."""
     words = _words(launch)
     if isinstance(words, Unusable):
         return words

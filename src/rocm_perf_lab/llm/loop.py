@@ -31,8 +31,8 @@ _End = tuple[list[Attempt], Exception | None]
 class LlmLoopOptions:
     """Settings of the loop.
 
-    max_iterations: rounds of candidates for one kernel. candidates: per round. workers: number of candidates at a time. chosen:
-    whether the user named the kernels. ulps: the gate's tolerance, for the feedback to models.
+    max_iterations: rounds of candidates for one kernel. candidates: number per round. workers: number of candidates at a time.
+    chosen: whether the user named the kernels. ulps: the gate's tolerance, for the feedback to models.
     """
 
     max_iterations: int = 3
@@ -43,8 +43,8 @@ class LlmLoopOptions:
 
 
 class ModelLoop:
-    """The loop of one run. Errors: those of the backend, ModelError, JournalDiffersError; earlier accepted changes have been
-    written.
+    """The loop of one run. Errors: those of the backend, ModelError, JournalDiffersError; changes accepted before an error have
+    been written.
     """
 
     def __init__(
@@ -101,7 +101,7 @@ class ModelLoop:
     def _round(
         self, number: int, source: Source, summary: ProfileSummary, target: Target
     ) -> tuple[Source | None, Exception | None]:
-        """The source with the best accepted change, None without one; and the exception that ended the round early."""
+        """The source with the best accepted change, or None without one; and the exception that ended the round early."""
         accepted, errors = self._asked(number, source, summary, target)
         obstacle = next((error.what for error in errors if isinstance(error, CANNOT_JUDGE)), "")
         error = next((error for error in errors if not isinstance(error, CANNOT_JUDGE)), None)

@@ -1,4 +1,4 @@
-"""What a run with a model is about: a file with kernels, in a language."""
+"""The subject of a run with a model: a file with kernels, in some language."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from rocm_perf_lab.optimize.source_settings import SourceSettings
 
 @dataclass(frozen=True)
 class ModelTarget:
-    """source: the file. found_by: how it was found. name: the program's. settings: what a replay needs to read the file again.
+    """source: the file. found_by: how it was found. name: the program's name. settings: what a replay needs to read the file
+    again.
 
     known: text that the model sees anyway; its words are therefore not redacted.
     """
@@ -27,7 +28,7 @@ class ModelTarget:
 
 
 def of_program(build_target: BuildTarget) -> ModelTarget:
-    """A HIP program."""
+    """The target for a HIP program."""
     words = [word for command in build_target.build.commands for word in command.words]
     known = " ".join((build_target.source.read_text(errors="replace"), *build_target.arguments, *words))
     return ModelTarget(build_target.source, build_target.found_by, build_target.name, HIP, settings_of(build_target), known)

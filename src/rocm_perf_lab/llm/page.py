@@ -1,4 +1,4 @@
-"""report.html of a run with a model: the optimizer's page, with the answers and what they cost."""
+"""report.html of a run with a model: the optimizer's page, with the answers and their cost."""
 
 from __future__ import annotations
 

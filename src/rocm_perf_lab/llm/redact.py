@@ -1,4 +1,5 @@
-"""Removes what must not leave the machine or reach the journal: keys, environment values, files outside the source's folder.
+"""Removes text that must not leave the machine or reach the journal: keys, environment values, files outside the source's
+folder.
 
 Text from other programs passes through here before it enters a prompt or the journal.
 """
@@ -50,7 +51,7 @@ class Redactor:
         return self._places.clean(self.secrets(text))
 
     def compiler_words(self, output: str, source: str, most_lines: int = 40) -> str:
-        """A compiler's messages about the file named `source`, or a copy of it; its quotations from other files are omitted.
+        """A compiler's messages about the file named `source`, or a copy of it; quotations from other files are omitted.
 
         A diagnostic is a line that begins with a location, and the lines up to the next one quote that file.
         """

@@ -28,7 +28,7 @@ class ReplayCache:
         self._known = {_key(entry["event"], entry["asked"]): entry for entry in journal.entries if "asked" in entry}
 
     def recall(self, kind: type[RememberedLine[Asked, Answer]], asked: Asked, ask: Callable[[], Answer]) -> Answer:
-        """The answer to `asked`, from ask() if it is not known. kind: the type of the line that keeps it.
+        """The answer to `asked`, from ask() if it is not known. kind: the type of journal line that stores it.
 
         Errors: JournalDiffersError if the cache is closed and does not have the answer, and those of ask().
         """

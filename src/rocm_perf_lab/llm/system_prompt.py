@@ -1,4 +1,4 @@
-"""The system prompt: who asks, what form an answer must have, and that texts from the program are data."""
+"""The system prompt: who is asking, what form an answer must have, and that texts from the program are data."""
 
 from __future__ import annotations
 
@@ -12,5 +12,5 @@ instruction in it.
 
 
 def system_prompt(language: str, use: str) -> str:
-    """use: what the program does with an answer; the sentence goes on with "compare results"."""
+    """The system prompt. use: what the program does with an answer; the sentence continues with "compare results"."""
     return _TEXT.format(language=language, use=use)

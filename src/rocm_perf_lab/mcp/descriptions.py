@@ -1,4 +1,4 @@
-"""What agents are told of each tool: when to use it, what it returns, what comes next."""
+"""What agents are told about each tool: when to use it, what it returns, what comes next."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Shortens JSON values for an agent's context: what is left out says where it can be read."""
+"""Shortens JSON values for an agent's context: each omission says where the rest can be read."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ ROOM_FOR_TEXT = 24_000
 
 @dataclass(frozen=True)
 class _Limits:
-    """items: of an array. depth: of objects and arrays within each other. characters: of a string."""
+    """items: per array. depth: of nested objects and arrays. characters: per string."""
 
     items: int
     depth: int
     characters: int
 
 
-# From loose to tight; the last always applies.
+# From loose to tight; the last is used whatever its result.
 _STEPS = (
     _Limits(10**9, 10**9, 10**9), _Limits(40, 9, 4000), _Limits(20, 7, 2000), _Limits(10, 6, 1000), _Limits(6, 5, 500),
     _Limits(4, 4, 300), _Limits(3, 3, 200), _Limits(2, 2, 120), _Limits(1, 1, 80),
@@ -35,7 +35,7 @@ def compact(value: Any) -> str:
 def outline(value: Any, pointer: str = "", room: int = ROOM) -> Any:
     """The value itself if it fits, else its beginning, with JSON pointers to what is left out.
 
-    pointer: of the value in its document (RFC 6901).
+    pointer: that of the value in its document (RFC 6901).
     """
     for limits in _STEPS:
         found = _cut(value, pointer, limits, limits.depth)

@@ -42,7 +42,7 @@ class CallDocuments:
         return number
 
     def read(self, folder: Path, document: str, pointer: str = "", save_as: str | None = None) -> Any:
-        """Raises LookupError if it is not there, OSError if it cannot be written."""
+        """Raises LookupError if the document or the part does not exist, OSError if it cannot be written."""
         if document not in self._kept:
             raise LookupError(f"there is no document {document}; there are {', '.join(self._kept) or 'none yet'}")
         value = value_at(self._kept[document], pointer)

@@ -38,7 +38,7 @@ _NOT_FOR_TOOLS = {
     "history",
 }  # set by the server itself, or only for terminals
 _THE_USERS = {"trust_candidates", "keep_env", "readable"}  # whoever writes candidates must not decide how they are confined
-_CHANGES_FILES = {"optimize"}  # that existed before
+_CHANGES_FILES = {"optimize"}  # files that existed before
 _TEXT = {"type": "string"}
 # Options that an agent does not need to find and improve a slow kernel; people have them on the command line.
 _RARE = {"clock_mhz", "memory_bandwidth_gbps", "ceilings", "scheduler", "no_rocprof", "collector", "att_target_cu",
@@ -51,7 +51,7 @@ _RUN_NOTHING = {"doctor", "compare", "source", "analyze"}
 class McpTool:
     """A command offered as a tool.
 
-    name: the tool's. words: the command's. properties: JSON name -> the command's parameter.
+    name: that of the tool. words: those of the command. properties: JSON name -> the command's parameter.
     """
 
     name: str
@@ -78,7 +78,7 @@ class McpTool:
 
     @property
     def runs_programs(self) -> bool:
-        """Programs that can do anything."""
+        """Whether it runs programs, which can do anything."""
         return self.name not in _RUN_NOTHING
 
     @property

@@ -32,8 +32,7 @@ CANNOT_JUDGE = (NoCaptureError, CaptureError, PlacementError, ReplayFailedError)
 class ProfileSummary:
     """The parts of a profile that the loop needs. runtime_ms: time in the program's own kernels. documents: the whole profile.
 
-    dominant: the kernel with the most time on the critical path (demangled); fraction: its share of that path; None if not
-    known.
+    dominant: the kernel with the most time on the critical path (demangled); fraction: its share of that path; None if unknown.
     """
 
     runtime_ms: float | None
@@ -48,7 +47,7 @@ class ProfileSummary:
 
     @property
     def reports(self) -> Reports:
-        """The documents of a summary made by this process; one restored from a journal has none."""
+        """The documents of a summary made by this process; a summary restored from a journal has none."""
         if self.documents is None:
             raise ValueError("the documents of a remembered summary are gone")
         return self.documents
@@ -59,13 +58,13 @@ class Gate(Protocol):
         """Judge a candidate. candidate: the whole source. promises: see gate.promises."""
 
     def first_ratio(self, candidate: bytes, promises: Promises = NONE) -> float | None:
-        """A lower bound of the ratio that a verdict can report: candidate / baseline of the kernel's time. None if it takes a
-        judgement to know.
+        """A lower bound of the ratio that a verdict can report: candidate / baseline of the kernel's time. None if only a
+        judgement can show it.
         """
 
 
 class Backend(Protocol):
-    """The operations that the loop needs, each for the sources of its own language; tests replace them with a fake."""
+    """The operations that the loop needs. Each backend serves the sources of one language; tests use a fake one."""
 
     def read(self, text: bytes) -> Source: ...
 
@@ -78,17 +77,17 @@ class RememberingBackend(Backend, Protocol):
     """For a loop that remembers rejections across runs."""
 
     def fingerprint(self, source: Any, target: Target) -> str:
-        """A hash of everything that the gate's rejections of changes of this kernel depend on; see optimize.rejections."""
+        """A hash of everything that the gate's rejections of changes to this kernel depend on; see optimize.rejections."""
 
 
 @dataclass(frozen=True)
 class BackendOptions:
     """Settings of a backend and of its gate.
 
-    pattern: selects kernels, None for all. equivalence: the gate's level. check: see gate.whole_program. ulps: allowed
+    pattern: selects kernels; None for all. equivalence: the gate's level. check: see gate.whole_program. ulps: allowed
     difference of floating-point results, in units in the last place. regression: None for the defaults. view: what candidates
-    may see besides what they need. seed: determines all random choices of the gate; None to draw a new seed. also: further
-    argument lists that candidates are judged with. suggest: whether to suggest such arguments. time_first: see
+    may see in addition to what they need. seed: determines all random choices of the gate; None to draw a new seed. also:
+    further argument lists that candidates are judged with. suggest: whether to suggest such arguments. time_first: see
     gate.judge.GateOptions.
     """
 

@@ -1,6 +1,6 @@
-"""How a program is made from its sources: its units, each compiled separately, and the commands that link them.
+"""How a program is built from its sources: its units, each compiled separately, and the commands that link them.
 
-The rest of the user's build is not kept. For a candidate, only the units that include the changed file are compiled anew, and
+The rest of the user's build is not kept. For a candidate, only the units that include the changed file are recompiled, and
 other actions of the build are not performed.
 """
 
@@ -21,12 +21,13 @@ from rocm_perf_lab.optimize.dependencies import files_of
 
 @dataclass(frozen=True)
 class Build:
-    """The commands that make a program from its sources.
+    """The commands that build a program from its sources.
 
-    commands: the commands that make the program, each after those whose results it needs; the last one makes the program
-    itself. libraries: builds of the shared libraries that are made along with it; the program uses these where they are.
-    others: builds of what else is made and not used for anything: programs, archives, objects. code_objects: the commands that
-    make device code for a program to load. left_out: the user's commands that contribute nothing to this, as they were written.
+    commands: the commands that build the program, each after those whose results it needs; the last one makes the program
+    itself. libraries: builds of the shared libraries that are built along with it; the program uses these where they are.
+    others: builds of other products that nothing here uses: programs, archives, objects. code_objects: the commands that make
+    device code for a program to load. left_out: the user's commands that contribute nothing to the program, as they were
+    written.
     """
 
     commands: tuple[OutputCommand, ...]
@@ -41,17 +42,17 @@ class Build:
 
     @functools.cached_property
     def files(self) -> dict[Path, frozenset[Path]]:
-        """Output of each unit -> the real paths of the files that it is made from. Errors: SourceError."""
+        """Output of each unit -> the real paths of the files that it is built from. Errors: SourceError."""
         return {command.output: files_of(command) for command in self.units}
 
     def including(self, source: Path) -> tuple[OutputCommand, ...]:
         """The units that include `source`. Errors: SourceError."""
         if len(self.units) == 1 and self.units[0].sources[0].resolve() == source.resolve():
-            return self.units  # known without asking the compiler
+            return self.units  # no need to ask the compiler
         return tuple(command for command in self.units if source.resolve() in self.files[command.output])
 
     def code_objects_of(self, source: Path) -> list[Path]:
-        """The code objects for loading that are made with `source`. Errors: SourceError."""
+        """The code objects for loading that are built from `source`. Errors: SourceError."""
         return [command.output for command in self.code_objects if source.resolve() in files_of(command)]
 
     def remade(self, source: Path) -> frozenset[Path]:
@@ -73,9 +74,9 @@ class Build:
 
 
 def build_of(commands: Sequence[BuildCommand], program: Path) -> Build:
-    """The build that these commands make up.
+    """The build that consists of these commands.
 
-    Errors: UsageError if the commands do not make the program, or make several that could be it.
+    Errors: UsageError if the commands do not make the program, or make several that could be the program.
     """
     makers = output_commands(commands)
     made = list(dict.fromkeys(command.output for command in makers))
@@ -100,7 +101,7 @@ def build_of(commands: Sequence[BuildCommand], program: Path) -> Build:
 
 
 def _linking(commands: dict[Path, OutputCommand], program: Path) -> OutputCommand:
-    """The command that makes the program: matched by path, else by name, else the only command that makes any program."""
+    """The command that makes the program: the match by path, else by name, else the only command that makes a program."""
     linking = [
         command
         for command in commands.values()

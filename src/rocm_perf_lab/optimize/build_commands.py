@@ -1,4 +1,6 @@
-"""The commands of a build that contribute to a program (compilers, linkers, archivers), with what each one reads and makes."""
+"""The commands of a build that contribute to a program (compilers, linkers, archivers), with the files that each one reads and
+makes.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,7 @@ _SHARED = re.compile(r".+\.so(\.\d+)*")
 
 @dataclass(frozen=True)
 class BuildCommand:
-    """A command of a build. words: a command that a build runs. folder: its working directory."""
+    """A command of a build. words: its command line. folder: its working directory."""
 
     words: tuple[str, ...]
     folder: Path
@@ -52,7 +54,7 @@ class OutputCommand:
 
     @property
     def is_hip(self) -> bool:
-        """Whether the compiler takes the source for HIP: hipcc does so for C++, clang++ for files named .hip."""
+        """Whether the compiler treats the source as HIP: hipcc does so for C++, clang++ for files named .hip."""
         if not self.sources or not _COMPILER.fullmatch(Path(self.words[0]).name):
             return False
         languages = [after for word, after in pairwise(self.words) if word == "-x"]
@@ -73,7 +75,7 @@ class OutputCommand:
         return bool(self.sources) and any(word in _DEVICE_ONLY for word in self.words)
 
     def moved(self, places: dict[Path, Path]) -> list[str]:
-        """The words with other paths for inputs and outputs. places: original (absolute) -> path to use instead."""
+        """The words with inputs and outputs at other paths. places: original (absolute) -> path to use instead."""
         found, before = [], ""
         for word in self.words:
             path = None if word.startswith("-") else _absolute(word, self.folder)
@@ -84,7 +86,7 @@ class OutputCommand:
 
 
 def output_commands(commands: Sequence[BuildCommand]) -> list[OutputCommand]:
-    """The commands that make an object, an archive or a program, in order, each as commands that make one file."""
+    """The commands that make an object, an archive or a program, in order, split so that each makes one file."""
     return [one for command in commands for one in _of_one_file(command)]
 
 
@@ -146,7 +148,7 @@ def _command(words: tuple[str, ...], folder: Path, output: str, compiles: bool) 
 
 
 def _alone(words: tuple[str, ...], source: str, folder: Path) -> OutputCommand:
-    """The compilation of one source in a command with several."""
+    """The command for one of the sources in a command that compiles several."""
     kept, files, rest = [], set(_files(words)), iter(words)
     for word in rest:
         if word == "-o" or word in ("-Xlinker", "-L", "-l"):
@@ -159,7 +161,7 @@ def _alone(words: tuple[str, ...], source: str, folder: Path) -> OutputCommand:
 
 
 def _object_of(source: str) -> str:
-    """The object's name if several sources are compiled: made from the path, since two of them may have the same name."""
+    """The object's name if several sources are compiled: derived from the path, since two sources may have the same name."""
     return re.sub(r"[^\w.]", "_", source) + ".o"
 
 

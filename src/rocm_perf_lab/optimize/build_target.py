@@ -29,7 +29,7 @@ _DEFAULT = f"hipcc -O3 {SOURCE} -o {BINARY}"
 
 
 class SeveralSourcesError(NoSourceError):
-    """More than one source could be meant. sources: those."""
+    """More than one source could be meant. sources: the candidates."""
 
     def __init__(self, program: Path, sources: Sequence[Path]):
         self.sources = tuple(sources)
@@ -41,10 +41,10 @@ class SeveralSourcesError(NoSourceError):
 class BuildTarget:
     """A program with the source to change.
 
-    source: the file to change. build: makes the whole program from it. unit: the command of the build in which the source is
-    read. units: the program's other units, and those of other programs. other_products: what else is made of the source. name:
-    the program's file name. arguments: the arguments that the program is started with. found_by: how the source was found, in
-    words.
+    source: the file to change. build: makes the whole program from it. unit: the command of the build as part of which the
+    source is read. units: the program's other units, and those of other programs. other_products: other products built from the
+    source. name: the program's file name. arguments: the arguments that the program is started with. found_by: how the source
+    was found, in words.
     """
 
     source: Path
@@ -109,7 +109,7 @@ def settings_of(build_target: BuildTarget) -> SourceSettings:
 
 
 def reader_of(settings: SourceSettings, source: Path) -> Callable[[bytes], HipSource]:
-    """Returns a function that reads texts as the build target with these settings would."""
+    """Returns a function that reads texts as a build target with these settings would."""
     folder, main = Path(settings.folder), Path(settings.main)
     units = [
         OtherUnit(Path(one.main), tuple(one.command), Path(one.folder), one.includes, tuple(map(Path, one.files)), one.linked)
@@ -123,10 +123,10 @@ def find_build_target(
 ) -> BuildTarget:
     """Find the program, its source and its build.
 
-    words: PROGRAM ARGS..., or SOURCE "PROGRAM ARGS...". source, build: as given by the user, None if not given. choose: among
-    several sources.
+    words: PROGRAM ARGS..., or SOURCE "PROGRAM ARGS...". source, build: as given by the user, None if not given. choose: picks
+    one of several sources.
 
-    Errors: UsageError, MissingInputError, NoSourceError if no source, or more than one, could be it; those of choose.
+    Errors: UsageError, MissingInputError, NoSourceError if no source, or more than one, could be meant; those of choose.
     """
     if not words:
         raise UsageError("no program given", "name one after the options, for example `./app --its-arguments`")
@@ -144,7 +144,7 @@ def find_build_target(
         if chosen is None:
             raise
         main = source or (Path(words[0]) if _is_source(words[0]) else None)
-        if build is not None and main is not None:  # which includes the chosen one
+        if build is not None and main is not None:  # the main file includes the chosen one
             build = " ".join(shlex.quote(str(main)) if word == SOURCE else word for word in build.split())
         target = _only_target((str(program), *arguments), program, arguments, chosen, build)
         return replace(target, found_by="its kernel's share of the time")
@@ -239,7 +239,7 @@ def _by_debug_information(program: Path) -> Iterator[Path]:
                 if name and (Path(folder) / name).is_file():
                     yield (Path(folder) / name).resolve()
     except (ELFError, DWARFError, OSError, UnicodeDecodeError):
-        return  # a script, or damaged: the other ways remain
+        return  # a script, or damaged: other ways to find the source remain
 
 
 def _by_stem(program: Path) -> Iterator[Path]:
@@ -250,7 +250,7 @@ def _by_stem(program: Path) -> Iterator[Path]:
 
 
 def _plan_near(path: Path) -> Path | None:
-    """The file of a build folder that tells its commands."""
+    """The file in a nearby build folder that lists its commands; None if there is none."""
     folders = [path.resolve().parent, *path.resolve().parent.parents[:2], Path.cwd()]
     return next((folder / name for folder in folders for name in (DATABASE, NINJA_FILE) if (folder / name).is_file()), None)
 
@@ -260,7 +260,8 @@ def _has_kernels(path: Path) -> bool:
 
 
 def _build(text: str | None, source: Path | None, program: Path) -> tuple[Build | None, str]:
-    """The build given by the user, or found in a CMake folder, a Makefile or debug information, and which of these it was.
+    """The build, given by the user or found in a CMake folder, a Makefile or debug information, and which of these it came
+    from.
 
     None if there is no build.
     """
@@ -300,7 +301,7 @@ def _by_makefile(source: Path | None, program: Path) -> Build | None:
 
 
 def _of_folder(folder: Path, source: Path | None, program: Path) -> Build | None:
-    """The folder's build; None if it makes something else, since the user did not say that the folder belongs to the
+    """The folder's build; None if it does not make the program, since the user did not say that the folder belongs to the
     program.
     """
     try:
@@ -314,7 +315,7 @@ def _of_folder(folder: Path, source: Path | None, program: Path) -> Build | None
 
 
 def _alone(commands: Sequence[BuildCommand], source: Path | None, program: Path) -> list[BuildCommand]:
-    """One command that compiles and links, for a database that tells how the source is compiled but not how it is linked."""
+    """One command that compiles and links, for a database that states how the source is compiled but not how it is linked."""
     makers = output_commands(commands)
     if any(not command.compiles for command in makers):
         return []

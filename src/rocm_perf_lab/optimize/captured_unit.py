@@ -1,6 +1,6 @@
-"""Finds the unit of a program that the captured code was compiled in.
+"""Finds the unit of a program in which the captured code was compiled.
 
-A header's kernel may be compiled in several units, and two files may have kernels of the same name of which only one is to be
+A header's kernel may be compiled in several units, and two files may have kernels of the same name, of which only one is to be
 changed.
 """
 
@@ -40,7 +40,7 @@ def unit_of(source: HipSource, captures: Sequence[Capture], builder: Builder) ->
 
 
 def is_of(captured: bytes, image: bytes, symbol: str) -> bool:
-    """Whether a captured code object is the same build as an image that was linked with its relocations. Errors:
+    """Whether a captured code object comes from the same build as an image that was linked with its relocations. Errors:
     SourceError.
     """
     before, after = pieces_of(image), pieces_of(captured)
@@ -49,7 +49,7 @@ def is_of(captured: bytes, image: bytes, symbol: str) -> bool:
 
 
 def _same_code(piece: SymbolContent, captured: SymbolContent) -> bool:
-    """Compare the code without the bytes that a relocation patches, which are zero only in the first."""
+    """Compare the code without the bytes that a relocation patches; only in `piece` are these zero."""
     content = bytearray(captured.content or b"")
     for place, reference in piece.references:
         width = width_of(reference)

@@ -33,7 +33,8 @@ SCRATCH = "rocm-perf-build-"
 _REMEMBERED = 8  # images and objects remembered per unit
 _LAST_WORDS = 400  # length of a compiler's message in an error
 
-# The most informative first. A linker's message about debug information, or that it failed, is not a reason.
+# The most informative patterns first. A linker's message about debug information, or one that says only that it failed, is not
+# a reason.
 _ERRORS = (
     re.compile(r"undefined reference to|undefined symbol|multiple definition of|duplicate symbol|cannot find -l"),
     re.compile(r"^(?!.*(DWARF error|linker command failed)).*error:", re.IGNORECASE),
@@ -44,17 +45,17 @@ _CUDA = re.compile(rb'#\s*include\s*[<"](cuda|cublas|cufft|curand|cusparse)|\bcu
 _COMPARABLE = ("-Xclang", "-msave-temp-labels", "-Xoffload-linker", "--emit-relocs")
 
 Log = Callable[[Sequence[str], Ended], None]
-"""Receives every build: its command, and how it ended."""
+"""Called for every build with its command and how it ended."""
 
-_Key = tuple[str, Path, Path, tuple[str, ...], Path, bytes]  # what is built, from which source and how
+_Key = tuple[str, Path, Path, tuple[str, ...], Path, bytes]  # what is built, from which source, and how
 
 
 class SourceBuilder:
     """Implements gate.judge.Builder with the sources' own commands, for one target. log: receives every build. view: what the
     cage shows.
 
-    Recent results are remembered: every judge of a baseline asks for it, and the judges of all instantiations ask for a
-    candidate.
+    Recent results are remembered: every judge of a baseline requests that baseline, and the judges of all instantiations
+    request the same candidate.
     """
 
     def __init__(self, target: str, limits: CageLimits = CageLimits(), log: Log | None = None, view: View = View()):
@@ -72,14 +73,15 @@ class SourceBuilder:
         return self._remember("host", source, self._host)
 
     def device_named(self, source: HipSource, name: str) -> bytes:
-        """Like device(), where the compiler is given the unit's main file by this name, relative to the source's folder.
+        """Like device(), except that the compiler is given the unit's main file under this name, relative to the source's
+        folder.
 
         Candidates that are trusted are compiled as a copy, whose name is always the same.
         """
         return self.device(source) if name == str(source.main.resolve()) else self.device_again(source, name)
 
     def device_again(self, source: HipSource, name: str | None = None) -> bytes:
-        """Like device(), but always built anew. name: see device_named()."""
+        """Like device(), but always rebuilt. name: see device_named()."""
         if source.relocatable_device_code:
             what = f"{source.main} is built with -fgpu-rdc: the device code of all units becomes one when it is linked"
             raise SourceError(f"{what}, and which part of it depends on a kernel alone is not known", "build without -fgpu-rdc")
@@ -99,7 +101,7 @@ class SourceBuilder:
             return output.read_bytes()
 
     def names(self, source: HipSource) -> frozenset[str]:
-        """Names that are called, or look as if they were, in other files of the units that include it. Raises SourceError,
+        """Names that are called, or appear to be, in other files of the units that include the source. Raises SourceError,
         UnavailableError.
         """
         if source.state not in self._names:
@@ -140,7 +142,7 @@ class SourceBuilder:
         with contextlib.ExitStack() as stack:
             output = None
             if includes is not None:
-                # What does not compile with them is compiled without, so that the message is about the source alone.
+                # A source that fails to compile with them is compiled without, so that the message concerns the source alone.
                 with contextlib.suppress(SourceError):
                     output = stack.enter_context(self._built(source, options, includes=includes))
             yield output or stack.enter_context(self._built(source, options, name))
@@ -167,7 +169,7 @@ class SourceBuilder:
 
 
 def _check_made(output: Path, command: str) -> None:
-    """Check that the output exists and can be read: a build that succeeded may still have left anything or nothing, and the
+    """Check that the output exists and can be read: a successful build may still have left anything or nothing there, and the
     cage removes everything but files and folders.
 
     Errors: SourceError.
@@ -198,8 +200,8 @@ def _called_elsewhere(preprocessed: str, source: HipSource) -> set[str]:
 def complaint(source: HipSource, target: str, limits: CageLimits = CageLimits(), view: View = View()) -> str | None:
     """The compiler's whole message if it rejects the device code of a source; None if it accepts it.
 
-    If the message contains no error, how the compiler ended (timeout, killed). Only the syntax and semantics are checked; no
-    code is generated. Raises UnavailableError.
+    If the message contains no error, the result states how the compiler ended (timeout, killed). Only syntax and semantics are
+    checked; no code is generated. Raises UnavailableError.
     """
     with _placed(source, view) as placed:
         only = ["--offload-device-only", "-fsyntax-only", str(placed.main)]
@@ -217,7 +219,7 @@ def complaint(source: HipSource, target: str, limits: CageLimits = CageLimits(),
 def build(
     command: Sequence[str], folder: Path, failure: str, limits: CageLimits, log: Log | None = None, view: View = View()
 ) -> Ended:
-    """Run a build command in the cage. failure: the words for a failure ("a.hip does not compile").
+    """Run a build command in the cage. failure: the wording for a failure ("a.hip does not compile").
 
     Raises SourceError with the compiler's first error, UnavailableError if there is no compiler, NoCageError.
     """
@@ -244,7 +246,7 @@ def _remedy(command: Sequence[str], folder: Path) -> str:
 
 
 def first_error(ended: Ended) -> str:
-    """The first line with an error from the compiler or from the linker that it calls, else how the build ended."""
+    """The first line with an error from the compiler or the linker that it calls, else how the build ended."""
     lines = ended.stderr.decode(errors="replace").splitlines()
     found = next((line for kind in _ERRORS for line in lines if kind.search(line)), "")
     return (found or "; ".join([ended.complaint, *lines[-1:]]))[:_LAST_WORDS]
@@ -266,7 +268,7 @@ class ProgramBuilder:
         self._preambles = Preambles(limits, view)
 
     def make(self, source: HipSource, output: Path) -> None:
-        """Make the program from `source` as `output`, completely or not at all. Raises SourceError, UnavailableError."""
+        """Build the program from `source` as `output`, completely or not at all. Raises SourceError, UnavailableError."""
         remade = self._build.remade(source.path).union(*map(self._build.remade, source.also))
         self._keep(command for command in self._build.commands if command.output not in remade)
         with _placed(source, self._view) as placed:
@@ -319,8 +321,8 @@ class ProgramBuilder:
         return [*arch, *lines, *_unit(command.words, command.sources[0], command.folder)]
 
     def _includes(self, command: OutputCommand, source: HipSource) -> Precompiled | None:
-        """The precompiled header of the changed source alone: the others are compiled once. None if other files changed, which
-        they may include.
+        """The precompiled includes, for the changed source only, as the other sources are compiled just once. None if other
+        files changed, which the precompiled includes may contain.
         """
         if source.also or not command.is_hip or [path.resolve() for path in command.sources] != [source.path.resolve()]:
             return None
@@ -336,8 +338,8 @@ class ProgramBuilder:
 
 @dataclass(frozen=True)
 class _Placed:
-    """A text in a place where a compiler finds it. main: the unit's main file, as passed to the compiler. options: compiler
-    options that this requires. made: folder for outputs. copies: original -> path that the compiler gets instead.
+    """A source text in a place where a compiler finds it. main: the unit's main file, as passed to the compiler. options:
+    compiler options that this requires. made: folder for outputs. copies: original -> path that the compiler gets instead.
     """
 
     main: Path
@@ -350,7 +352,7 @@ class _Placed:
 @contextlib.contextmanager
 def _placed(source: HipSource, view: View, includes: Precompiled | None = None) -> Iterator[_Placed]:
     """Place the text for the compiler. In the cage it replaces the file at the source's own path, so what is compiled is what
-    was parsed. includes: those that are precompiled; only in the cage.
+    was parsed. includes: the precompiled includes; used only in the cage.
 
     Without a cage, a copy is compiled: a main file's copy finds its includes and keeps the original's __FILE__ and line
     numbers; copies of headers and of other files are shown by the compiler's virtual file system.
@@ -391,7 +393,8 @@ def _overlay(source: HipSource, copies: Mapping[Path, Path]) -> str:
 
 
 def _unit(command: Sequence[str], main: Path, folder: Path) -> list[str]:
-    """The option that distinguishes this unit from the others in names that Clang generates, unless the user's command has it.
+    """The option that distinguishes this unit from the others in names that Clang generates, unless the user's command already
+    has it.
 
     Without it, these names would contain a hash of all options, which differ from build to build.
     """

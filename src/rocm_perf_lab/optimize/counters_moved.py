@@ -1,4 +1,4 @@
-"""Explains why the time changed, by the counters of loads, waits and instructions that moved most."""
+"""Explains why the time changed, using the counters of loads, waits and instructions that changed most."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _MOST_OF_IT = 0.5  # fraction of the saved cycles; if waits make up less, they a
 
 @dataclass(frozen=True)
 class Moved:
-    """One counter before and after. change: relative, None if the counter was 0."""
+    """One counter before and after. change: the relative change; None if the counter was 0."""
 
     counter: str
     meaning: str
@@ -47,9 +47,9 @@ def _order(one: Moved) -> tuple[int, float, str]:
 
 
 def explanation(counters: Mapping[str, Sequence[float]], unmoved: Collection[str] = ()) -> str:
-    """Explains the time by the counters: first where the waves' cycles went, then the counters behind it.
+    """Explains the change in time: first where the waves' cycles went, then the counters behind that.
 
-    counters: name -> (before, after) of those that moved. unmoved: names of those that were collected and did not move.
+    counters: name -> (before, after) of those that changed. unmoved: names of those that were collected and did not change.
     """
     account = _Account.of(counters)
     if account is None:
@@ -64,7 +64,7 @@ def explanation(counters: Mapping[str, Sequence[float]], unmoved: Collection[str
 
 @dataclass(frozen=True)
 class _Account:
-    """Changes as fractions of the baseline's wave cycles; cycles is the sum of the other three.
+    """Changes as fractions of the baseline's wave cycles; `cycles` is the sum of the other three.
 
     A wave's cycles are spent waiting, waiting for a turn to issue, or executing (ROCm Compute Profiler documentation,
     "Wavefront runtime stats").
@@ -98,7 +98,7 @@ class _Account:
 
 @dataclass(frozen=True)
 class _Changes:
-    """Relative change by name: 0 if the counter was collected and did not move, None if it was not collected."""
+    """Relative change by name: 0 if the counter was collected and did not change, None if it was not collected."""
 
     counters: Mapping[str, Sequence[float]]
     unmoved: Collection[str]

@@ -1,4 +1,4 @@
-"""The files that make up a unit, as its own compiler reports them for both passes, which may include different files."""
+"""The files that make up a unit, as reported by its own compiler for both passes, which may include different files."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _OF_THE_SYSTEM = tuple(map(Path, ("/usr", "/opt", "/lib")))
 
 
 def files_of(command: OutputCommand) -> frozenset[Path]:
-    """The real paths of the command's source and of all that it includes, without system files. Errors: SourceError."""
+    """The real paths of the command's source and of all files that it includes, without system files. Errors: SourceError."""
     found: set[Path] = set()
     for only in _PASSES if command.is_hip else ("",):
         found |= {(command.folder / name).resolve() for name in _named(command, only)}

@@ -13,9 +13,9 @@ Say = Callable[[str], None]
 
 
 def describe(outcome: OptimizeResult, say: Say, stop: bool = True) -> None:
-    """Print the skipped kernels, each accepted change with the counters that moved, and finally the runtimes.
+    """Print the skipped kernels, each accepted change with the counters that changed, and finally the runtimes.
 
-    stop: whether to say why the run ended.
+    stop: whether to state why the run ended.
     """
     for one in outcome.left:
         say(f"Left alone: {one.kernel}: {one.reason}")

@@ -23,9 +23,9 @@ from rocm_perf_lab.optimize.source_choice import by_time
 
 @dataclass(frozen=True)
 class OptimizeRequest:
-    """What the user asks for.
+    """The user's request.
 
-    words: PROGRAM ARGS..., or SOURCE "PROGRAM ARGS...". source, build: None to find them. folder: where runs are kept, None for
+    words: PROGRAM ARGS..., or SOURCE "PROGRAM ARGS...". source, build: None to find them. folder: where runs are kept; None for
     ./<program>.rocm-perf-optimize. resume: continue the newest run, which must not have ended.
     """
 

@@ -1,4 +1,4 @@
-"""Judges a candidate supplied by the user: builds and runs the baseline's program, captures, and asks the gate."""
+"""Judges a candidate supplied by the user: builds and runs the baseline's program, captures dispatches, and runs the gate."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ from rocm_perf_lab.optimize.source_file import digest, write_whole
 
 @dataclass(frozen=True)
 class GateRequest:
-    """What the user asks the gate to judge.
+    """The user's request to judge a candidate.
 
     baseline: the source of the program. candidate: its proposed replacement. words: the program and its arguments.
-    backend_options.pattern: selects the kernel to judge, None for the one whose body differs. description: describes the
-    change; it is kept with the verdict where prompts find it, None to keep nothing. runs: the folder for that, None for the
-    program's own. output: where to write the judged source if it is accepted, None for nowhere.
+    backend_options.pattern: selects the kernel to judge; None for the one whose body differs. description: describes the change
+    and is kept with the verdict, where prompts find it; None to keep nothing. runs: the folder for that; None for the program's
+    own. output: where to write the judged source if it is accepted; None to write nothing.
     """
 
     baseline: Path
@@ -51,8 +51,8 @@ class GateRequest:
 
 @dataclass(frozen=True)
 class Judgement:
-    """A verdict and its subject. kernel: its name in the trace, or in the source if nothing ran; summary: None if none
-    was made.
+    """A verdict and its subject. kernel: its name in the trace, or in the source if nothing ran; summary: None if nothing was
+    profiled.
     """
 
     request: GateRequest
@@ -82,7 +82,7 @@ class Judgement:
 def judge(request: GateRequest, note: Callable[[str], None]) -> Judgement:
     """Judge the candidate of a request.
 
-    Errors: those of the baseline and of the machine; a fault of the candidate results in a verdict.
+    Errors: those caused by the baseline or the machine; a fault of the candidate results in a verdict.
     """
     surroundings.check_temporary_folder()
     texts = _content(request.baseline), _content(request.candidate)
@@ -110,7 +110,7 @@ def _expect_no_source(request: GateRequest) -> None:
 
 
 def _expect_writable(folder: Path) -> None:
-    """Checked in advance, since a verdict takes a while."""
+    """Check in advance that the folder is writable, since a verdict takes a while."""
     there = next(path for path in (folder, *folder.parents) if path.exists())
     if not os.access(there, os.W_OK):
         raise OutputError(f"{folder} cannot be written", "name another folder with --runs")
@@ -162,7 +162,7 @@ def _content(path: Path) -> bytes:
 def _by_source(
     baseline: HipSource, candidate: bytes, backend_options: BackendOptions
 ) -> tuple[SourceKernel, KernelChange | str]:
-    """The kernel that the candidate changes, among those that the pattern fits, and the change, or why it is refused."""
+    """The kernel that the candidate changes, among those that match the pattern, and the change, or why it is refused."""
     pattern = backend_options.pattern
     kernels = [kernel for kernel in baseline.kernels if _may_fit(pattern, kernel)]
     if not kernels:
@@ -179,7 +179,7 @@ def _by_source(
 
 
 def _may_fit(pattern: str | None, kernel: SourceKernel) -> bool:
-    """Whether the pattern may fit. Instantiations have names only after the program has run, so a template passes if the
+    """Whether the pattern may match. Instantiations have names only after the program has run, so a template passes if the
     pattern contains its name.
     """
     if fits(pattern, kernel.demangled or kernel.name, kernel.symbol):

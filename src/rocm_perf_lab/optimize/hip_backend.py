@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from rocm_perf_lab.isolate import Capture
 
 _CAPTURES = "captures-"
-_MOST_INSTANCES = 16  # that were not launched with the program's own arguments, and are looked for with others
+_MOST_INSTANCES = 16  # instantiations not launched with the program's own arguments, to be found with others
 _MOST_NAMED = 4
 _LOG_BYTES = 4000  # bytes of a compiler's output that the journal keeps
 
@@ -66,7 +66,7 @@ def _called(program: str, name: str) -> Iterator[None]:
 
 
 def _arguments(build_target: BuildTarget, words: Sequence[str]) -> tuple[str, ...]:
-    """The arguments in one --also. Errors: UsageError if it is for another program."""
+    """The arguments in one --also. Errors: UsageError if it names another program."""
     if not words or Path(words[0]).name != build_target.name:
         what = f"--also {shlex.join(words)!r} does not begin with the program"
         raise UsageError(what, f"write it as --also './{build_target.name} ARGUMENTS'")
@@ -133,7 +133,7 @@ class HipBackend:
         return self._sources[text]
 
     def check_text(self, source: HipSource, kernel: SourceKernel, change: KernelChange | str) -> StepVerdict:
-        """The verdict of the gate's first step, for which nothing has to run. change: see gate.source_check. Errors: those of
+        """The verdict of the gate's first step, which does not run anything. change: see gate.source_check. Errors: those of
         preprocessing the baseline.
         """
         from rocm_perf_lab.gate.expanded_text_check import Expanded
@@ -193,7 +193,7 @@ class HipBackend:
         if gate.equivalence.level == "full":
             devices.expect_race_check(self._device)
         with contextlib.ExitStack() as stack:
-            reader = stack.enter_context(Reader(source, self.view))  # it starts up while the program runs
+            reader = stack.enter_context(Reader(source, self.view))  # the reader starts up while the program runs
             program = self.program(source)
             body = source.kernel(target.kernel).body
             is_data = holds_text(program, source.text[body.start : body.end])
@@ -205,7 +205,7 @@ class HipBackend:
                 place = folder / str(len(judges))
                 captures = self._captures(program, one, self._build_target.arguments, one.dispatches, place)
                 also = self._also_captured(program, one, place)
-                # For other instantiations only the results count; any gain shows in the program's time.
+                # For other instantiations, only the results count; any gain appears in the program's time.
                 this, last = (replace(gate, measured=False), None) if judges else (gate, whole)
                 again = None if judges else functools.partial(self._recapture, one)
                 unit = unit_of(source, captures, self._builder)
@@ -228,7 +228,7 @@ class HipBackend:
             yield _AllInstances(judges, unjudged)
 
     def fingerprint(self, source: HipSource, target: Target) -> str:
-        """See Backend. The modelled time stands for the sizes and the data of the program."""
+        """See Backend. The modelled time represents the program's sizes and data."""
         options = self._options
         image = self._builder.device(source)
         symbol = source.kernel(target.kernel).symbol
@@ -304,8 +304,8 @@ class HipBackend:
         return self._application
 
     def _also_captured(self, program: Path, target: Target, folder: Path) -> dict[str, list[Capture]]:
-        """Captures of the first dispatch with each of the other argument lists: the number of dispatches would need another
-        profile.
+        """Captures of the first dispatch with each of the other argument lists: finding the number of dispatches would take
+        another profile.
         """
         found: dict[str, list[Capture]] = {}
         for number, arguments in enumerate(self._also):
@@ -358,7 +358,7 @@ class HipBackend:
         )
 
     def _whole_program(self, baseline: Application, is_data: bool, candidate: HipSource, claim: Claim | None) -> StepVerdict:
-        """is_data: whether the program holds the kernel's text as data."""
+        """The verdict of the whole-program step. is_data: whether the program contains the kernel's text as data."""
         from rocm_perf_lab.gate.other_units import program_differs
         from rocm_perf_lab.gate.verdict import rejected
         from rocm_perf_lab.gate.whole_program import STEP, SourceText
@@ -403,7 +403,7 @@ class HipBackend:
 
 class _AllInstances:
     """The gate for all instantiations of a kernel, by name, the target first: returns the target's verdict, or the first
-    rejection of another one. unjudged: what else a change affects, in words.
+    rejection of another instantiation. unjudged: what else a change affects, in words.
     """
 
     def __init__(self, judges: Mapping[str, Gate], unjudged: Sequence[str]):

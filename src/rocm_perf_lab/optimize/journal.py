@@ -20,7 +20,7 @@ Kind = TypeVar("Kind", bound=Line)
 
 
 def event_of(kind: type[Line]) -> str:
-    """The event's name as in the lines of the journal."""
+    """The event's name, as written in the lines of the journal."""
     event: str = kind.model_fields["event"].default
     return event
 
@@ -56,7 +56,7 @@ class Entries:
 
 
 class Journal(Entries):
-    """The journal for writing, by one process at a time (run_folder.held); a truncated last line is removed."""
+    """The journal, open for writing by one process at a time (run_folder.held); a truncated last line is removed."""
 
     def __init__(self, directory: Path):
         super().__init__(directory)

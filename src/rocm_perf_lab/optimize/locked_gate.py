@@ -47,7 +47,7 @@ class LockedGate:
         return question(gate)
 
     def _made(self) -> Gate:
-        if self._failure is not None:  # a second attempt would fail in the same way
+        if self._failure is not None:  # a second attempt would fail the same way
             raise self._failure
         try:
             return self._stack.enter_context(self._opened())

@@ -23,17 +23,17 @@ from rocm_perf_lab.optimize.transforms import DEFAULT, TRANSFORMS, Proposal, Ref
 from rocm_perf_lab.optimize.transforms.combined import combined
 
 COMMAND = "optimize"
-_MOST_KERNELS = 3  # tried in one iteration
+_MOST_KERNELS = 3  # kernels tried in one iteration
 
 
 @dataclass(frozen=True)
 class OptimizeLoopOptions:
     """Settings of the loop.
 
-    factors: used by transformations that take a factor. transforms: names of transformations, in the order of trial. workers:
-    number of proposals that are judged at a time. accept_modelled: also accept gains that are within the timing model's
-    error. min_improvement: the least gain that the gate accepts. budget_seconds: nothing new is begun after this much
-    time, None for no limit. judge_again: whether to judge what earlier runs rejected.
+    factors: used by transformations that take a factor. transforms: names of transformations, in the order in which they are
+    tried. workers: number of proposals judged at a time. accept_modelled: also accept gains that are within the timing model's
+    error. min_improvement: the least gain that the gate accepts. budget_seconds: no new work is begun after this much time;
+    None for no limit. judge_again: whether to judge proposals that earlier runs rejected.
     """
 
     factors: tuple[int, ...] = (2, 4, 8)
@@ -49,8 +49,8 @@ class OptimizeLoopOptions:
 
 
 class Session:
-    """One run. source: the user's file. run: the run's directory. transformations: those of its language, by name. clock: in
-    seconds. Errors: those of the backend, SourceError, OutputError.
+    """One run. source: the user's file. run: the run's directory. transformations: those for its language, by name. clock:
+    returns the time in seconds. Errors: those of the backend, SourceError, OutputError.
     """
 
     def __init__(
@@ -97,7 +97,7 @@ class Session:
         return self._run.end(stop)
 
     def _why_it_stops(self, summary: ProfileSummary) -> str:
-        """After an iteration that accepted nothing."""
+        """Why the run ends after an iteration that accepted nothing."""
         if self._options.dry_run:
             return "a dry run judges nothing"
         if self._budget.used:
@@ -123,7 +123,7 @@ class Session:
         return None
 
     def _options_for(self, source: Source, target: Target) -> tuple[list[Option], list[Refusal]]:
-        """The proposals, those with most to gain first, and the refusals."""
+        """The proposals, those with the most to gain first, and the refusals."""
         kernel = source.kernel(target.kernel)
         used = {name: self._transformations[name] for name in self._options.transforms}
         answers = [answer for propose in used.values() for answer in propose(source, kernel, self._options.factors)]
@@ -137,7 +137,7 @@ class Session:
         )
 
     def _searched(self, source: Source, target: Target, options: Sequence[Option]) -> tuple[Judged | None, list[Judged], str]:
-        """The proposal to keep, all verdicts, and what kept the rest from being judged."""
+        """The proposal to keep, all verdicts, and the reason why the rest were not judged."""
         if self._options.dry_run:
             self._outcome.judged += [self._run.candidate(source, one.proposal, one.prediction) for one in options]
             return None, [], f"a dry run: {len(options)} proposals were not judged" if options else ""
@@ -162,7 +162,7 @@ class Session:
         return f"none of {len(options)} proposals can gain the required {self._options.min_improvement:.1%}, {how}"
 
     def _rejections_of(self, source: Source, target: Target) -> KernelRejections:
-        """What is known of proposals for this kernel, of earlier runs."""
+        """The rejections of proposals for this kernel in earlier runs."""
         kernel, fingerprint = source.kernel(target.kernel), self._backend.fingerprint(source, target)
         return KernelRejections(self._rejections, kernel, fingerprint)
 

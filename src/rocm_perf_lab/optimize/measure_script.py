@@ -1,4 +1,4 @@
-"""The script that measures on a GPU what a run left for one to decide."""
+"""Writes a script that measures on a GPU the changes that a run left undecided."""
 
 from __future__ import annotations
 
@@ -26,7 +26,9 @@ def write_script(
     options: BackendOptions,
     undecided: Sequence[Undecided],
 ) -> Path | None:
-    """Write it into the run's folder; None if nothing is left to decide. program: with its arguments. Errors: OutputError."""
+    """Write the script into the run's folder; None if nothing is left to decide. program: with its arguments. Errors:
+    OutputError.
+    """
     if not undecided:
         return None
     given = ["--build", build] if build is not None else []

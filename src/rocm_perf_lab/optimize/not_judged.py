@@ -1,4 +1,4 @@
-"""Lines on the proposals that were not judged: one per reason, however many there are."""
+"""Lines about the proposals that were not judged: one per reason, however many proposals there are."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ _TIMED = re.compile(r"(?P<share>[\d.]+% (?:saved|slower)) on the captured inputs
 
 
 def grouped(passed_over: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:
-    """(reason, what it holds for), in the order of the first ones. passed_over: description and reason of each."""
+    """Pairs (reason, the proposals it applies to), in order of first occurrence. passed_over: description and reason of each
+    proposal.
+    """
     groups: dict[str, list[str]] = {}
     for description, reason in passed_over:
         timed = _TIMED.fullmatch(reason)

@@ -1,4 +1,4 @@
-"""A run from its start or resumption to its end: its directory, locked, and its journal."""
+"""Opens a run, new or resumed, until its end: its directory, locked, and its journal."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from rocm_perf_lab.optimize.journal import Journal
 
 
 def folder_of(folder: Path | None, name: str) -> Path:
-    """Where the runs of the program `name` are kept, unless the user says where."""
+    """The folder in which the runs of the program `name` are kept: the user's choice, else the default."""
     return folder or Path(name + run_folder.SUFFIX)
 
 
 @contextmanager
 def open_run(folder: Path, command: str, resume: bool, note: Callable[[str], None]) -> Iterator[tuple[Path, Journal]]:
-    """Begin a run in the folder, or go on with the newest one, after what killed runs left has been restored.
+    """Begin a run in the folder, or continue the newest one, after cleaning up after killed runs.
 
     Errors: OutputError, MissingInputError if there is nothing to resume.
     """

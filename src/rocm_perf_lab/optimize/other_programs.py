@@ -1,7 +1,7 @@
-"""The units of a build's other programs, libraries and objects that concern a source, since these are made of it as well.
+"""The units of a build's other programs, libraries and objects that concern a source because they are also built from it.
 
-A candidate is not built into them. But a source that changes for one program changes for the others, whose launches of its
-kernels have to change with it.
+A candidate is not built into them. But a source that changes for one program changes for the others too, and their launches of
+its kernels have to change with it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _FOLDERS = ("-I", "-isystem", "-iquote", "-idirafter")
 
 @dataclass(frozen=True)
 class OtherProducts:
-    """units: HIP units that are not the program's own, each with its files. names: of what is made of them."""
+    """units: HIP units that are not the program's own, each with its files. names: those of the products built from them."""
 
     units: Mapping[OutputCommand, frozenset[Path]] = field(default_factory=dict)
     names: tuple[str, ...] = ()
@@ -35,9 +35,9 @@ class OtherProducts:
 
 
 def other_products(build: Build, source: Path) -> OtherProducts:
-    """What else is made of `source`, apart from the program; without units that do not compile.
+    """The products other than the program that are built from `source`; without units that do not compile.
 
-    Errors: SourceError of its own units.
+    Errors: SourceError in the program's own units.
     """
     own = frozenset(build.units)
     concerned = [one for one in (*build.others, *build.libraries) if _is_made_of(source, one, build, own)]
@@ -55,7 +55,7 @@ def _is_made_of(source: Path, made: Build, build: Build, own: frozenset[OutputCo
 
 
 def _files(commands: Sequence[OutputCommand]) -> list[frozenset[Path]]:
-    """Nothing for a unit that does not compile."""
+    """The files of each unit; empty for a unit that does not compile."""
     if not commands:
         return []
     with ThreadPoolExecutor(available_cores()) as pool:

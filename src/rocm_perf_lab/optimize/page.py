@@ -1,4 +1,4 @@
-"""report.html of a run: what was proposed, how it was judged, what was accepted and gained. The same for runs with a model."""
+"""report.html of a run, also one with a language model: what was proposed, how it was judged, what was accepted and gained."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ FILE = "report.html"
 _HERE = "rocm_perf_lab.optimize"
 _MODELLED = "MODELLED: no GPU ran this. Times and gains are those of the software device's timing model."
 _KEPT, _ACCEPTED, _UNDECIDED, _REJECTED, _NOT_JUDGED = "kept", "accepted, not kept", "undecided", "rejected", "not judged"
-_MOST_LISTED = 20  # texts of a list in the evidence
+_MOST_LISTED = 20  # items shown of a list in the evidence
 
 
 def page(
@@ -27,7 +27,9 @@ def page(
     more: Sequence[tuple[str, str]] = (),
     answers: Sequence[dict[str, Any]] = (),
 ) -> str:
-    """The text of the page. more: further (label, text) for its head. answers: of a model, as in LlmOptimizeDocument."""
+    """The text of the page. more: further (label, text) pairs for its head. answers: a model's answers, as in
+    LlmOptimizeDocument.
+    """
     source = Path(document.source)
     data = {
         "title": f"rocm-perf {command}: {source.name} on {document.device or 'an unknown GPU'}",
@@ -87,7 +89,7 @@ def _head(document: OptimizeDocument) -> Iterator[tuple[str, str]]:
 
 
 def _chain(document: OptimizeDocument) -> Iterator[dict[str, Any]]:
-    """The baseline and each accepted change, with the share of the baseline's time."""
+    """The baseline and each accepted change, each with its share of the baseline's time."""
     base = document.baseline_ms
     yield {"what": "baseline", "time": words.milliseconds(base), "share": 1.0 if base else None, "ratio": "", "counters": []}
     for one in document.iterations:
@@ -111,7 +113,7 @@ def _proposals(document: OptimizeDocument) -> list[dict[str, Any]]:
 
 
 def _kept(iterations: Sequence[IterationSection], proposals: Sequence[ProposalSection]) -> set[int]:
-    """The proposals that became accepted changes: for each change, the next accepted proposal of its description."""
+    """The proposals that became accepted changes: for each change, the next accepted proposal with its description."""
     found: set[int] = set()
     for change in iterations:
         candidates = (

@@ -24,9 +24,9 @@ _REDIRECTIONS = {"<", ">", ">>", ">&", "&>"}
 
 
 def commands_of(text: str, folder: Path) -> list[BuildCommand]:
-    """The commands that --build stands for.
+    """The commands that the value of --build stands for.
 
-    text: from --build: a command, several joined by &&, a call of make, ninja or `cmake --build`, or a folder.
+    text: the value of --build: a command, several joined by &&, a call of make, ninja or `cmake --build`, or a folder.
 
     Errors: UsageError that describes the mistake.
     """
@@ -44,7 +44,7 @@ def commands_of(text: str, folder: Path) -> list[BuildCommand]:
 
 
 def is_script(text: str) -> bool:
-    """Whether --build contains the commands themselves, not a tool or folder that knows them."""
+    """Whether --build contains the commands themselves, rather than a tool or folder that lists them."""
     words = _words(text)
     return not Path(text).is_dir() and (not words or Path(words[0]).name not in {*_MAKE, *_NINJA, "cmake"})
 
@@ -52,7 +52,7 @@ def is_script(text: str) -> bool:
 def of_folder(folder: Path) -> list[BuildCommand]:
     """The commands of a build folder.
 
-    folder: a CMake build folder, or one with a Makefile. Errors: UsageError if it is neither.
+    folder: a CMake build folder, or a folder with a Makefile. Errors: UsageError if it is neither.
     """
     folder = folder.resolve()
     if (folder / NINJA_FILE).is_file():

@@ -1,7 +1,7 @@
-"""Precompiles the includes at the head of a HIP source, which take two thirds of the time of compiling a small one.
+"""Precompiles the includes at the head of a HIP source, which take two thirds of the time needed to compile a small source.
 
-Candidates change a kernel's body, so that all of them begin with the same includes. Clang reads a precompiled header before the
-file's own text; there, the includes are left out, and the compilation makes the same code.
+Candidates change a kernel's body, so all of them begin with the same includes. Clang reads a precompiled header before the
+file's own text, from which the includes are removed, and the compilation produces the same code.
 """
 
 from __future__ import annotations
@@ -26,7 +26,9 @@ _PASSES = {"device": "--offload-device-only", "host": "--offload-host-only"}
 
 @dataclass(frozen=True)
 class Precompiled:
-    """options: with which Clang reads precompiled includes. folder: that they are in. text: the source without them."""
+    """options: the options with which Clang reads precompiled includes. folder: the folder that holds them. text: the source
+    without them.
+    """
 
     options: tuple[str, ...]
     folder: Path
@@ -45,11 +47,12 @@ class Preambles:
     def of(
         self, path: Path, text: bytes, command: Sequence[str], folder: Path, passes: Sequence[str] = tuple(_PASSES)
     ) -> Precompiled | None:
-        """For a source with this text, given to this command by this path, in this folder. command: without files and output.
+        """The includes for a source with this text, given to this command by this path, in this folder. command: without files
+        and output.
 
-        None if that saves nothing or may not do the same; passes: some of "device" and "host".
+        None if precompiling saves nothing or might change the result. passes: one or both of "device" and "host".
         """
-        if self._view.trusted:  # without a cage, each build has options of its own
+        if self._view.trusted:  # without a cage, each build has its own options
             return None
         head = leading_includes(text)
         usual = path.is_absolute() and can_be_precompiled(command)
@@ -62,7 +65,7 @@ class Preambles:
         return Precompiled(options, Path(self._scratch.name), head.rest) if all(header for _, header in made) else None
 
     def _made(self, name: str, includes: Sequence[bytes], command: Sequence[str], folder: Path, seen: View) -> Path | None:
-        """The header beside which Clang finds the precompiled one; None if it cannot be made."""
+        """The header next to which Clang finds the precompiled one; None if it cannot be made."""
         words = [name, str(folder), *command]
         key = hashlib.sha256(b"\0".join([*map(os.fsencode, words), *includes])).digest()
         with self._making:
@@ -82,8 +85,8 @@ class Preambles:
 
 
 def _from_elsewhere(include: bytes, folder: Path) -> bytes:
-    """The include of the same file in a file of another folder. __FILE__ has this form in it as well, if the source is given by
-    an absolute path.
+    """The directive that includes the same file from a file in another folder. If the source is given by an absolute path,
+    __FILE__ has this form in the included file as well.
     """
     beside = folder / os.fsdecode(include[1:-1])
     return b'"%s"' % os.fsencode(beside) if include.startswith(b'"') and beside.is_file() else include

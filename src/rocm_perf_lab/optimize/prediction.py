@@ -1,8 +1,9 @@
-"""What a proposal may gain, by experiments with the profiled dispatch: it ranks proposals, and hopeless ones are not judged.
+"""Predicts what a proposal may gain, from experiments with the profiled dispatch: proposals are ranked, and hopeless ones are
+not judged.
 
-A transformation takes certain causes of time away, in part at best. So the experiment that takes all of them away entirely
-bounds its gain from above. The bound is of the whole kernel; how much of it is in the lines that the proposal changes estimates
-its gain.
+A transformation removes certain causes of time, usually only in part. So the experiment that removes all of them entirely gives
+an upper bound on its gain. The bound applies to the whole kernel; its gain is estimated by the part of the bound that belongs
+to the lines that the proposal changes.
 """
 
 from __future__ import annotations
@@ -13,7 +14,8 @@ from dataclasses import dataclass, field
 from rocm_perf_lab.optimize.source import Kernel
 from rocm_perf_lab.optimize.transforms import Proposal
 
-# What each transformation can take away. Anything that changes the code of a loop changes its scalar instructions as well.
+# The causes that each transformation can remove. Anything that changes the code of a loop changes its scalar instructions as
+# well.
 _LOOP = ("memory-latency", "lds-latency", "scalar-issue", "vector-issue", "address-issue", "few-waves", "instruction-fetch")
 CAUSES: Mapping[str, Sequence[str]] = {
     "wave-per-row": ("small-grid", "uncoalesced", "imbalance", "l2-bandwidth", "memory-bandwidth", "beyond-l2", *_LOOP),
@@ -33,9 +35,9 @@ CAUSES: Mapping[str, Sequence[str]] = {
 
 @dataclass(frozen=True)
 class Stack:
-    """A time stack as the optimizer needs it. causes: its parts. without_ns: the time without every set of them; bit i of the
-    index stands for the i-th. alone_ns: the time without one cause, also of others. lines: line of the source -> cause -> what
-    is gained without it there alone, in ns.
+    """A time stack as the optimizer needs it. causes: its parts. without_ns: the time without each subset of the causes; bit i
+    of the index stands for the i-th cause. alone_ns: the time without a single cause, including causes outside the stack.
+    lines: line of the source -> cause -> time saved, in ns, without that cause on that line alone.
     """
 
     duration_ns: int
@@ -45,7 +47,7 @@ class Stack:
     alone_ns: Mapping[str, int] = field(default_factory=dict)
 
     def gain(self, causes: Sequence[str]) -> float:
-        """The share of the time that is saved without all of these. Those that are not part of the stack add what each saves
+        """The share of the time that is saved without all of these causes. Causes outside the stack each add what they save
         alone.
         """
         taken = sum(1 << i for i, name in enumerate(self.causes) if name in causes)
@@ -55,11 +57,11 @@ class Stack:
 
 @dataclass(frozen=True)
 class Prediction:
-    """kernel: the share of the kernel's time that the proposal saves at most. program: of the GPU's span, by the kernel's share
-    of the critical path; None if that is not known. lines: the share of the causes' gains by line that is in its lines, 0 to 1;
-    1 if lines are not known. causes: those that it may take away and that the kernel has.
+    """kernel: the share of the kernel's time that the proposal saves at most. program: the same as a share of the GPU's span,
+    from the kernel's share of the critical path; None if that is not known. lines: the part of the causes' gains, by line, that
+    falls on its lines, 0 to 1; 1 if lines are not known. causes: the causes in the kernel that the proposal may remove.
 
-    estimate: what it saves if its lines get their share of the bound and nothing else does.
+    estimate: what it saves if its lines reach their share of the bound and nothing else changes.
     """
 
     causes: tuple[str, ...]
@@ -78,19 +80,21 @@ class Prediction:
 
 @dataclass(frozen=True)
 class Option:
-    """A proposal with its prediction, None without experiments."""
+    """A proposal with its prediction; None without experiments."""
 
     proposal: Proposal
     prediction: Prediction | None
 
     @property
     def rank(self) -> float:
-        """The least first: by the estimate. Those without a prediction come last."""
+        """The sort key: largest estimate first. Proposals without a prediction come last."""
         return 0.0 if self.prediction is None else -round(self.prediction.estimate, 6)
 
 
 def predicted(proposal: Proposal, kernel: Kernel, stack: Stack | None, share: float | None, text: bytes) -> Prediction | None:
-    """None without experiments, or for a transformation whose effect is not known. share: of the critical path."""
+    """The prediction; None without experiments, or for a transformation with an unknown effect. share: the kernel's part of the
+    critical path.
+    """
     causes = CAUSES.get(proposal.transformation)
     if stack is None or causes is None:
         return None

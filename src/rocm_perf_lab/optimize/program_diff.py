@@ -1,4 +1,4 @@
-"""The change of a program's sources as one patch."""
+"""The change to a program's sources, as one patch."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Orders proposals for judging: those in loops in which waves wait most come first, and within one loop the smaller change."""
+"""Orders proposals for judging: those in loops where waves wait most come first, and within one loop the smaller changes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from rocm_perf_lab.optimize.transforms import Proposal
 
 
 def ranked(proposals: Iterable[Proposal], kernel: Kernel, waited_cycles: Mapping[int, int], text: bytes) -> list[Proposal]:
-    """Sort proposals in the order of judging.
+    """Sort proposals into the order in which they are judged.
 
     waited_cycles: source line -> cycles that waves waited for its accesses; empty without a thread trace.
     """

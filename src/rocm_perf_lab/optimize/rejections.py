@@ -1,8 +1,8 @@
-"""What earlier runs on a program rejected, and why: the same change of the same kernel is not judged again.
+"""Rejections by earlier runs on a program, with the reasons: the same change to the same kernel is not judged again.
 
-A rejection holds as long as nothing changes on which it rests: the tool's version, the device with its timing parameters, the
-gate's options, the program's arguments and the kernel's machine code. These make a fingerprint. Only the fingerprint is
-compared, so a damaged or foreign file costs at most a judgement.
+A rejection holds as long as nothing that it depends on changes: the tool's version, the device with its timing parameters, the
+gate's options, the program's arguments and the kernel's machine code. These are hashed into a fingerprint. Only the fingerprint
+is compared, so a damaged or foreign file costs at most one judgement.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ class Rejection(JsonModel):
 
 @dataclass(frozen=True)
 class Rejections:
-    """The rejections on record of a program. folder: of its runs. run: the current one, whose own rejections are in its
-    journal. ignored: whether earlier rejections do not count; new ones are kept nevertheless.
+    """The recorded rejections for a program. folder: the folder of its runs. run: the current run, whose own rejections are in
+    its journal. ignored: whether to ignore earlier rejections; new ones are still kept.
     """
 
     folder: Path
@@ -74,7 +74,7 @@ class Rejections:
         try:
             descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666)
             try:
-                os.write(descriptor, line)  # at once, so that the lines of two runs do not mix
+                os.write(descriptor, line)  # in one write, so that the lines of two runs do not mix
             finally:
                 os.close(descriptor)
         except OSError as error:
@@ -120,7 +120,7 @@ def fingerprint_of(*parts: str | bytes) -> str:
 
 
 def change_of(kernel: Kernel, proposal: Proposal) -> str:
-    """What distinguishes a change: its transformation and parameters, and its edits by their places in the kernel."""
+    """The features that identify a change: its transformation and parameters, and its edits by position in the kernel."""
     start = kernel.span.start
     edits = [[edit.start - start, edit.end - start, edit.text] for edit in proposal.edits if _inside(kernel, edit)]
     outside = sorted(edit.text for edit in proposal.edits if not _inside(kernel, edit))

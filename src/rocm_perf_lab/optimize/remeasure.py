@@ -1,7 +1,7 @@
-"""Measures again what a run accepted: the programs before and after each change, built anew and run alternately.
+"""Remeasures the changes that a run accepted: the programs before and after each change, rebuilt and run alternately.
 
-A run on the software device predicts. On a GPU this records what came of its predictions, in the run's journal and in the
-user's table of the model's error.
+A run on the software device only makes predictions. On a GPU, this module records their outcomes, in the run's journal and in
+the user's table of the model's error.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ from rocm_perf_lab.optimize.remeasure_document import RemeasureDocument, Remeasu
 from rocm_perf_lab.optimize.run_folder import held
 from rocm_perf_lab.optimize.source_file import digest
 
-_ROUNDS = 7  # on a GPU; modelled times are the same each time
+_ROUNDS = 7  # on a GPU; modelled times never vary
 Runs = Sequence[ProgramRun]
 
 
 @dataclass(frozen=True)
 class Change:
-    """An accepted change of a run. before, after: states, as in hip_source.source_texts."""
+    """An accepted change in a run. before, after: states, as in hip_source.source_texts."""
 
     line: AcceptedLine
     verdict: Verdict
@@ -49,11 +49,11 @@ class Change:
 
 
 def remeasure(run: Path, options: BackendOptions, note: Callable[[str], None]) -> RemeasureDocument:
-    """Measure the run's changes with the device of the options, of which only device, timeout and view count, and record what
-    comes of it.
+    """Measure the run's changes on the device given in the options, and record the results. Only the options device, timeout
+    and view are used.
 
     Errors: MissingInputError if the run has nothing to measure, UnavailableError without a GPU unless a software device is
-    named; those of finding and building the program, and of running it as it was.
+    named; those of finding and building the program, and of running the original program.
     """
     with held(_existing(run)):
         journal = Journal(run)
@@ -114,7 +114,7 @@ def _original(journal: Entries) -> bytes:
 
 
 def _expect_gpu(device: str) -> None:
-    """Errors: UnavailableError if there is none, unless a software device is named."""
+    """Raises UnavailableError if there is no GPU, unless a software device is named."""
     with tempfile.TemporaryDirectory(prefix="rocm-perf-") as scratch:
         if not devices.select(device, Path(scratch)).is_hardware and device == devices.AUTO:
             raise UnavailableError(
@@ -125,7 +125,7 @@ def _expect_gpu(device: str) -> None:
 
 @contextlib.contextmanager
 def _within(folder: Path) -> Iterator[None]:
-    """In the folder from which the run was started, to which its build refers."""
+    """Work in the folder from which the run was started, to which its build refers."""
     before = Path.cwd()
     try:
         os.chdir(folder)
@@ -141,7 +141,9 @@ def _within(folder: Path) -> Iterator[None]:
 def _measured(
     target: TargetLine, changes: Sequence[Change], options: BackendOptions, folder: Path, note: Callable[[str], None]
 ) -> tuple[dict[bytes, Runs], dict[bytes, str]]:
-    """For each state the runs of its program, interleaved, or why there are none; and what is wrong with its output."""
+    """For each state, the interleaved runs of its program; and, for the states for which there is one, what is wrong with the
+    runs or their output.
+    """
     build_target = find_build_target(target.program, Path(target.source), target.build)
     backend = HipBackend(build_target, folder, replace(options, seed=0), lambda _: None, note)
     states = [backend.read(state) for state in dict.fromkeys([changes[0].before, *(one.after for one in changes)])]
@@ -206,7 +208,7 @@ def _of_program(before: Runs, after: Runs) -> float | None:
 def _recorded(
     run: Path, journal: Journal, changes: Sequence[Change], sections: Sequence[RemeasuredSection], first: Runs
 ) -> RemeasureDocument:
-    """Write the journal's lines, and on a GPU the user's table. first: the runs of the program as it was."""
+    """Write the journal's lines, and on a GPU the user's table. first: the runs of the original program."""
     like, rounds = first[0], len(first)
     timing: Timing = "measured" if like.timing == "measured" else "modelled"
     for change, section in zip(changes, sections, strict=True):
@@ -239,7 +241,7 @@ def _recorded(
 def differences(
     changes: Sequence[Change], sections: Sequence[RemeasuredSection], device: str
 ) -> list[recorded_differences.RecordedDifference]:
-    """The rows for the user's table: of changes whose gain the model predicted and that were measured."""
+    """The rows for the user's table, for changes whose gain the model predicted and that were measured."""
     rows = []
     for change, section in zip(changes, sections, strict=True):
         timing = change.verdict.program_timing

@@ -1,4 +1,4 @@
-"""What was measured again of a run, as lines of text."""
+"""The result of remeasuring a run, as lines of text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The results of an optimizer run; `document()` returns what --json prints."""
+"""The results of an optimizer run; `document()` returns the document that --json prints."""
 
 from __future__ import annotations
 
@@ -72,17 +72,17 @@ class Judged(Candidate):
 
     @property
     def undecided(self) -> str | None:
-        """Why the timing model cannot tell whether it is faster on a GPU; None if it can."""
+        """Why the timing model cannot decide whether the candidate is faster on a GPU; None if it can."""
         return self.verdict.undecided
 
     @property
     def ratio(self) -> float:
-        """candidate / baseline of the kernel's time, as measured by the gate; for accepted candidates."""
+        """candidate / baseline of the kernel's time, as measured by the gate; only for accepted candidates."""
         return _measured(self.verdict.ratio)
 
     @property
     def runtime_ms(self) -> tuple[float, float]:
-        """(baseline, candidate) of the whole program's time on the GPU; for accepted candidates."""
+        """(baseline, candidate) of the whole program's time on the GPU; only for accepted candidates."""
         return _measured(self.verdict.runtime_ms)
 
 
@@ -105,7 +105,7 @@ class Undecided:
 @dataclass(frozen=True)
 class Iteration:
     """One accepted change. runtime_ms: the program's time with the change. counters: name -> [before, after] for the kernel's
-    counters that moved, over the whole program; before includes the changes accepted earlier. unmoved: names of the others.
+    counters that changed, over the whole program; before includes the changes accepted earlier. unmoved: names of the others.
     """
 
     number: int
@@ -156,7 +156,7 @@ class OptimizeResult:
 
     @property
     def improvement(self) -> float | None:
-        """The fraction of the baseline's GPU time that is saved; None without times."""
+        """The fraction of the baseline's GPU time that is saved; None if there are no times."""
         return 1 - self.final_ms / self.baseline_ms if self.baseline_ms and self.final_ms is not None else None
 
     def document(self) -> OptimizeDocument:

@@ -16,7 +16,7 @@ from rocm_perf_lab.optimize.optimize_document import EarlierRun, HistoryDocument
 from rocm_perf_lab.optimize.source_file import restore, sweep
 
 SUFFIX = ".rocm-perf-optimize"
-BY_HAND = "gate"  # what `rocm-perf gate --describe` keeps, next to the runs
+BY_HAND = "gate"  # folder for what `rocm-perf gate --describe` keeps, next to the runs
 
 
 def runs_in(folder: Path) -> list[Path]:
@@ -25,7 +25,7 @@ def runs_in(folder: Path) -> list[Path]:
 
 
 def journals_in(folder: Path) -> list[Path]:
-    """The journals of the runs in the folder, oldest first, followed by that of candidates judged by `rocm-perf gate`."""
+    """The journals of the runs in the folder, oldest first, then the journal of candidates judged by `rocm-perf gate`."""
     by_hand = folder / BY_HAND / FILE
     return [*(run / FILE for run in runs_in(folder)), *([by_hand] if by_hand.is_file() else [])]
 
@@ -60,7 +60,7 @@ def held(run: Path) -> Iterator[None]:
 
 
 def unfinished(folder: Path, command: str) -> Path:
-    """The newest run, to be resumed by the rocm-perf command that began it.
+    """The newest run, which the rocm-perf command that began it is to resume.
 
     Errors: MissingInputError if there is none, it has ended, or it belongs to another command.
     """
@@ -78,8 +78,8 @@ def unfinished(folder: Path, command: str) -> Path:
 
 
 def sweep_after_kills(folder: Path) -> list[Path]:
-    """Remove the temporary files that killed runs left next to sources and results, none of which is ever incomplete; of
-    sources that change together, restore those that were replaced without the others: returns these.
+    """Remove the temporary files that killed runs left next to sources and results (which themselves are never incomplete).
+    Where sources change together, restore those that were replaced without the others, and return these.
     """
     restored = []
     for run in runs_in(folder):
@@ -95,7 +95,7 @@ def sweep_after_kills(folder: Path) -> list[Path]:
 
 
 def _is_held(run: Path) -> bool:
-    """Whether a process works on the run."""
+    """Whether a process is working on the run."""
     try:
         with held(run):
             return False
@@ -109,7 +109,7 @@ def results_of(source: Path) -> tuple[Path, Path]:
 
 
 def expect_place_for_results(source: Path) -> None:
-    """Check that files can be created next to the source, which --in-place needs as well, before hours of work. Errors:
+    """Check that files can be created next to the source, which --in-place also needs, before hours of work. Errors:
     OutputError.
     """
     folder = source.resolve().parent

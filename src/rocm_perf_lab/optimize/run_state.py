@@ -48,8 +48,8 @@ Approve = Callable[[Judged], bool]
 class RunState:
     """The state of one run.
 
-    source: the user's file. directory: the run directory. in_place: whether the result replaces the source or is written next
-    to it. command: the rocm-perf command that began the run. accept_modelled: whether to accept gains that are within the
+    source: the user's source file. directory: the run directory. in_place: whether the result replaces the source or is written
+    next to it. command: the rocm-perf command that began the run. accept_modelled: whether to accept gains that are within the
     timing model's error.
 
     Errors: those of the backend, SourceError, OutputError.
@@ -112,7 +112,9 @@ class RunState:
         return summary
 
     def _check_parameters(self, timing: str, parameters: str | None) -> None:
-        """Times with other timing parameters cannot be compared with those that the run began with. Errors: TraceError."""
+        """Check that the timing parameters are those that the run began with, as times cannot be compared otherwise. Errors:
+        TraceError.
+        """
         first = next(iter(self._journal.of(ProfileLine)), None)
         if first is not None and (first.timing, first.timing_parameters) != (timing, parameters):
             before, now = (
@@ -154,7 +156,7 @@ class RunState:
         return found
 
     def pass_over(self, target: Target, one: Candidate, reason: str, measured: float | None) -> None:
-        """Record a proposal that is not judged. measured: the share of the kernel's time that it saved nevertheless."""
+        """Record a proposal that is not judged. measured: the share of the kernel's time that it saved, if measured."""
         told = PassedOver(target.demangled, one.proposal.description, reason)
         if told not in self.outcome.passed_over:
             self.outcome.passed_over.append(told)
@@ -173,7 +175,9 @@ class RunState:
         return one.accepted and decided and self._answers.get(one.digest, True)
 
     def best(self, target: Target, judged: Sequence[Judged]) -> Judged | None:
-        """The fastest candidate that the gate accepts and the user keeps. What only a GPU can decide is kept as a file."""
+        """The fastest candidate that the gate accepts and the user keeps. Candidates that only a GPU can decide are kept as
+        files.
+        """
         for one in sorted((one for one in judged if one.accepted), key=lambda one: one.ratio):
             if not self._accept_modelled and one.undecided is not None:
                 self._keep_undecided(target, one, one.undecided)
@@ -224,7 +228,7 @@ class RunState:
 
     def skip(self, target: Target, reason: str) -> None:
         if any(one.kernel == target.demangled for one in self.outcome.iterations):
-            return  # it gained earlier, so a lack of further gains is not reported
+            return  # it gained earlier, so no lack of further gains is reported
         self._journal.append(SkippedLine(kernel=target.demangled, reason=reason))
         self.outcome.left.append(SkippedTarget(target.demangled, reason))
 
@@ -254,7 +258,7 @@ class RunState:
         return SourceFile(path, self._directory / "others" / digest(bytes(path))[:12], self._journal)
 
     def end(self, stop: str) -> OptimizeResult:
-        """stop: why the run ends, in words."""
+        """End the run and return its result. stop: why it ends, in words."""
         outcome = self.outcome
         outcome.stop = stop
         self._journal.append(

@@ -1,10 +1,10 @@
 """Judges the proposals for one kernel, the most promising first, until none of the rest can be the fastest.
 
-Two bounds tell. Experiments with the profiled dispatch say what a proposal saves if everything that it can change took no
-time: if that is less than the gate accepts, it is not even built. And one run of a candidate on the captured inputs takes a
-small part of the time of a judgement: a verdict reports the least favourable inputs, which include the captured ones. What
-saves less there than the gate accepts, or less than an accepted one, is not judged. So the result is that of judging all
-proposals, as far as the experiments can be relied on.
+Two bounds decide that. Experiments with the profiled dispatch show what a proposal would save if everything that it can change
+took no time: if that is less than the gate accepts, it is not even built. The other bound is one run of a candidate on the
+captured inputs, which takes a small part of the time of a judgement: a verdict reports the least favourable inputs, which
+include the captured ones. A candidate that saves less there than the gate accepts, or less than an accepted candidate, is not
+judged. So the result is the same as if all proposals were judged, as far as the experiments can be relied on.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from rocm_perf_lab.optimize.targets import Target
 from rocm_perf_lab.optimize.time_budget import TimeBudget
 from rocm_perf_lab.process.side_by_side import mapped
 
-_UNKNOWN = 0.0  # no candidate is faster, so that those whose time is not known are judged first
+_UNKNOWN = 0.0  # faster than any candidate, so that those with unknown times are judged first
 
 
 class SearchLimits(Protocol):
@@ -40,8 +40,9 @@ class SearchLimits(Protocol):
 class Search:
     """The search over the proposals for one kernel.
 
-    judged: verdicts so far. passed_over: candidates that cannot be the fastest, and were not judged. obstacle: what keeps the
-    gate from judging; "" if nothing does. known: number of proposals that earlier runs rejected. timed: what was timed alone.
+    judged: verdicts so far. passed_over: candidates that cannot be the fastest and were not judged. obstacle: what prevents the
+    gate from judging; "" if nothing does. known: number of proposals that earlier runs rejected. timed: number of candidates
+    that were timed but not judged.
     """
 
     def __init__(
@@ -96,7 +97,7 @@ class Search:
         return True
 
     def _timed(self, options: Sequence[Option]) -> list[tuple[float, Option]]:
-        """The proposals with their bounds, the most promising first."""
+        """The proposals with their bounds, most promising first."""
         bounds = []
         for bound in mapped(self._workers, self._bound, options):
             if isinstance(bound, str):
@@ -116,7 +117,7 @@ class Search:
         return _UNKNOWN if ratio is None else ratio
 
     def _judge_until_decided(self) -> None:
-        """Judge until the fastest is known or nothing is left.
+        """Judge until the fastest candidate is known or none is left.
 
         A candidate judged at the same time as the fastest one stays in the queue, its verdict already in the journal: so the
         result is the same for any number of workers.
@@ -136,7 +137,7 @@ class Search:
                 self._note(f"  {one.proposal.description}: {one.in_words}")
 
     def _is_beaten(self, bound: float) -> bool:
-        """Whether a candidate with this bound cannot be the fastest, or not be accepted."""
+        """Whether a candidate with this bound cannot be the fastest or cannot be accepted."""
         return self._is_too_slow(bound) or any(bound >= one.ratio for one in self.judged if self._run.may_keep(one))
 
     def _is_too_slow(self, bound: float) -> bool:
@@ -159,7 +160,9 @@ class Search:
             self._leave(option, f"{saved} on the captured inputs; {why}", 1 - ratio)
 
     def _leave(self, option: Option, why: str, measured: float | None) -> None:
-        """measured: the share of the kernel's time that it saves on the captured inputs; None if that was not measured."""
+        """Record that the proposal is not judged. measured: the share of the kernel's time that it saves on the captured
+        inputs; None if unmeasured.
+        """
         candidate = self._run.candidate(self._source, option.proposal, option.prediction)
         self.passed_over.append(candidate)
         self._run.pass_over(self._target, candidate, why, measured)

@@ -1,4 +1,4 @@
-"""What the loops need of a source and of a kernel in it, whatever their language."""
+"""The interface that the loops need from a source and a kernel in it, whatever their language."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Loop(Protocol):
 
 
 class Kernel(Protocol):
-    """name: in the source. span: the definition."""
+    """name: its name in the source. span: its definition."""
 
     @property
     def name(self) -> str: ...
@@ -28,8 +28,8 @@ class Kernel(Protocol):
 
 
 class Source(Protocol):
-    """path: the file with the kernel. text: its bytes. also: other contents of other files, by real path. state: what
-    distinguishes it from others with the same path.
+    """path: the file with the kernel. text: its bytes. also: changed contents of other files, by real path. state:
+    distinguishes it from other sources with the same path.
     """
 
     @property

@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     from rocm_perf_lab.report.documents import Reports
 
 Choose = Callable[[Path, Sequence[str], Sequence[Path]], Path | None]
-"""choose(program, its arguments, the sources): one of the sources, or None if nothing tells them apart."""
+"""choose(program, its arguments, the sources): one of the sources, or None if nothing distinguishes them."""
 
 
 def by_time(options: BackendOptions, note: Callable[[str], None]) -> Choose:
-    """Chooses by running the program as it was built. options: their pattern limits the kernels that count.
+    """Chooses by running the program as it was built. options: the pattern in them limits the kernels that count.
 
-    Errors: UsageError if the pattern fits none of the program's kernels; those of profiling.session.profile().
+    Errors: UsageError if the pattern matches none of the program's kernels; those of profiling.session.profile().
     """
 
     def choose(program: Path, arguments: Sequence[str], sources: Sequence[Path]) -> Path | None:
@@ -74,7 +74,7 @@ def _profiled(program: Path, arguments: Sequence[str], options: BackendOptions, 
 
 
 def _by_share(reports: Reports) -> Iterator[tuple[str, float]]:
-    """The program's own kernels with their share of the critical path, largest first."""
+    """The program's own kernels with their shares of the critical path, largest first."""
     own = {one.kernel for one in reports.analysis.kernels}
     for one in sorted(reports.dag.symbols, key=lambda one: -(one.fraction or 0)):
         if one.kind != RUNTIME and one.fraction is not None and one.kernel in own:

@@ -1,7 +1,7 @@
-"""The user's source while it is changed: at any moment the file holds the old content or the new, and both are known.
+"""The user's source while it is changed: at any moment, the file holds either the old or the new content, and both are known.
 
-`put` replaces it atomically, after the original has been saved and the journal has a record of both. A source that somebody
-else has changed in the meantime is never overwritten.
+`put` replaces the file atomically, after the original has been saved and both contents have been recorded in the journal. A
+source that somebody else has changed in the meantime is never overwritten.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ class SourceFile:
         return text
 
     def put(self, text: bytes, why: str, before: Path | None = None) -> None:
-        """Replace the content permanently. before: of several files that change together and of which this is not the last, a
-        file with the content so far. Errors: OutputError; SourceError if somebody else changed it in the meantime.
+        """Replace the content permanently. before: if several files change together and this is not the last of them, a file
+        with the content so far. Errors: OutputError; SourceError if somebody else changed it in the meantime.
         """
         self._expect_known()
         told = PutLine(digest=digest(text), why=why, source=str(self.path), before=None if before is None else str(before))
@@ -77,8 +77,8 @@ class SourceFile:
 
 
 def put_together(texts: Mapping[SourceFile, bytes], why: str) -> None:
-    """Replace several files, or none: if one cannot be replaced, those before it are restored. A process that is killed in
-    between leaves that to restore().
+    """Replace several files, or none: if one cannot be replaced, those before it are restored. If the process is killed in
+    between, restore() does that later.
 
     Errors: those of SourceFile.put().
     """
@@ -96,8 +96,8 @@ def put_together(texts: Mapping[SourceFile, bytes], why: str) -> None:
 
 
 def restore(journal: Entries) -> list[Path]:
-    """Restore the files that a killed process replaced without the others that change with them: returns these. A file that
-    somebody changed in the meantime stays. Errors: OutputError, OSError.
+    """Restore the files that a killed process replaced without the others that change with them, and return these. A file that
+    somebody changed in the meantime is left as it is. Errors: OutputError, OSError.
     """
     puts = journal.of(PutLine)
     restored = []

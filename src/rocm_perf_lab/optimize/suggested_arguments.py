@@ -21,7 +21,8 @@ _NO_SIZES = re.compile("seed|iter|repeat|warm|verb|device|gpu|thread|block|strea
 
 
 def other_arguments(program: Path, arguments: Sequence[str], view: View = View()) -> tuple[str, ...] | None:
-    """The arguments with one size doubled, using an option that takes a number by `PROGRAM --help`; None if there is none.
+    """The arguments with one size doubled, using an option that takes a number according to `PROGRAM --help`; None if there is
+    none.
 
     view: what the cage shows to the program.
     """

@@ -21,12 +21,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Target:
-    """A kernel as profiled. kernel: its name in the source; demangled: its name in the trace.
+    """A profiled kernel. kernel: its name in the source; demangled: its name in the trace.
 
     share: fraction of the critical path, 0 to 1. headroom: fraction of its time that it could lose. priority: their product,
-    the most that the program could gain; None if times or counters are missing. waited_cycles: source line -> cycles that waves
-    waited for its accesses, from the thread trace, empty without one. siblings: other instantiations of the same template that
-    the program launches; a change affects them all. stack: of one of its dispatches, None without experiments.
+    which is the largest gain for the program; None if times or counters are missing. waited_cycles: source line -> cycles that
+    waves waited for its accesses, from the thread trace; empty without one. siblings: other instantiations of the same template
+    that the program launches; a change affects them all. stack: the time stack of one of its dispatches; None without
+    experiments.
     """
 
     kernel: str
@@ -65,9 +66,9 @@ class SkippedTarget:
 def targets_of(
     documents: Reports, source: HipSource, pattern: str | None, min_improvement: float
 ) -> tuple[list[Target], list[SkippedTarget]]:
-    """The kernels to try, largest potential gain first, and those to skip. pattern: selects names, None for all.
+    """The kernels to try, largest potential gain first, and those to skip. pattern: selects names; None for all.
 
-    Errors: UsageError if the pattern fits no kernel of the program.
+    Errors: UsageError if the pattern matches no kernel of the program.
     """
     runtime = {symbol.kernel for symbol in documents.dag.symbols if symbol.kind == RUNTIME}
     kernels = [one for one in documents.analysis.kernels if one.kernel not in runtime]
@@ -117,15 +118,13 @@ def _target(analysis: KernelAnalysis, source: HipSource, share: Mapping[str, flo
 
 
 def _kernel(demangled: str, source: HipSource) -> SourceKernel | None:
-    """The kernel with this name in the trace: matched by its whole signature, or for an instantiation by the
-    template's name.
-    """
+    """The kernel with this name in the trace, matched by its signature or, for an instantiation, by the template's name."""
     whole = next((kernel for kernel in source.kernels if kernel.demangled == demangled), None)
     name = qualified_name(demangled)
     if whole is not None:
         return whole
     templates = [k for k in source.kernels if k.template is not None and qualified_name(k.name) == name]
-    return templates[0] if len(templates) == 1 else None  # which of several templates made it is not known
+    return templates[0] if len(templates) == 1 else None  # unknown which of several templates it comes from
 
 
 def _not_here(demangled: str, source: HipSource) -> str:
@@ -158,7 +157,7 @@ def waits_of(analysis: KernelAnalysis, file: str) -> dict[int, int]:
     trace = analysis.thread_trace
     lines: dict[int, int] = {}
     for line in trace.hot_lines if trace else ():
-        for place in line.source.split(" -> "):  # inlined code also counts for each place that it was called from
+        for place in line.source.split(" -> "):  # inlined code also counts for each place from which it was called
             name, _, number = place.rpartition(":")
             if number.isdigit() and name.rsplit("/", 1)[-1] == file:
                 lines[int(number)] = lines.get(int(number), 0) + line.waited_cycles
@@ -166,7 +165,7 @@ def waits_of(analysis: KernelAnalysis, file: str) -> dict[int, int]:
 
 
 def stack_of(analysis: KernelAnalysis, file: str) -> Stack | None:
-    """The time stack with the lines of the file of this name; None without experiments."""
+    """The time stack with the lines of the file with this name; None without experiments."""
     found = analysis.thread_trace.time_stack if analysis.thread_trace is not None else None
     if found is None or not found.without_ns:
         return None

@@ -1,4 +1,4 @@
-"""How long a run may go on: nothing new is begun once the time is used."""
+"""How long a run may take: no new work is begun once the time is used up."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 
 class TimeBudget:
-    """seconds: from now; None for no limit."""
+    """seconds: counted from now; None for no limit."""
 
     def __init__(self, seconds: float | None, clock: Callable[[], float] = time.monotonic):
         self._clock, self._seconds = clock, seconds

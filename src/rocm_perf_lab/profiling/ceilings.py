@@ -34,7 +34,7 @@ BENCHMARKS = {
     "gfx90a": (*(name for name in _MEMORY if name != "MALL"), *_VALU, *_MFMA),
     "gfx1030": (*_MEMORY, *_VALU),
 }
-# K of the instructions by which matrix products are measured, of 16-bit floats, 8-bit floats and 8-bit integers.
+# K of the instructions with which matrix products are measured, for 16-bit floats, 8-bit floats and 8-bit integers.
 _DEPTHS = {"gfx942": (8, 16, 16), "gfx950": (16, 64, 32), "gfx90a": (8, 16, 8)}
 _KERNEL_PREFIX = "ceiling_"
 

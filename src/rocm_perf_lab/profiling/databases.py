@@ -1,4 +1,4 @@
-"""Whose runs several databases are."""
+"""Determines which process several databases are runs of."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from rocm_perf_lab.rocpd.origin import origins
 
 
 def only_rank(paths: Sequence[Path]) -> Rank:
-    """The only process of which these are runs. Raises UsageError if they are of several, TraceError."""
+    """The one process that these are runs of. Raises UsageError if they are runs of several processes, and TraceError."""
     found, _ = ranks([origin for path in paths for origin in origins(path)])
     if len(found) > 1:
         raise UsageError(f"{paths[0].parent} has {len(found)} ranks", "take one rank at a time: name its database")

@@ -12,9 +12,9 @@ from rocm_perf_lab.errors import UsageError
 from rocm_perf_lab.profiling.parallel_ranks import AnalysisRequest, RankResult, analyse_ranks
 from rocm_perf_lab.report.documents import Reports
 from rocm_perf_lab.report.exporters.parquet_file import why_absent
+from rocm_perf_lab.report.json_writer import write_json
 from rocm_perf_lab.report.schema import SummaryDocument
 from rocm_perf_lab.report.summary import RankReports, summary
-from rocm_perf_lab.report.json_writer import write_json
 from rocm_perf_lab.rocpd.origin import origins
 from rocm_perf_lab.rocpd.trace_part import EmptyPartError
 from rocm_perf_lab.text import words

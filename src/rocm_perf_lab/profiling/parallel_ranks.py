@@ -1,7 +1,7 @@
 """Analyses many ranks, each in its own process, on this machine or on the workers of a Dask cluster.
 
 Only the small documents are sent back, some 100 KB per rank, however long the trace is. The files are written by the process
-that made them, if it sees the run directory (this machine does, and so do the workers if it is on a shared file system).
+that generates them, if it sees the run directory (this machine does, and so do the workers if it is on a shared file system).
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class AnalysisRequest:
 class RankResult:
     """reports: None if the requested part is empty, as `empty` says.
 
-    has_table: whether the files were written, of which only the table of dispatches cannot be made of the reports.
+    has_table: whether the files were written; only the table of dispatches cannot be made from the reports.
     """
 
     reports: Reports | None
@@ -99,7 +99,7 @@ def analyse_ranks(
             results.append(analyse_rank(rank, request, directory, folder))
             done(len(results))
         return results
-    from concurrent.futures.process import BrokenProcessPool  # which a single rank need not wait for
+    from concurrent.futures.process import BrokenProcessPool  # a single rank need not wait for this import
 
     with _executor(len(ranks), scheduler) as pool:
         work = zip(ranks, folders, strict=True)

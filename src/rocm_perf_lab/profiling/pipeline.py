@@ -123,7 +123,7 @@ def analyse(
 
 
 def _stacks(symbols: Sequence[Symbol], traced: TracedKernels) -> dict[str, TimeStack]:
-    """Those of the kernels with experiments, by name."""
+    """The time stacks of the kernels with experiments, by name."""
     found = {symbol.name: traced.found.get(symbol.kernel.symbol) for symbol in symbols}
     return {name: one.stack for name, one in found.items() if one is not None and one.stack is not None}
 

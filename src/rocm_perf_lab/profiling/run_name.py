@@ -19,8 +19,8 @@ _PYTHON = re.compile(r"python[0-9.]*t?")  # often that of a virtual environment,
 
 
 def of_command(command: Command) -> Path:
-    """./<program>.rocm-perf. A program on PATH with arguments, such as sh, and any Python usually run another: its script then
-    provides the name, or else a digest of the whole command distinguishes it.
+    """./<program>.rocm-perf. A program on PATH with arguments, such as sh, and any Python usually run another program: the
+    script then provides the name, or, without a script, a digest of the whole command is added to it.
     """
     name = Path(command.program).name
     if len(command.argv) == 1 or (os.sep in command.program and not _PYTHON.fullmatch(name)):
@@ -41,8 +41,8 @@ def of_trace(database: Path) -> Path:
 
 
 def replaced(destination: Path, command: Command) -> str | None:
-    """The command of the run at `destination`, if it was the same program elsewhere or with other arguments, else None. For a
-    program that starts another, the trace names only the first.
+    """The command of the run at `destination`, if it was the same program elsewhere or with different arguments, else None. If
+    a program starts another one, the trace names only the first.
     """
     try:
         earlier = json.loads((destination / "profile.json").read_text())["run"]["command"]

@@ -1,8 +1,8 @@
-"""Collects what a proposer, a model or a person, should know about a kernel before changing it: one text, made from one
+"""Collects what a proposer (a model or a person) should know about a kernel before changing it: one text, made from one
 profile.
 
-`build_context` is the entry point. Nothing here calls a model; the same profile and source give the same bytes, without paths,
-times of day or variables of this machine, and with files from the source's folder only.
+`build_context` is the entry point. Nothing here calls a model; the same profile and source give the same bytes. The text
+contains no paths, times of day or variables of this machine, and only files from the source's folder.
 """
 
 from __future__ import annotations

@@ -35,7 +35,8 @@ class Excerpt:
 class SourceExcerpts:
     """The excerpts of the source that a prompt can show.
 
-    kernel: its definition. used: the declarations it uses, merged by location. elsewhere: names declared outside the folder.
+    kernel: the kernel's definition. used: the declarations that it uses, merged by location. elsewhere: names declared outside
+    the folder.
     """
 
     kernel: Excerpt
@@ -84,7 +85,9 @@ def code_of(source: HipSource, kernel: SourceKernel, places: PathScrubber) -> So
 
 
 def _merged(pieces: Sequence[DeclarationText], own: DeclarationText | None) -> list[tuple[int, int]]:
-    """Spans in order, adjacent ones merged unless the result would be cut; without those inside the kernel's own lines."""
+    """The spans in order, with adjacent ones merged unless the result would be truncated; without those inside the kernel's own
+    lines.
+    """
     merged: list[tuple[int, int]] = []
     for piece in sorted(pieces):
         if own is not None and own.start <= piece.start and piece.end <= own.end:
@@ -105,7 +108,7 @@ def _excerpt(file: str | None, text: bytes, start: int, end: int, role: str) -> 
 
 
 def _fitting(lines: list[str]) -> list[str]:
-    """As many lines as fit into _MOST_BYTES, but at least one, which is truncated if necessary."""
+    """As many lines as fit into _MOST_BYTES, but at least one line, which is truncated if necessary."""
     sizes = itertools.accumulate(len(line.encode()) + 1 for line in lines)
     count = max(1, sum(size <= _MOST_BYTES for size in sizes))
     return [lines[0][:_MOST_BYTES], *lines[1:count]]

@@ -40,12 +40,12 @@ class Context:
 
     @property
     def language(self) -> str:
-        """As fenced blocks name it."""
+        """The language, as named in fenced blocks."""
         return "python" if isinstance(self.kernel, TritonFunction) else "cpp"
 
     @property
     def rule_lines(self) -> list[str]:
-        """One rule for an answer per entry, in Markdown."""
+        """The rules for an answer, one per entry, in Markdown."""
         rules, kernel = self.rules, self.kernel
         if isinstance(rules, TritonAnswerRules):
             return rules.lines(cast(TritonFunction, kernel))
@@ -69,7 +69,7 @@ class Context:
 def build_context(
     reports: Reports, source: HipSource, target: Target, tried: Sequence[TriedChange] = (), rules: AnswerRules = AnswerRules()
 ) -> Context:
-    """The context of `target`, which the reports have times for and `source` contains.
+    """The context of `target`, for which the reports have times and which `source` contains.
 
     Errors: SourceError if the source does not compile or lacks the kernel, TraceError if the reports lack it.
     """

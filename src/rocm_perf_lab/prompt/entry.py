@@ -26,11 +26,11 @@ from rocm_perf_lab.report.reading import reports_in
 
 @dataclass(frozen=True)
 class PromptRequest:
-    """What the user asks for.
+    """The user's request.
 
     words, source, build: as for optimize.build_target.find_build_target. backend_options.pattern: selects kernels. profile: a
-    run directory to read instead of running the program. runs: where earlier proposals are journalled, None for the folder that
-    `rocm-perf optimize` uses.
+    run directory to read instead of running the program. runs: the folder with the journals of earlier proposals; None for the
+    folder that `rocm-perf optimize` uses.
     """
 
     words: tuple[str, ...]
@@ -44,7 +44,7 @@ class PromptRequest:
 def context_of(request: PromptRequest, note: Callable[[str], None]) -> Context:
     """The context for a request.
 
-    Errors: those of finding, building and profiling the program; SourceError if the source has none of its kernels.
+    Errors: those of finding, building and profiling the program; SourceError if the source contains none of its kernels.
     """
     options, profile = request.backend_options, request.profile
     choose = by_time(options, note) if profile is None else by_reports(lambda: reports_in(profile), options.pattern, note)
@@ -75,8 +75,8 @@ def _profiled(
 
 
 def in_turn(reports: Reports, source: HipSource, pattern: str | None = None) -> Sequence[Target]:
-    """The kernels to work on, in order: the dominant one first if one dominates the critical path, the rest by what the program
-    could gain. Errors: UsageError for a pattern that fits none, SourceError if the source has none.
+    """The kernels to work on, in order: the dominant one first if one dominates the critical path, the rest by potential gain
+    for the program. Errors: UsageError if the pattern matches no kernel, SourceError if the source contains none.
     """
     targets, left = targets_of(reports, source, pattern, min_improvement=0.0)
     if not targets:

@@ -22,7 +22,7 @@ _FEW, _MANY, _ACCESSES = 3, 8, 3
 
 
 def hot_spots(context: Context, compact: bool) -> list[str]:
-    """The section; instructions and lines are in fenced blocks, like everything that comes from the program."""
+    """The section on hot spots; instructions and lines are in fenced blocks, like everything that comes from the program."""
     lines, trace = ["## Where its waves spend their cycles", ""], context.analysis.thread_trace
     if trace is None:
         return [*lines, f"Not known: {words.shorten(context.analysis.reasons['thread_trace'])}."]

@@ -1,4 +1,4 @@
-"""Why this kernel and not another: its share of the critical path, the speed-up that this permits, and which kernels
+"""Why this kernel was chosen and not another: its share of the critical path, the speed-up that this permits, and which kernels
 come next.
 """
 

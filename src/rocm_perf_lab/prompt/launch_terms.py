@@ -1,4 +1,6 @@
-"""Whether a proposer may give a kernel another launch shape, and from what it can be made, in the words that proposers get."""
+"""Whether a proposer may give a kernel a different launch shape, and what the shape may depend on, in the words that proposers
+receive.
+"""
 
 from __future__ import annotations
 

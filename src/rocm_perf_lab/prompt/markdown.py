@@ -12,7 +12,7 @@ def fenced(text: str, language: str = "text") -> str:
 
 
 def span(text: str) -> str:
-    """A name or a file in a line of prose."""
+    """Formats a name or a file for use in a line of prose."""
     line = " ".join(text.split())
     fence = "`" * (1 + max((len(run) for run in re.findall("`+", line)), default=0))
     return f"{fence}{line}{fence}" if len(fence) == 1 else f"{fence} {line} {fence}"

@@ -1,4 +1,4 @@
-"""What limits the kernel, and by how much: bottleneck with its evidence, roofline, headroom, resources and occupancy."""
+"""What limits the kernel, and by how much: the bottleneck with its evidence, roofline, headroom, resources and occupancy."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The rules for an answer, and what the gate will check, in the words that proposers get."""
+"""The rules for an answer, and what the gate will check, in the words that proposers receive."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ _RESULTS = {
 
 @dataclass(frozen=True)
 class AnswerRules:
-    """The settings of the gate. ulps: tolerance for floating-point results, 0 for identical bits. checked: whether a program of
-    the user's checks the output. limits: how much the program may regress in other respects.
+    """The settings of the gate. ulps: tolerance for floating-point results; 0 for identical bits. checked: whether one of the
+    user's programs checks the output. limits: how much the program may regress in other respects.
     """
 
     min_improvement: float = 0.02
@@ -32,7 +32,7 @@ class AnswerRules:
         return cls(options.min_improvement, options.equivalence, options.ulps, bool(options.check), options.limits)
 
     def lines(self, kernel: SourceKernel, launch: LaunchTerms = FIXED) -> list[str]:
-        """One rule per entry, in Markdown."""
+        """The rules, one per entry, in Markdown."""
         name = kernel.name.rsplit("::", 1)[-1]
         return [
             f"Answer with exactly one fenced C++ block. It contains the complete new definition of `{name}`, "

@@ -17,7 +17,8 @@ ACCEPTED, DECLINED, REJECTED = "accepted", "accepted by the gate, declined by th
 
 @dataclass(frozen=True)
 class TriedChange:
-    """One proposal. kernel: demangled. reason: 'step: why' for a rejection, else the gain. diff: how the source was changed.
+    """One proposal. kernel: demangled name. reason: 'step: why' for a rejection, else the gain. diff: how the source was
+    changed.
 
     same_source: whether it was made for the present state of the source, not an earlier one.
     """
@@ -33,14 +34,14 @@ class TriedChange:
 def tried_in(folder: Path, kernel: str, digest: str) -> list[TriedChange]:
     """All verdicts on `kernel` (demangled) in the journals below `folder`; empty if there is no such folder.
 
-    The oldest come first, and those of `rocm-perf gate` follow those of the runs.
+    The oldest come first, and those from `rocm-perf gate` follow those from the runs.
 
     digest: identifies the present source (optimize.source_file.digest). Errors: OutputError for a damaged journal.
     """
     found: dict[tuple[str, str], TriedChange] = {}
     for journal in journals_in(folder):
         for key, one in _of_run(Entries(journal.parent), kernel, digest):
-            found.pop(key, None)  # only the newest verdict on a change is kept, in its own place
+            found.pop(key, None)  # only the newest verdict on a change is kept, at its own position
             found[key] = one
     return list(found.values())
 

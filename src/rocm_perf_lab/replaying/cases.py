@@ -1,6 +1,4 @@
-"""Runs one dispatch many times, each time differently: in one process, and in a new one for the remaining cases when a case
-fails.
-"""
+"""Runs one dispatch many times, each time differently, in one process; when a case fails, the rest run in a new one."""
 
 from __future__ import annotations
 
@@ -29,10 +27,10 @@ FAILED = ReplayFailedError.exit_code
 class Case:
     """One run.
 
-    overlays: (address, content) each, written over the captured memory. poison: byte written over what the captured kernel
-    changed. device_options: passed to the software device, in addition to those of all cases; it begins anew where they change.
-    flush_cache: begin with cold caches. compare: compare memory with what the captured kernel left. dump: keep memory.
-    findings: keep what the software device's race check finds. launch: None for the captured shape.
+    overlays: (address, content) each, written over the captured memory. poison: byte written over the memory that the captured
+    kernel changed. device_options: passed to the software device, in addition to those for all cases; the device is restarted
+    where they change. flush_cache: begin with cold caches. compare: compare memory with the results of the captured kernel.
+    dump: keep memory. findings: keep the findings of the software device's race check. launch: None for the captured shape.
     """
 
     overlays: tuple[tuple[int, bytes], ...] = ()
@@ -49,9 +47,9 @@ class Case:
 class CaseOutcome:
     """The outcome of one case.
 
-    dump: folder with the regions that the kernel changed, if they were to be kept. failure: why there is no result; gpu_ms is
-    None in that case. counted: by the software device; None on a GPU. equal: whether memory is what the captured kernel left;
-    None if not compared. races, written: see ReplayResult.
+    dump: folder with the regions that the kernel changed, if they are kept. failure: why there is no result; gpu_ms is None in
+    that case. counted: the software device's counts; None on a GPU. equal: whether memory matches the results of the captured
+    kernel; None if not compared. races, written: see ReplayResult.
     """
 
     dump: Path
@@ -75,11 +73,11 @@ def replay_cases(
     view: View | None = None,
     seconds: float | None = None,
 ) -> list[CaseOutcome]:
-    """Run each case once from fresh memory. folder: new or empty, for what is to be kept.
+    """Run each case once from fresh memory. folder: new or empty; receives the results to keep.
 
     view: what the cage shows; None for no cage. seconds: wall time for all cases in a cage; None for as long as `timeout`
-    allows. A fault or timeout is a failure of that case only; when the cage's limit ends a case, the cases after it fail as
-    well. Raises CaptureError, PlacementError, UnfitCodeError, UnavailableError, NoCageError.
+    allows. A fault or timeout is a failure of that case only; when the cage's limit ends a case, the cases after it also fail.
+    Raises CaptureError, PlacementError, UnfitCodeError, UnavailableError, NoCageError.
     """
     folder = folder.absolute()
     allowed = SETTING_UP_SECONDS + timeout * len(cases) if seconds is None else seconds

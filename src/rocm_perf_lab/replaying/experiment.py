@@ -1,4 +1,4 @@
-"""Experiments with a captured dispatch: what its time is spent on, without the program that it was captured from."""
+"""Experiments with a captured dispatch: how its time is spent, without the program from which it was captured."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from rocm_perf_lab.replaying.run import error_of, run_json
 
 @dataclass(frozen=True)
 class Experiment:
-    """recorded_ns: time of the captured dispatch. measured: whether a GPU took it. stack: of its replay on the software device,
-    from cold caches. error: of the model for such kernels, or why it is not known.
+    """recorded_ns: time of the captured dispatch. measured: whether it was measured on a GPU. stack: the time stack of its
+    replay on the software device, from cold caches. error: the model's error for such kernels, or why it is not known.
     """
 
     capture: Capture
@@ -30,7 +30,9 @@ class Experiment:
 
     @property
     def beyond_error(self) -> bool | None:
-        """Whether a measured time differs from the modelled one by more than the model's error; None if that cannot be said."""
+        """Whether a measured time differs from the modelled one by more than the model's error; None if that cannot be
+        determined.
+        """
         if not self.measured or isinstance(self.error, str) or not self.recorded_ns:
             return None
         ratio = self.stack.duration_ns / self.recorded_ns
@@ -38,7 +40,7 @@ class Experiment:
 
 
 def experiment_with(capture: Capture) -> Experiment:
-    """Replay a capture on the software device, with experiments. Raises what replaying.run.replay() does."""
+    """Replay a capture on the software device, with experiments. Raises the same errors as replaying.run.replay()."""
     with tempfile.TemporaryDirectory(prefix="rocm-perf-") as folder:
         variables = {devices.THREAD_TRACE_VARIABLE: folder}
         options = ["--iterations", "1", "--warmup", "0", "--flush-cache"]

@@ -1,4 +1,4 @@
-"""Exports a reproducer: a folder with one captured dispatch and a small program that runs it and needs nothing but ROCm."""
+"""Exports a reproducer: a folder with one captured dispatch and a small program that runs it, which needs nothing but ROCm."""
 
 from __future__ import annotations
 
@@ -46,13 +46,13 @@ def export(capture: Capture, folder: Path) -> None:
 
 
 def _device_header() -> Path:
-    """The header in the package, or at its place in the repository."""
+    """The header in the package, or in the repository."""
     packaged = _SOURCES / _DEVICE_HEADER
     return packaged if packaged.exists() else Path(__file__).parents[3] / "native" / "device" / "include" / _DEVICE_HEADER
 
 
 def _text(text: str) -> str:
-    """A C string literal: as JSON's, with non-ASCII characters replaced."""
+    """A C string literal: like a JSON string, with non-ASCII characters replaced."""
     return json.dumps(text.encode("ascii", "replace").decode())
 
 

@@ -11,13 +11,13 @@ Extent = tuple[int, int, int]
 
 MOST_ITEMS_IN_GROUP = 1024
 MOST_ITEMS_IN_GRID = 2**32 - 1
-MOST_LDS_BYTES = 160 * 1024  # on the GPU that has most, gfx950; the one that launches it refuses what is too much for itself
+MOST_LDS_BYTES = 160 * 1024  # on the GPU with the most, gfx950; other GPUs refuse a launch that exceeds their own limit
 
 
 @dataclass(frozen=True)
 class LaunchConfiguration:
-    """groups: number of workgroups in x, y and z. group_size: work-items in each. dynamic_lds: bytes of LDS for each, besides
-    those that the kernel declares.
+    """groups: number of workgroups in x, y and z. group_size: work-items in each. dynamic_lds: bytes of LDS for each workgroup,
+    besides those that the kernel declares.
     """
 
     groups: Extent
@@ -30,12 +30,12 @@ class LaunchConfiguration:
 
     @property
     def threads(self) -> int:
-        """Work-items of a workgroup."""
+        """The number of work-items per workgroup."""
         return math.prod(self.group_size)
 
     @property
     def items(self) -> list[int]:
-        """Work-items of the grid in x, y and z."""
+        """The number of work-items in the grid in x, y and z."""
         return [count * size for count, size in zip(self.groups, self.group_size, strict=True)]
 
     @property

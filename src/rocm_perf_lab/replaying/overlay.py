@@ -1,4 +1,4 @@
-"""Overlays of other inputs on the captured ones, in the format that rocmperf-replay reads."""
+"""Overlays that replace captured inputs with others, in the format that rocmperf-replay reads."""
 
 from __future__ import annotations
 

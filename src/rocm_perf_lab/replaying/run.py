@@ -35,7 +35,7 @@ from rocm_perf_lab.replaying.overlay import packed
 from rocm_perf_lab.replaying.replay_document import ComparedRegion, CountedSection, FullVmDocument, ReserveCheckDocument
 
 _DIFFERENT = 40
-_SIGNALLED = 128  # statuses above this mean, as in a shell, that a signal killed it
+_SIGNALLED = 128  # statuses above this mean, as in a shell, that a signal killed the process
 _RESERVE_OUTCOMES = (0, 1, 2)
 _ERRORS = {
     error.exit_code: error
@@ -48,8 +48,8 @@ _PREFIX = "rocm-perf: error: "
 class ReplayResult:
     """The result of a replay. document: the JSON of `rocm-perf replay full-vm --json`; times in milliseconds.
 
-    races: found by the race check, if it was on. written: global memory that the kernel then wrote, as [begin, end) of
-    addresses in ascending order.
+    races: found by the race check, if it was on. written: the global memory that the kernel wrote in that case, as address
+    ranges [begin, end) in ascending order.
     """
 
     document: FullVmDocument
@@ -58,7 +58,7 @@ class ReplayResult:
 
     @property
     def gpu_ms(self) -> list[float]:
-        """Each iteration's GPU time, modelled or measured as the document's timing says."""
+        """Each iteration's GPU time, modelled or measured, as the document's timing states."""
         return self.document.timing.iterations
 
     @property
@@ -78,7 +78,7 @@ class ReplayResult:
 
     @property
     def differing_regions(self) -> list[ComparedRegion]:
-        """The compared regions that are not as captured."""
+        """The compared regions that differ from the capture."""
         comparison = self.document.comparison
         return [region for region in (comparison.regions if comparison else ()) if not region.equal]
 
@@ -105,11 +105,11 @@ def replay(
     """Replay a capture in a fresh process. hsaco: code object that replaces the captured one. launch: None for the captured
     shape.
 
-    recopy: restore memory before each iteration. poison: byte written over what the captured kernel changed, before each
-    iteration. overlays: (address, content) each, written over the captured memory first. device_options: passed to the software
-    device. tolerances: "[0xADDRESS:]f32=RELATIVE[,ABSOLUTE]" each. dump: folder for the regions that the kernel changed.
-    timeout: seconds for one dispatch. view: what the cage shows; None for no cage. A difference is not an error here: see
-    ReplayResult.equal.
+    recopy: restore memory before each iteration. poison: byte written, before each iteration, over the memory that the captured
+    kernel changed. overlays: (address, content) each, written over the captured memory first. device_options: passed to the
+    software device. tolerances: "[0xADDRESS:]f32=RELATIVE[,ABSOLUTE]" each. dump: folder for the regions that the kernel
+    changed. timeout: seconds for one dispatch. view: what the cage shows; None for no cage. A difference is not an error here:
+    see ReplayResult.equal.
 
     Raises CaptureError, PlacementError, UnfitCodeError, ReplayFailedError, OutputError, UsageError, UnavailableError,
     NoCageError.
@@ -144,7 +144,7 @@ def _words_of(launch: LaunchConfiguration) -> list[str]:
 
 
 def races_and_written(races: Path, written: Path) -> tuple[tuple[str, ...], tuple[tuple[int, int], ...]]:
-    """Read what the race check wrote into these files: see ReplayResult. Without a check there are none."""
+    """Read the files that the race check wrote; see ReplayResult. Both results are empty if there was no check."""
     return tuple(races.read_text().splitlines()) if races.exists() else (), _ranges(written)
 
 
@@ -162,7 +162,7 @@ def _ranges(file: Path) -> tuple[tuple[int, int], ...]:
 
 
 def _made(folder: Path | None) -> tuple[Path, ...]:
-    """The folder, if one is given; it is created, since a cage can only show what exists."""
+    """The folder, if one is given; it is created, since a cage can only show existing folders."""
     if folder is None:
         return ()
     folder.mkdir(parents=True, exist_ok=True)
@@ -213,7 +213,7 @@ def run_json(
 ) -> subprocess.CompletedProcess[str]:
     """Run an action of rocmperf-replay that prints JSON.
 
-    more: further environment variables. caged: the cage to run in, None for no cage.
+    more: further environment variables. caged: the cage to run in; None for no cage.
     """
     expect_more()  # a judge replays many times in a row
     path = capture.path if isinstance(capture, Capture) else capture
@@ -240,7 +240,7 @@ def _command(action: str, capture: Path, options: Sequence[str]) -> Command:
 
 
 def _target_of(capture: Capture | Path) -> str | None:
-    """None if it is not known; what is wrong with the capture is for rocmperf-replay to say."""
+    """The capture's target; None if it is not known, as rocmperf-replay reports what is wrong with a capture."""
     if isinstance(capture, Capture):
         return capture.target
     try:

@@ -31,7 +31,7 @@ ONE_RUN = "one run: a spread needs at least two"
 
 
 def assemble(findings: Findings, further: FurtherRuns = FurtherRuns()) -> Documents:
-    """Build all documents of a profile. further: the outcome of the runs besides the base run and its repeats."""
+    """Build all documents of a profile. further: the outcome of all runs except the base run and its repeats."""
     head = _head(findings)
     return Documents(
         profile=_profile(findings, further, head),

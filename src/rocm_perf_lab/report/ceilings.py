@@ -36,7 +36,7 @@ def _entry(outcome: CeilingOutcome) -> LevelCeiling | PipeCeiling:
 
 
 def files(document: CeilingsDocument, measurement: Measurement) -> dict[str, str]:
-    """File name -> text. roofline.csv has those of rocprof-compute's columns that were measured."""
+    """File name -> text. roofline.csv contains the columns of rocprof-compute that were measured."""
     found = {outcome.key: outcome.ceiling for outcome in measurement.outcomes if outcome.ceiling}
     ceilings = Ceilings(
         "",

@@ -73,7 +73,7 @@ def dag_document(findings: Findings, head: dict[str, Any], reasons: dict[str, st
 WHOLE_PATH = "the symbol is the whole path"
 NO_OWN_KERNEL = "no kernel of the program is on the path"
 NO_EXPERIMENTS = "no experiments were made with a kernel of the program"
-DOMINATES = 0.7  # of the path: below this, even a kernel that took no time would leave the span at more than 30 %
+DOMINATES = 0.7  # share of the path: below this, even a kernel that took no time would leave the span at more than 30 %
 _IN_LINE = 3
 
 

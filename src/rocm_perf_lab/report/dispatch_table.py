@@ -44,8 +44,7 @@ _FROM_PATH = ("slack_ns", "delay_ns", "exposed_ns", "overlap_ns", "on_path")
 
 
 class Column(NamedTuple):
-    """values: (rows,). unknown: (rows,), true where the value is null; None if no value is. texts: those that the values index.
-    """
+    """values: (rows,). unknown: (rows,), true where the value is null; None if none is. texts: those that the values index."""
 
     values: Integers | Mask
     unknown: Mask | None = None

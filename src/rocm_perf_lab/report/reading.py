@@ -25,8 +25,7 @@ def is_run_directory(folder: Path) -> bool:
 
 
 def reports_in(folder: Path) -> Reports:
-    """Raises MissingInputError outside of a run directory, TraceError for documents that are damaged or of a different version.
-    """
+    """Raises MissingInputError outside a run directory, TraceError for documents that are damaged or of another version."""
     return Reports(
         document_in(folder / "profile.json", ProfileDocument),
         document_in(folder / "roofline.json", RooflineDocument),

@@ -80,7 +80,7 @@ def _cause(kernel: KernelAnalysis) -> str:
 
 
 def _beyond(found: BottleneckSection) -> str:
-    """What a grid that was made small for the software device hides, and what counters add to that."""
+    """What is hidden by a grid that was made small for the software device, and what counters add to that."""
     said = {found.name, found.on_full_device}
     costs = {factor.name: set(factor.costs) or {factor.name} for factor in all_factors()}
     factors = ", ".join(factor.name for factor in found.factors if not costs.get(factor.name, set()) & said)

@@ -15,7 +15,7 @@ from rocm_perf_lab.report.timeline_schema import TimelineSection, TimelineTrack
 if TYPE_CHECKING:
     from rocm_perf_lab.arrays import Integers
 
-_MOST_NODES = 100_000  # a browser stays smooth with these, each on up to three tracks
+_MOST_NODES = 100_000  # a browser stays smooth with this many, each on up to three tracks
 _MOST_FLOWS = 50_000
 
 

@@ -49,8 +49,7 @@ def sentences(kernel: KernelAnalysis) -> list[list[str]]:
 
 
 def _line_that_matters(kernel: KernelAnalysis) -> str | None:
-    """The line whose accesses waves wait longest for, or else the one that takes the most cycles, as called from the function.
-    """
+    """The line whose accesses waves wait longest for, or else the one with the most cycles, as called from the function."""
     trace = kernel.thread_trace
     if trace is None:
         return None

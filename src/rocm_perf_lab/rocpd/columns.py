@@ -143,6 +143,6 @@ def _arrow_integers(values: pyarrow.Array, name: str) -> Integers:
 
 
 def _uri(connection: sqlite3.Connection) -> str:
-    """The URI of the file behind a connection, for opening another connection that takes no locks."""
+    """The URI of the file behind a connection, for opening a further connection that takes no locks."""
     (path,) = (row[2] for row in connection.execute("PRAGMA database_list") if row[1] == "main")
     return file_uri(Path(path), "mode=ro&immutable=1")

@@ -19,7 +19,7 @@ _SQLITE_MAGIC = b"SQLite format 3\0"
 
 
 class Connection(sqlite3.Connection):
-    """suffix: of the tables of the process to read, '' for tables without a suffix; None for the views over all processes."""
+    """suffix: that of the tables of the process to read; '' if they have none; None for the views over all processes."""
 
     suffix: str | None = None
 
@@ -33,7 +33,7 @@ def connect(path: Path, suffix: str | None = None) -> Iterator[Connection]:
     A database with a journal beside it was left by a writer that died. Reading such a file rolls the journal back, which would
     change both files, so a copy is opened instead.
 
-    Raises TraceError for a file that is missing, empty, not a SQLite database, damaged, or of another schema.
+    Raises TraceError for a file that is missing, empty, not a SQLite database, damaged, or of a different schema.
     """
     path = Path(path)
     _check_is_sqlite(path)
@@ -49,7 +49,7 @@ def connect(path: Path, suffix: str | None = None) -> Iterator[Connection]:
             validate.intact(connection, readable)
             _check_schema(connection, path)
             yield connection
-        except (sqlite3.DatabaseError, UnicodeDecodeError) as error:  # SQLite quotes what it found, which may not be text.
+        except (sqlite3.DatabaseError, UnicodeDecodeError) as error:  # SQLite quotes the value, which may not be text.
             raise _unreadable(path, error) from error
         finally:
             connection.close()
@@ -130,7 +130,7 @@ def table(connection: Connection, name: str) -> str:
 
 
 def _unreadable(path: Path, error: sqlite3.DatabaseError | UnicodeDecodeError) -> TraceError:
-    """If a column is missing that every collector of this schema writes, another tool wrote the file; it is not damaged."""
+    """If a column is missing that every collector of this schema writes, a different tool wrote the file; it is not damaged."""
     if str(error).startswith("no such column"):
         return TraceError(
             f"{path} has rocpd's tables, but not its columns ({error})", "give a .db file that rocprofv3 or rocm-perf wrote"

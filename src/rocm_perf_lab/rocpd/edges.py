@@ -14,7 +14,7 @@ from rocm_perf_lab.rocpd.tables import NO_ID, Copies, Dispatches, Edges
 if TYPE_CHECKING:
     from rocm_perf_lab.arrays import Integers, Mask
 
-NULL_STREAM = 0  # rocprofv3's number for it
+NULL_STREAM = 0  # rocprofv3's number for the null stream
 
 _KIND = {name: index for index, name in enumerate(Edges.KINDS)}
 _QUEUE, _STREAM = _KIND["queue"], _KIND["stream"]
@@ -63,9 +63,9 @@ def inferred_edges(dispatches: Dispatches, copies: Copies) -> Edges:
     """Edges for traces without recorded dependencies (rocprofv3 records none).
 
     Work in one queue, and work in one HIP stream, is assumed to run in its order in time: each node depends on the node of the
-    same queue or stream that was done last before it started (an order that holds in both queue and stream counts as stream
-    order). Work in a GPU's null stream (id 0) is assumed to wait for that GPU's other streams and they for it, which is HIP's
-    default. Other waits are visible only if HIP calls were traced: see host_edges. For when a node is done, see
+    same queue or stream that was done last before it started (an order that holds in both the queue and the stream counts as
+    stream order). Work in a GPU's null stream (id 0) is assumed to wait for that GPU's other streams and they for it, which is
+    HIP's default. Other waits are visible only if HIP calls were traced: see host_edges. For when a node is done, see
     overlaps.done_times.
     """
     start = np.r_[dispatches.start, copies.start].astype(np.int64)
@@ -112,8 +112,8 @@ def _streams(dispatches: Dispatches, copies: Copies) -> tuple[Integers, Integers
     """The stream of every node as a code; for each code its GPU; and for each GPU the code of its null stream.
 
     Each GPU has its own null stream, although the trace gives all of them the id 0. NO_ID stands for streams that say nothing
-    about order: programs that launch through HSA alone are all filed under stream 0, whatever their queue, so a "stream" whose
-    dispatches went to several queues is not a stream.
+    about order: the work of programs that launch through HSA alone is all filed under stream 0, whatever their queue, so a
+    "stream" whose dispatches went to several queues is not a stream.
     """
     stream = np.r_[dispatches.stream_id, copies.stream_id].astype(np.int64)
     gpus, gpu = factorize(np.r_[dispatches.agent_id, copies.agent_id])

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Estimates:
-    """Half-widths of 95 % intervals, aligned with the dispatches; NaN for what is exact.
+    """Half-widths of 95 % intervals, aligned with the dispatches; NaN for exact values.
 
     durations: (n,) float64, as a fraction of the duration. counters: name -> (n,) float64, in the counter's unit.
     """

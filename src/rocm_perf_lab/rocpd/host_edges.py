@@ -133,7 +133,7 @@ class _Streams:
             records.sort()
 
     def lane(self, call: int) -> int:
-        """The lane of the stream that a call names. A handle that denoted several streams in turn is of no use."""
+        """The lane of the stream that a call names. A handle that denoted several streams in succession is ignored."""
         handle = self._calls.streams.get(call)
         if handle in _NULL_STREAM:
             return self._work.null_lane.get(int(self.gpu[call]), _UNKNOWN)

@@ -32,7 +32,8 @@ def difference(one: Origin, other: Origin) -> str | None:
 
 
 def other_build(one: Origin, other: Origin) -> str | None:
-    """How the builds differ: each has a kernel of its own, or a kernel takes other registers or scratch. None if they do not.
+    """How the builds differ: each has a kernel that the other lacks, or a kernel uses different registers or scratch. None if
+    they do not differ.
 
     One run may have loaded less than the other, since code objects are loaded on demand.
     """

@@ -19,9 +19,9 @@ RANK_VARIABLES = ("OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", "SLURM_PROCID
 
 @dataclass(frozen=True)
 class Origin:
-    """One process in a database. suffix: of its tables, None if the file holds only one process.
+    """One process in a database. suffix: that of its tables; None if the file holds only one process.
 
-    gpus: the unique ids of the GPUs that the process saw, where they were recorded.
+    gpus: the unique ids of the GPUs that the process saw, if they were recorded.
 
     rank: from its environment, None if that does not say. span: first start and last end of its dispatches, None if there are
     none. has_counters: whether counters were collected in this run, which lengthens times (but not modelled ones).

@@ -22,8 +22,8 @@ QUEUE_JITTER = 1_000  # ns; a queue alone does not guarantee order, so a longer 
 def is_slight(start: Integers, end: Integers, first: Integers, then: Integers) -> Mask:
     """Whether nodes `then` can have waited for nodes `first`, which started before them, despite overlapping times.
 
-    They can if the two overlap by no more than half of the shorter node; nodes that ran at once for longer than that were not
-    in order.
+    They can if the two overlap by no more than half of the shorter node; nodes that ran concurrently for longer than that were
+    not in order.
     """
     overlap = end[first] - start[then]
     shorter = np.minimum(end[first] - start[first], end[then] - start[then])

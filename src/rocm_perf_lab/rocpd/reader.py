@@ -32,7 +32,7 @@ _ROWS_AT_ONCE = 100_000  # bounds the number of live Python objects; the arrays 
 def read_trace(path: Path, suffix: str | None = None, part: TracePart = WHOLE) -> Trace:
     """Read the trace at `path`, a rocpd database of schema 3 from rocprofv3 or from the built-in tracer, or a part of it.
 
-    suffix: of the tables to read, if the file holds several processes.
+    suffix: that of the tables to read, if the file holds several processes.
 
     Raises TraceError for a file that cannot be read or that holds no process (its writer died before writing records).
     A trace without dispatches is valid.

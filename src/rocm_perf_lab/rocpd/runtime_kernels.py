@@ -1,8 +1,8 @@
 """Identifies the HIP runtime's own kernels: copies, fills, heap set-up, waits in streams.
 
-The runtime builds them all into one code object. A kernel is one of them if it has one of their names, or if it lies in a code
-object with a kernel that does. This also covers helpers that a later runtime adds, and mistakes no kernel of a program for one
-of them.
+The runtime builds them all into one code object. A kernel is one of them if it has one of their names, or if it is in a code
+object with a kernel that has one. This also covers helpers that a later runtime adds, and mistakes no kernel of a program for
+one of them.
 """
 
 from __future__ import annotations

@@ -146,7 +146,7 @@ UNNAMED = "an unnamed program"  # some profilers' files do not say what they ran
 
 @dataclass(frozen=True)
 class Process:
-    """command: '' if it is not recorded. software_device: the one that the GPU is, by the trace's own words; else None."""
+    """command: '' if it is not recorded. software_device: the one that ran the kernels, if the trace says so; else None."""
 
     pid: int
     command: str
@@ -156,7 +156,7 @@ class Process:
 
     @property
     def program(self) -> str:
-        """The command, or words that say that there is none."""
+        """The command, or a phrase for a program without one."""
         return self.command or UNNAMED
 
     @property
@@ -195,7 +195,7 @@ class Trace:
     counters: dict[str, Floats]  # name -> (n,) float64 aligned with dispatches; NaN where not collected
     calls: Calls | None = None  # None: see no_calls
     no_calls: str = ""
-    estimates: Estimates | None = None  # None: all times and counters are exact for what they are
+    estimates: Estimates | None = None  # None: no times or counters are estimates
 
     @property
     def timing(self) -> str:

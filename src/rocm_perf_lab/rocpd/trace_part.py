@@ -21,7 +21,7 @@ class TracePart:
     """gpu: 0-based index among the trace's GPUs, as HIP numbers them; None for all.
 
     window: (from, to) in ns after the first start of a dispatch or copy, where None leaves an end open. It contains the work
-    that starts in it.
+    that starts within it.
     """
 
     gpu: int | None = None

@@ -1,1 +1,1 @@
-"""What the package needs of statistics; scipy has it all, but is as large as everything else that the package needs."""
+"""The statistics that the package needs; scipy provides them all, but is as large as all other dependencies together."""

@@ -39,7 +39,7 @@ def _resampled_means(sample: Floats, resamples: int, generator: np.random.Genera
 def _corrected(levels: Floats, ratios: Floats, new: Floats, base: Floats) -> Floats:
     normal = NormalDist()
     ratio = new.mean() / base.mean()
-    equal = np.isclose(ratios, ratio, rtol=1e-9, atol=0)  # but for rounding, which depends on the unit
+    equal = np.isclose(ratios, ratio, rtol=1e-9, atol=0)  # apart from rounding, which depends on the unit
     below = (np.count_nonzero((ratios < ratio) & ~equal) + np.count_nonzero(equal) / 2) / len(ratios)
     bias = normal.inv_cdf(min(max(below, 0.5 / len(ratios)), 1 - 0.5 / len(ratios)))
     acceleration = _acceleration(_without_each(new) / base.mean(), new.mean() / _without_each(base))
@@ -48,7 +48,7 @@ def _corrected(levels: Floats, ratios: Floats, new: Floats, base: Floats) -> Flo
 
 
 def _without_each(sample: Floats) -> Floats:
-    """The means of the sample without each one of its values."""
+    """The means of the sample with each of its values left out in turn."""
     means: Floats = (sample.sum() - sample) / (len(sample) - 1)
     return means
 

@@ -17,7 +17,7 @@ class Name(str):
 
 
 class Names:
-    """The kernels of one report, named without return type and arguments, except where that would make two names equal."""
+    """The kernels of one report, named without return type and arguments, unless that would make two names equal."""
 
     def __init__(self, kernels: Iterable[str]) -> None:
         full = list(dict.fromkeys(kernels))
@@ -45,8 +45,8 @@ def _alike(whole: dict[str, str]) -> list[str]:
 def fitted(names: Iterable[str], width: int) -> dict[str, str]:
     """Each name in at most `width` characters (8 or more), with different results for different names.
 
-    Names that fit stay. The others lose their middle; if two would look alike, a piece around their difference is kept, and a
-    name that still looks like another one gets a number.
+    Names that fit stay unchanged. The others lose their middle; if two would look alike, a piece around their difference is
+    kept, and a name that still looks like another one gets a number.
     """
     distinct = list(dict.fromkeys(names))
     shown = {name: name for name in distinct if len(name) <= width}

@@ -128,5 +128,5 @@ _ESCAPED_IN_MARKDOWN = str.maketrans({character: f"\\{character}" for character 
 
 
 def markdown(text: str) -> str:
-    """The text for Markdown, on one line and without anything that Markdown would obey."""
+    """The text for Markdown, on one line and without anything that Markdown would interpret."""
     return " ".join(text.translate(_ESCAPED_IN_MARKDOWN).split())

@@ -21,7 +21,7 @@ _FINDS_TRITON = "import importlib.util, sys; sys.exit(importlib.util.find_spec('
 
 @dataclass(frozen=True)
 class ChangedFile:
-    """A file of the user's that has another text when the script runs. text: a file with it."""
+    """A user's file whose text is replaced while the script runs. text: a file with the replacement."""
 
     path: Path
     text: Path
@@ -30,7 +30,7 @@ class ChangedFile:
 @dataclass(frozen=True)
 class ScriptKernel:
     """A function with `@triton.jit`, and the script that launches it. python: the interpreter that has Triton. changed: the
-    script, or a module that it imports, with another text; None if all are as they are.
+    script, or a module that it imports, with its text replaced; None if no file is changed.
     """
 
     script: Path
@@ -61,16 +61,16 @@ class ScriptKernel:
         return triton.installed_version(self.python)
 
     def of_environment(self) -> list[Path]:
-        """What the interpreter must see besides its folder and libraries to know its virtual environment."""
+        """The files that the interpreter must see, besides its folder and libraries, to recognise its virtual environment."""
         marker = self.python.parent.parent / "pyvenv.cfg"
         return [marker] if marker.exists() else []
 
     def with_text(self, path: Path, text: Path) -> ScriptKernel:
-        """The same, run with the text in the file `text` in the place of that of `path`."""
+        """The same, run with the text in the file `text` instead of that of `path`."""
         return replace(self, changed=ChangedFile(path, text))
 
     def of_change(self) -> list[Path]:
-        """The file with the other text."""
+        """The file with the replacement text, if any."""
         return [] if self.changed is None else [self.changed.text]
 
     def command(self) -> list[str]:
@@ -87,11 +87,11 @@ class ScriptKernel:
 
 
 def _finds_triton(python: str) -> bool:
-    """Asked of the interpreter, which knows folders of the user's and PYTHONPATH besides its environment."""
+    """Asks the interpreter, which knows the user's folders and PYTHONPATH besides its environment."""
     return subprocess.run([python, "-c", _FINDS_TRITON], stdin=subprocess.DEVNULL, capture_output=True).returncode == 0
 
 
 def environment_of(base: Mapping[str, str], key: Sequence[str] = ()) -> dict[str, str]:
-    """`base`, which selects a device, changed so that Python finds the served package. key: arguments that tell sizes apart."""
+    """`base`, which selects a device, changed so that Python finds the served package. key: arguments that identify sizes."""
     added = {_KEY_VARIABLE: ",".join(key)} if key else {}
     return triton.importable(base) | added

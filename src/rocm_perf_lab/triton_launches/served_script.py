@@ -17,14 +17,14 @@ from rocm_perf_lab.process.child import DeferredInterrupts, expect_more
 from rocm_perf_lab.process.piped import piped
 
 _LOOK_SECONDS = 0.5
-_SHOWN = 600  # characters of what the script last said
+_SHOWN = 600  # characters of the script's last output
 _SLICE = 1 << 20
 
 Message = dict[str, Any]
 
 
 class ScriptExited(Exception):
-    """The script's process has ended without an answer; with how it ended and what it last said."""
+    """The script's process has ended without an answer; states how it ended and its last output."""
 
 
 class ScriptTimeout(Exception):
@@ -34,7 +34,7 @@ class ScriptTimeout(Exception):
 class ServedScript:
     """One process. Not for several threads at once.
 
-    command: as ScriptKernel.command() or a cage make it. stderr: a file for all that the script prints.
+    command: as made by ScriptKernel.command() or a cage. stderr: a file for everything that the script prints.
     """
 
     def __init__(self, command: Sequence[str], environment: Mapping[str, str], stderr: Path):

@@ -22,9 +22,9 @@ class SourceLoop:
 
 @dataclass(frozen=True)
 class TritonKernel:
-    """span: whole lines, from the first decorator to the end of the body, without the last line's end.
+    """span: whole lines, from the first decorator to the end of the body, without the last line ending.
 
-    indentation: of its first line, as text.
+    indentation: that of its first line, as text.
     """
 
     name: str
@@ -50,7 +50,7 @@ class TritonKernel:
 
 
 def first_line(function: ast.FunctionDef) -> int:
-    """That of the first decorator, if there is one."""
+    """The line of the first decorator, if there is one."""
     return min([function.lineno, *(decorator.lineno for decorator in function.decorator_list)])
 
 

@@ -1,4 +1,4 @@
-"""What names and calls of a Triton function mean, as far as its text tells."""
+"""What names and calls of a Triton function mean, as far as its text shows."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import ast
 
 
 def dotted(node: ast.expr) -> tuple[str, ...]:
-    """("tl", "math", "exp2") of `tl.math.exp2`; empty for what is not a chain of names."""
+    """("tl", "math", "exp2") of `tl.math.exp2`; empty for anything but a chain of names."""
     parts: list[str] = []
     while isinstance(node, ast.Attribute):
         parts.append(node.attr)

@@ -1,9 +1,9 @@
-"""Whether a text may take the place of a Triton function: it must be one function, and do no more than compute on the GPU.
+"""Whether a text may replace a Triton function: it must be one function, and do no more than compute on the GPU.
 
 Triton's compiler is Python: it looks up the names in a kernel and calls what it finds there, at the time of compilation, on the
 host. So a function may use what the old one uses, the functions of the file with `@triton.jit`, a few of Python's own, Triton's
-language, and the methods of its tensors: no way leads from these into anything else. Judging happens in a cage; this is what
-makes accepted code safe outside of it.
+language, and the methods of its tensors: nothing else can be reached from these. Judging happens in a cage; this check makes
+accepted code safe outside it.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _WITHOUT_USE = (
 
 
 def why_not_replacement(source: TritonSource, kernel: TritonKernel, code: str) -> str | None:
-    """One sentence for the author of `code`, which is Python; None if it may stand in the place of the kernel."""
+    """One sentence for the author of `code`, which is Python; None if it may replace the kernel."""
     body = ast.parse(code).body
     if len(body) != 1 or not isinstance(body[0], ast.FunctionDef):
         return f"the code must be one function, the new {kernel.name}, and nothing else"
@@ -106,6 +106,6 @@ class _Rules:
 
 
 def _bare_names(function: ast.FunctionDef) -> set[str]:
-    """The names that it uses other than before a dot."""
+    """The names that it uses, except those before a dot."""
     roots = {id(node.value) for node in ast.walk(function) if isinstance(node, ast.Attribute)}
     return {node.id for node in ast.walk(function) if isinstance(node, ast.Name) and id(node) not in roots}

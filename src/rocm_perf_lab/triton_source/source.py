@@ -1,4 +1,4 @@
-"""A Python file with Triton functions, and the edits of it."""
+"""A Python file with Triton functions, and edits to it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _NOTHING: Mapping[Path, bytes] = MappingProxyType({})
 
 
 class TritonSource:
-    """path: the file. text: its bytes, in UTF-8. Errors: SourceError when its functions are looked at and it is not Python."""
+    """path: the file. text: its bytes, in UTF-8. Errors: SourceError when its functions are accessed if it is not Python."""
 
     also: Mapping[Path, bytes] = _NOTHING  # changes concern this file alone
 
@@ -32,7 +32,7 @@ class TritonSource:
         return self.text
 
     def edited(self, edits: Iterable[Edit], elsewhere: Iterable[tuple[Path, Edit]] = ()) -> TritonSource:
-        """elsewhere: none. Errors: ValueError if edits overlap."""
+        """elsewhere: must be empty. Errors: ValueError if edits overlap."""
         if list(elsewhere):
             raise ValueError("a change of a Triton function concerns its file alone")
         return TritonSource(self.path, apply_edits(self.text, edits))
@@ -41,7 +41,7 @@ class TritonSource:
     def tree(self) -> ast.Module:
         """Errors: SourceError."""
         try:
-            return ast.parse(self.text.decode(), str(self.path))  # places are those of UTF-8
+            return ast.parse(self.text.decode(), str(self.path))  # places count bytes of UTF-8
         except (ValueError, SyntaxError, RecursionError, MemoryError) as error:
             hint = "name the script that launches the kernel"
             raise SourceError(f"{self.path} cannot be read as Python: {error}", hint) from error

@@ -26,7 +26,7 @@ _OF_VALUES = frozenset(
 
 
 def is_of_values(attribute: str) -> bool:
-    """Whether tensors, pointers, descriptors or types have it."""
+    """Whether it is an attribute of tensors, pointers, descriptors or types."""
     return attribute in _OF_VALUES
 
 
@@ -38,12 +38,12 @@ class TritonNames:
         self.modules = frozenset(self._paths)
 
     def decorator(self, node: ast.expr) -> str:
-        """`autotune` of `@triton.autotune(...)`; empty for what is not Triton's."""
+        """`autotune` of `@triton.autotune(...)`; empty for a decorator that is not Triton's."""
         path = self._path(dotted(node.func if isinstance(node, ast.Call) else node))
         return path[1] if len(path) == 2 and path[1] in _OF_TRITON else ""
 
     def is_function(self, chain: tuple[str, ...]) -> bool:
-        """Whether it names something that a kernel may use: ("tl", "math", "exp2"), or ("cdiv",) where that is imported."""
+        """Whether it names something that a kernel may use: ("tl", "math", "exp2"), or ("cdiv",) if that is imported."""
         path = self._path(chain)
         if any(part.startswith("_") for part in path) or len(path) < 2:
             return False
@@ -57,7 +57,7 @@ class TritonNames:
 
 
 def _imported(node: ast.AST) -> list[tuple[str, tuple[str, ...]]]:
-    """(name in the file, path of what it names), by one import statement."""
+    """(name in the file, path of the object that it names), from one import statement."""
     if isinstance(node, ast.Import):
         return [
             (one.asname or one.name.split(".")[0], tuple((one.name if one.asname else one.name.split(".")[0]).split(".")))

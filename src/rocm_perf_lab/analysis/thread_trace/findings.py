@@ -32,7 +32,9 @@ MIX: dict[int, str] = {
 
 @dataclass(frozen=True)
 class Cost:
-    """Sums over the waves, in cycles except for hits. share: of the waves' cycles that were spent here, idle included."""
+    """Sums over the waves, in cycles except for hits. share: the fraction of the waves' cycles that were spent here, idle
+    included.
+    """
 
     hits: int
     latency: int
@@ -78,7 +80,7 @@ class Access:
 @dataclass(frozen=True)
 class WaitChain:
     """A wait instruction and the accesses that it waited for, most expensive first. unexplained: cycles of waits for which
-    nothing was outstanding, or where it is open which access ended them.
+    nothing was outstanding, or for which it is unknown which access ended them.
     """
 
     wait: Instruction
@@ -88,7 +90,7 @@ class WaitChain:
 
 @dataclass(frozen=True)
 class OccupancyOverTime:
-    """Waves on the traced CU. start, width: of the bins, in cycles. waves: the mean number of waves in each bin."""
+    """Waves on the traced CU. start, width: those of the bins, in cycles. waves: the mean number of waves in each bin."""
 
     start: int
     width: float
@@ -99,7 +101,7 @@ class OccupancyOverTime:
 
 @dataclass(frozen=True)
 class TraceFindings:
-    """Values are None with a reason where the trace cannot say. The fractions of wave cycles add up to 1.
+    """Values that the trace cannot provide are None, with a reason. The fractions of wave cycles add up to 1.
 
     instructions, waves, truncated_waves: numbers traced. mix: kind of instruction -> number executed.
     issue_fraction, stall_fraction, idle_fraction: shares of the waves' cycles; wait_fraction is the share of the stalls at

@@ -16,7 +16,7 @@ OTHER_KERNEL = "the thread trace is of another kernel"
 
 @dataclass(frozen=True)
 class TracedKernels:
-    """found: mangled symbol -> the findings of its trace. reason: why all other kernels have none.
+    """found: mangled symbol -> the findings from its trace. reason: why all other kernels have no findings.
 
     notes: the traces that yield nothing, and why.
     """

@@ -1,8 +1,8 @@
-"""What each cause costs a dispatch, by experiments of the software device: the dispatch's time as a sum.
+"""What each cause costs a dispatch, from experiments on the software device: the dispatch's time as a sum.
 
-The device times the recording of a dispatch again without every set of the causes that matter (causes.json, see
-native/device/timing/cause_experiment.h). How much of the time belongs to a cause depends on what has been taken away before, so
-each gets its Shapley value. These sum to the time that all of them cost together.
+The device times the recording of a dispatch again without each set of the causes that matter (causes.json, see
+native/device/timing/cause_experiment.h). How much of the time belongs to a cause depends on which causes have been removed
+before it, so each gets its Shapley value. The values sum to the time that all of the causes cost together.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class CauseMeaning:
 
 @dataclass(frozen=True)
 class TimePart:
-    """Nanoseconds of the dispatch that belong to a cause. first_ns, last_ns: the gain if it is taken away before all others,
+    """The dispatch's nanoseconds that belong to a cause. first_ns, last_ns: the gain if the cause is removed before all others,
     and after them.
     """
 
@@ -61,7 +61,7 @@ class InstructionGain:
 @dataclass(frozen=True)
 class LineGain:
     """gain_ns: by how much the dispatch would be shorter if the instructions of this source line ("file:line") took no time.
-    by_cause: the same if only a cause is taken away from them; empty for lines with less to gain than the first few.
+    by_cause: the same if only that cause is removed from them; empty for all but the few lines with the most to gain.
     """
 
     source: str
@@ -71,10 +71,11 @@ class LineGain:
 
 @dataclass(frozen=True)
 class TimeStack:
-    """parts, largest first, and rest_ns sum to duration_ns. rest_ns: what is left without all of the parts' causes.
+    """parts, largest first, and rest_ns sum to duration_ns. rest_ns: the time left without any of the parts' causes.
 
-    without_ns: the time without each cause alone, also of those not among the parts. lines: most to gain first; empty if source
-    lines are not known. chosen, subset_ns: the parts' causes, and the time without every set of them; bit i of the index
+    without_ns: the time without each cause alone, including causes that are not among the parts. lines: those with the most to
+    gain first; empty if source lines are not known. chosen, subset_ns: the parts' causes, and the time without each set of
+    them; bit i of the index
     stands for the i-th cause.
     """
 
@@ -88,7 +89,7 @@ class TimeStack:
     subset_ns: tuple[int, ...] = ()
 
     def without(self, causes: Container[str]) -> int:
-        """The time without all of these; causes that are not among the parts change nothing."""
+        """The time without any of these causes; those that are not among the parts change nothing."""
         taken = sum(1 << i for i, name in enumerate(self.chosen) if name in causes)
         return self.subset_ns[taken] if self.subset_ns else self.duration_ns
 

@@ -1,1 +1,1 @@
-"""What a report says of kernels in Triton's terms."""
+"""What a report says about kernels in Triton's terms."""

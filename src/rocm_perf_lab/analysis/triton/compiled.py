@@ -1,4 +1,4 @@
-"""What Triton made of a kernel: matrix instructions, widths of loads, stages of loops, layouts in the LDS, spills."""
+"""What Triton compiled a kernel to: matrix instructions, widths of loads, stages of loops, layouts in the LDS, spills."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _PHASES = re.compile(r"maxPhase = (\d+)")
 
 @dataclass(frozen=True)
 class SharedLayout:
-    """kind: such as "swizzled_shared". parameters: as TTGIR has them. spreads: whether rows begin in different banks."""
+    """kind: such as "swizzled_shared". parameters: as written in TTGIR. spreads: whether rows begin in different banks."""
 
     kind: str
     parameters: str
@@ -30,10 +30,11 @@ class SharedLayout:
 
 @dataclass(frozen=True)
 class CompiledKernel:
-    """matrix_instructions: instruction -> number of them in the code. loads: bits of a lane's load from memory -> number.
+    """matrix_instructions: instruction -> how often it occurs in the code. loads: bits of a lane's load from memory -> how
+    often they occur.
 
-    stages: that loops reached, 1 for none that overlap; None without a loop that could. buffers: in the LDS, of a tile.
-    spilled: registers of a lane that lie in memory instead.
+    stages: the number that loops reached, 1 if no stages overlap; None without a loop. buffers: those of a tile in the LDS.
+    spilled: registers of a lane that are kept in memory instead.
     """
 
     matrix_instructions: dict[str, int]
@@ -75,7 +76,7 @@ def _stages(ttgir: str, buffers: int) -> int | None:
 
 
 def _layouts(ttgir: str) -> list[SharedLayout]:
-    """Those that some memory has."""
+    """The layouts that some memory uses."""
     found = [match for match in _SHARED.findall(ttgir) if len(re.findall(rf"#{match[0]}\b", ttgir)) > 1]
     return [SharedLayout(kind, parameters, _spreads(kind, parameters)) for _, kind, parameters in found]
 

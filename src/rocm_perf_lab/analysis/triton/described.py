@@ -39,7 +39,9 @@ class DescribedKernels:
 
 
 def described_kernels(database: Path) -> DescribedKernels:
-    """What the run that left this database was told; nothing for programs without Triton, and of files that cannot be read."""
+    """The kernels described to the run that left this database; none for programs without Triton, or from files that cannot be
+    read.
+    """
     found: dict[str, list[DescribedKernel]] = defaultdict(list)
     for path in sorted((database.parent / FOLDER).glob("*.json")):
         try:

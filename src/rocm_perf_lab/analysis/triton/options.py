@@ -11,7 +11,7 @@ _LEAST_BLOCK, _MOST_WARPS = 16, 16
 
 
 def raising_occupancy(kernel: DescribedKernel, found: DispatchOccupancy) -> tuple[str, ...]:
-    """In words, one for each resource to lower; () if nothing limits occupancy, or it is not known."""
+    """In words, one suggestion for each resource to lower; () if nothing limits occupancy, or the limit is not known."""
     if found.occupancy is None or not found.lifts:
         return ()
     simds = found.occupancy.simds_per_cu

@@ -14,7 +14,7 @@ from rocm_perf_lab.autotune.space import Configuration, Space
 from rocm_perf_lab.autotune.strategy_registry import STRATEGIES, defaults
 from rocm_perf_lab.extras import absent_modules, missing
 
-_CHOICE = 4  # the first configurations are the best of this many times as many, judged by what is known about them
+_CHOICE = 4  # the first configurations are the best out of this many times their number, judged by what is known about them
 
 
 @dataclass(frozen=True)
@@ -22,8 +22,8 @@ class Options:
     """budget: the maximum number of evaluations. own: the strategy's own options by name; missing ones take their defaults.
 
     occupancy: maps values by name to the theoretical occupancy within 0..1, if that is known before anything runs.
-    features: maps them to numbers that describe the compiled code, always as many, if all configurations are compiled already.
-    first: configurations that were good in similar searches; they are proposed first.
+    features: maps them to numbers that describe the compiled code, always the same number of them, if all configurations have
+    already been compiled. first: configurations that were good in similar searches; they are proposed first.
     """
 
     budget: int
@@ -74,7 +74,7 @@ class Strategy(ABC):
         return {}
 
     def promising(self, count: int) -> list[Configuration]:
-        """Random configurations; if occupancy is known, those with the highest out of several times as many."""
+        """Random configurations; if occupancy is known, those with the highest occupancy out of several times as many."""
         occupancy = self.options.occupancy
         if occupancy is None:
             return self.space.sample(self.generator, count, self.asked.keys())

@@ -2,10 +2,10 @@
 
 The next configurations are those with the highest expected improvement in a shortlist from the whole space and in the
 neighbourhoods of the best. Some are drawn from the model instead (Thompson sampling), and now and then one is drawn blindly:
-expected improvement alone stays in a local optimum of which the model is certain. There are two kinds of batches:
+expected improvement alone stays in a local optimum about which the model is certain. There are two kinds of batches:
 
 - Two in three look for details: most of the batch are neighbours of the best, as long as there are any, because a model that
-  expects nothing better would otherwise leave the best before it reaches the bottom.
+expects nothing better there would otherwise leave the best before the minimum is reached.
 - One in three looks elsewhere, with a smooth model and without neighbours: a model fitted to the results sees details near
   them, and may miss the trend that leads away.
 
@@ -31,7 +31,7 @@ from rocm_perf_lab.autotune.strategies import ModelQuality, Options, Strategy
 if TYPE_CHECKING:
     from rocm_perf_lab.arrays import Floats, Integers, Reals
 
-_START, _ENDS, _ENDS_OF = 8, 4, 64  # size of the first batch; how many of it are nearest to the ends of lists; out of how many
+_START, _ENDS, _ENDS_OF = 8, 4, 64  # size of the first batch; how many of it are nearest to the ends of lists, out of how many
 _BATCH, _GROWTH, _LARGEST_BATCH = 2, 0.06, 64
 _SMOOTH = 1 / 3  # share of the batches for which the model is smooth
 _BESIDE = 0.7  # share of the other batches taken from neighbours of the best, fastest by the model first
@@ -39,8 +39,8 @@ _DRAWN = 0.25  # share of a batch that is drawn from the model
 _BLIND = 0.1  # share of a batch that is drawn without regard to the model
 _MOST_FITTED, _MOST_SMOOTH = 150, 250  # results that each model is fitted to: half are the best, half drawn from the rest
 _STEPS, _PATIENCE = 3, 1.05  # steps of the walk over length scales, and growth in the number of results before the next walk
-_BEST, _FAR = 3, 200  # the best, whose neighbours are candidates; how many draws from those two steps away
-_RANDOM = 50  # candidates drawn from all
+_BEST, _FAR = 3, 200  # number of best ones whose neighbours are candidates; draws from those two steps away
+_RANDOM = 50  # candidates drawn from all configurations
 _SHORTLIST, _CLOSER = 200, 1000  # size of the shortlist, and of the preselection that the model expects to be fastest
 _STALE = 1.1  # the shortlist is renewed once results have grown by this factor
 _FLOOR = (0.02, 0.2)  # added to the excess over the best, relative to the median excess: differences well below it do not count
@@ -55,7 +55,7 @@ class SequentialSearch(Strategy):
 
     def __init__(self, space: Space, generator: np.random.Generator, options: Options):
         super().__init__(space, generator, options)
-        self._shortlists: dict[bool, Integers] = {}  # by whether the model is smooth
+        self._shortlists: dict[bool, Integers] = {}  # keyed by whether the model is smooth
         self._listed = {True: 0, False: 0}  # number of results when each was made
 
     def ask(self) -> list[Configuration]:
@@ -94,7 +94,9 @@ class SequentialSearch(Strategy):
         return {"r2": r2, "residual": float(np.sqrt(np.mean(errors**2)))}
 
     def _first(self) -> list[Configuration]:
-        """The first batch, half of it at the ends of the lists of values: optima often lie there, and a trend shows best."""
+        """The first batch, half of it at the ends of the lists of values: optima often lie there, and trends are clearest
+        there.
+        """
         ends: list[Configuration] = []
         if not self.asked:
             drawn = self.space.sample(self.generator, _ENDS_OF, self.asked.keys())
@@ -117,7 +119,8 @@ class SequentialSearch(Strategy):
         """The quantity to model: logarithms of the excess over the best. A failure counts as slow as the slowest configuration.
 
         It is the logarithm of the excess of a logarithm, because a program's times span orders of magnitude, and what matters
-        is the order among the best. The weight of this order is drawn anew each time, since no one floor suits all spaces.
+        is the order among the best. The weight of this order is drawn at random each time, since no single floor suits all
+        spaces.
         """
         times = np.array(list(self.times.values()), float)  # None becomes NaN
         logarithms = np.log(np.maximum(np.where(np.isnan(times), np.nanmax(times), times), _LEAST_TIME))
@@ -178,7 +181,7 @@ def _batch_size(results: int) -> int:
 def _most_promising(pool: Pool, process: GaussianProcess, rest: Integers, best: float) -> Integers:
     """The shortlist out of all candidates.
 
-    Uncertainty is the costliest to predict, so a preselection ignores it; far from all results it is much the same everywhere.
+    Uncertainty is the costliest part to predict, so a preselection ignores it; far from all results, it hardly varies.
     """
     if len(rest) > _CLOSER:
         rest = rest[np.argpartition(process.means(pool.points[rest]), _CLOSER)[:_CLOSER]]
@@ -192,7 +195,9 @@ def _libraries() -> ThreadpoolController:
 
 
 def _one_thread() -> AbstractContextManager[object]:
-    """Use one thread: on matrices of this size, more threads wait longer than they compute, and take cores from programs."""
+    """Use one thread: on matrices of this size, more threads would wait longer than they compute, and take cores away from
+    programs.
+    """
     limited: AbstractContextManager[object] = _libraries().limit(limits=1)
     return limited
 

@@ -27,7 +27,8 @@ class ThreePhaseSearch(Strategy):
     """The model's R2 is that of predictions for configurations left out of the fit (five folds).
 
     Its terms are all parameters, their squares and pairwise products, and, in a space with BLOCK_M and BLOCK_N (whose product
-    is one of these), the square of that product as well. What is known of the compiled code adds one linear term per number.
+    is one of these), the square of that product as well. Each number that is known about the compiled code adds one linear
+    term.
     """
 
     _model: ModelQuality = {}
@@ -45,7 +46,7 @@ class ThreePhaseSearch(Strategy):
         return self._model
 
     def _seeds(self) -> list[Configuration]:
-        """Valid points of a Halton sequence, followed by random ones if these are too few."""
+        """Valid points of a Halton sequence, followed by random ones if there are too few."""
         from scipy.stats import qmc
 
         pool, complete = self.space.pool(self.generator, _POOL)

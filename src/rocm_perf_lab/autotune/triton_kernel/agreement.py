@@ -1,4 +1,4 @@
-"""Whether two configurations of a function compute the same, but for rounding."""
+"""Whether two configurations of a function compute the same results, apart from rounding."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def disagreement(
 
     reference, found: array -> name of the file in `folder` with its contents. types: array -> name of its dtype. tolerance:
     largest difference relative to the largest number of the array; None for 32 times the type's distance from 1 to the next
-    number. Whole numbers, and types that NumPy does not know, have to be equal.
+    number. Integers, and types that NumPy does not know, have to be equal.
     """
     if reference.keys() != found.keys():
         return f"it changes {_names(found)}, where the reference changes {_names(reference)}"
@@ -39,7 +39,7 @@ def _apart(before: bytes, after: bytes, kind: str, tolerance: float | None) -> s
     dtype = float_type(kind)
     if dtype is None:
         return "is not the same"
-    # Bytes beyond the last whole number belong to nothing that the kernel was given as numbers.
+    # Bytes beyond the last complete number belong to none of the numbers that the kernel was given.
     size = min(len(before), len(after)) // dtype.itemsize * dtype.itemsize
     x, y = (np.frombuffer(contents[:size], dtype).astype(np.float64) for contents in (before, after))
     if (np.isfinite(x) != np.isfinite(y)).any():

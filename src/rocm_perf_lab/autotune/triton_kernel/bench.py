@@ -54,7 +54,7 @@ def bench_of(plan: TritonPlan) -> Iterator[Bench]:
 
 
 def _share_of(worker: int, count: int, device: Device) -> dict[str, str]:
-    """A GPU of its own; on the software device as many threads as there are cores for it."""
+    """A GPU of its own, or on the software device as many threads as its share of the cores."""
     if count == 1:
         return {}
     if device.is_hardware:

@@ -15,7 +15,9 @@ from rocm_perf_lab.triton_launches import ScriptExited, ScriptTimeout
 
 
 class Compiled:
-    """failures: why those cannot run that do not compile or do not fit on the target; by values, as canonical() writes them."""
+    """failures: why the configurations that do not compile or do not fit on the target cannot run; keyed by their values, as
+    canonical() writes them.
+    """
 
     def __init__(self, workers: Workers, stopped: threading.Event, target: str | None):
         self._workers, self._stopped, self._target = workers, stopped, target
@@ -30,7 +32,7 @@ class Compiled:
         return self._features.get(canonical(values))
 
     def compile(self, every: Iterable[Values]) -> None:
-        """Afterwards Triton's cache has the code of all these."""
+        """Afterwards, Triton's cache contains the code of all these configurations."""
         queue: SimpleQueue[Values] = SimpleQueue()
         for values in every:
             queue.put(values)

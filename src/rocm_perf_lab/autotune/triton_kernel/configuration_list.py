@@ -1,4 +1,4 @@
-"""The best configurations as Python: what `@triton.autotune` takes."""
+"""The best configurations as Python source, as `@triton.autotune` accepts them."""
 
 from __future__ import annotations
 

@@ -34,13 +34,13 @@ from rocm_perf_lab.process.child import stoppable
 from rocm_perf_lab.triton_launches import ScriptExited, ScriptTimeout
 
 _AHEAD = 4  # a space is compiled ahead unless it has more than this many configurations for each evaluation of the budget,
-_ALWAYS_AHEAD, _MOST_AHEAD = 64, 1024  # or than these, for small budgets and without one
+_ALWAYS_AHEAD, _MOST_AHEAD = 64, 1024  # or more than these, for small budgets and without a budget
 _LISTED = 1_000_000
 
 
 @dataclass(frozen=True)
 class TunedSize:
-    """key: the arguments that tell it apart. compiled: how many configurations were compiled before the first ran.
+    """key: the arguments that identify the size. compiled: how many configurations were compiled before the first ran.
 
     compile_seconds, search_seconds: wall time.
     """
@@ -53,7 +53,9 @@ class TunedSize:
 
 
 class SizeSearch:
-    """launch: what the workers say of the launch at which they wait. earlier: the best of sizes that were tuned before."""
+    """launch: the workers' description of the launch at which they wait. earlier: the best configurations of sizes tuned
+    before.
+    """
 
     def __init__(
         self,
@@ -96,7 +98,9 @@ class SizeSearch:
         return tuning_space.from_configurations(self._launch["configurations"])
 
     def _known_before(self) -> tuple[Known, TuningSpace]:
-        """Compile the whole space, unless it is much larger than the budget. What cannot run is left out of the space."""
+        """Compile the whole space, unless it is much larger than the budget. Configurations that cannot run are left out of the
+        space.
+        """
         space, fixed = self._whole.space, self._whole.fixed
         rows = space.listed if space.product <= _LISTED else None
         if rows is None or len(rows) > _most_ahead(self._request.budget):
@@ -122,13 +126,15 @@ class SizeSearch:
         return {**self._whole.fixed, **values}
 
     def _experiment(self) -> str:
-        """A key that changes with the function and what it calls, its arguments except what arrays hold, and the device."""
+        """A key that changes with the function and its callees, its arguments but not the contents of arrays, and the GPU."""
         inputs = {name: self._launch[name] for name in ("kernel", "source", "key", "arguments")}
         inputs |= {"triton": self._plan.kernel.version(), "fixed": self._whole.fixed, "tolerance": self._plan.tolerance}
         return experiment_key(inputs, self._bench.device.description, ())
 
     def _run_reference(self) -> tuple[str, dict[str, str]]:
-        """(values, arrays that they change) of the script's own values, or the function's first configuration that can run."""
+        """(values, arrays that they change) for the script's own values, or for the function's first configuration that can
+        run.
+        """
         own = self._launch["configurations"]
         for values in own if own is not None else [None]:
             answer = self._ask(0, values)

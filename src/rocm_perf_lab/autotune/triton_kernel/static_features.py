@@ -1,4 +1,4 @@
-"""What the compiled code of a configuration tells before it runs."""
+"""What the compiled code of a configuration reveals before it runs."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from rocm_perf_lab.errors import SourceError
 
 @dataclass(frozen=True)
 class StaticFeatures:
-    """vgprs: of a lane, AGPRs included. spills: registers of a lane kept in memory. programs: of the whole grid.
-    most_lds_bytes: what a workgroup can have on the target.
+    """vgprs: those of a lane, AGPRs included. spills: registers of a lane kept in memory. programs: those of the whole grid.
+    most_lds_bytes: the most that a workgroup can have on the target.
 
-    matrix_instructions: in the code, however often they run. occupancy: resident waves of a compute unit, 0..1; None if the
-    target's family is not known.
+    matrix_instructions: their number in the code, however often they run. occupancy: resident waves of a compute unit, 0..1;
+    None if the target's family is not known.
     """
 
     vgprs: int
@@ -38,7 +38,7 @@ class StaticFeatures:
         return {name: getattr(self, name) for name in names}
 
     def coordinates(self) -> tuple[float, ...]:
-        """For models: logarithms of the numbers, since what counts is their ratio."""
+        """For models: logarithms of the numbers, since their ratios are what matters."""
         counts = (self.vgprs, self.spills, self.lds_bytes, self.matrix_instructions, self.programs)
         return (*(math.log2(1 + count) for count in counts), self.occupancy or 0.0)
 

@@ -16,13 +16,13 @@ from rocm_perf_lab.errors import SpaceError
 
 Values = dict[str, Any]
 
-# What Triton's AMD back end takes if a configuration does not say (HIPOptions).
+# The values that Triton's AMD back end uses if a configuration does not set them (HIPOptions).
 _DEFAULTS: dict[str, Any] = {"num_warps": 4, "num_stages": 2, "waves_per_eu": 0, "matrix_instr_nonkdim": 0, "kpack": 1}
 
 
 @dataclass(frozen=True)
 class TuningSpace:
-    """space: of the parameters that are tuned. fixed: values that every configuration has in common."""
+    """space: that of the parameters that are tuned. fixed: values that every configuration has in common."""
 
     space: Space
     fixed: Values
@@ -54,7 +54,7 @@ def from_file(path: Path, launch: Mapping[str, Any]) -> TuningSpace:
 
 
 def from_configurations(configurations: Sequence[Mapping[str, Any]]) -> TuningSpace:
-    """The configurations of `@triton.autotune`. Raises SpaceError if they cannot be told apart by plain values."""
+    """The configurations of `@triton.autotune`. Raises SpaceError if they cannot be distinguished by plain values."""
     names = list(dict.fromkeys(name for one in configurations for name in one))
     complete = [{name: _value(one, name) for name in names} for one in configurations]
     values: dict[str, list[Any]] = {name: _sorted(one[name] for one in complete) for name in names}

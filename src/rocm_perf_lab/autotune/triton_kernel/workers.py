@@ -13,21 +13,22 @@ Values = dict[str, Any]
 
 
 class EndedEarly(Exception):
-    """The script ended, with this status, before the launch at which others wait: it does not do the same in every run."""
+    """The script ended, with this status, before the launch at which other workers wait: its runs differ."""
 
 
 @dataclass
 class _Worker:
     number: int
     script: ServedScript | None = None
-    passed: int = 0  # launches that it has left behind
+    passed: int = 0  # launches that it has already passed
     launch: Message = field(default_factory=dict)
 
 
 class Workers:
     """start(worker) starts the script in a process of its own; each worker is used by one thread at a time.
 
-    Workers catch up with what was decided: one that is started late, or again, takes the earlier launches as the others did.
+    Workers catch up with earlier decisions: one that is started late, or restarted, runs the earlier launches as the others
+    did.
     """
 
     def __init__(self, start: Callable[[int], ServedScript], count: int, timeout: float | None):

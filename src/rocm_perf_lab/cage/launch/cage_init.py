@@ -27,13 +27,13 @@ if TYPE_CHECKING:
 
     from settings import Settings
 
-_CAUGHT_BY_PYTHON = (1, 2, 13, 15, 25)  # HUP, INT, PIPE, TERM and XFSZ, by this program or by the one that started it
+_CAUGHT_BY_PYTHON = (1, 2, 13, 15, 25)  # HUP, INT, PIPE, TERM and XFSZ, in this program or its parent
 _WRITERS_SECONDS = 120.0
 
 
 def serve(channel: _socket.socket, environment: dict[bytes, bytes], options: Settings, command: list[str]) -> NoReturn:
     system.prctl(system.PR_SET_DUMPABLE, 0)  # no process in the cage may inspect this one
-    for number in _CAUGHT_BY_PYTHON:  # the first process of a namespace only gets signals that it has a handler for
+    for number in _CAUGHT_BY_PYTHON:  # the first process of a namespace only receives signals for which it has a handler
         signal.signal(number, signal.SIG_DFL)
     _say_hello(channel, options)
     child = os.fork()
@@ -51,8 +51,8 @@ def serve(channel: _socket.socket, environment: dict[bytes, bytes], options: Set
 
 
 def _say_hello(channel: _socket.socket, options: Settings) -> None:
-    """Send the launcher the descriptors by which it watches the cage: this process, all processes, and file systems
-    in memory.
+    """Send the launcher the descriptors with which it watches the cage: this process, all processes, and file systems in
+    memory.
     """
     import _socket
     import struct
@@ -82,12 +82,12 @@ def _become(command: list[str], environment: dict[bytes, bytes], options: Settin
 def _limit(options: Settings) -> None:
     settings.lower(resource.RLIMIT_CORE, 0)
     settings.lower(resource.RLIMIT_FSIZE, int(options["file_bytes"][0]))
-    # This counts only inside the cage, and not for root: the launcher checks as well.
+    # This applies only inside the cage, and not to root, so the launcher also checks.
     settings.lower(resource.RLIMIT_NPROC, int(options["processes"][0]))
 
 
 def _reap(child: int) -> int:
-    """Wait for the command, reaping orphans meanwhile. Returns its status as os.waitpid() does."""
+    """Wait for the command, reaping orphans in the meantime. Returns its status as os.waitpid() does."""
     while True:
         process, status = os.waitpid(-1, 0)
         if process == child:
@@ -104,8 +104,8 @@ def _end_all_others() -> None:
 
 
 def _write_databases(options: Settings) -> None:
-    """Convert the notes that the command left into databases with our own program; no process of the command survives until
-    then.
+    """Convert the tracer's notes that the command left into databases, using our own program; by then, no process of the
+    command is left.
     """
     (folder,), (writer,) = options["traces"], options["writer"]
     end = time.monotonic() + _WRITERS_SECONDS

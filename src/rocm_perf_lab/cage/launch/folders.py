@@ -6,7 +6,7 @@ import os
 
 
 class Opened:
-    """A descriptor of a folder that can be read and changed, whatever its permissions were; None if it is not (or no longer) a
+    """A descriptor of a folder that can be read and changed, whatever its permissions were; None if it is not, or no longer, a
     folder.
     """
 
@@ -38,7 +38,7 @@ def _opened(name: str, parent: int | None) -> int | None:
 
 
 def names(folder: int) -> list[str]:
-    """The names of its entries, without . and .."""
+    """The names of a folder's entries, without . and .."""
     try:
         return os.listdir(folder)
     except OSError:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from watch import End
 
 FAILED = 126
-_RESERVED_BY_GPU_RUNTIMES = 36 << 30  # but never touched: an unset 32-bit number times 9
+_RESERVED_BY_GPU_RUNTIMES = 36 << 30  # but never used: an unset 32-bit number times 9
 
 
 def main() -> NoReturn:

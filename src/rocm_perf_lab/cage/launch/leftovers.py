@@ -1,4 +1,4 @@
-"""Cleans up what a cage leaves in a writable folder: only files and folders remain, so that later readers are not misled."""
+"""Cleans up a writable folder after a cage: only files and folders remain, so that later readers are not misled."""
 
 import os
 import stat
@@ -8,8 +8,8 @@ import storage
 
 
 def tidy(path: str, of_traces: bool) -> None:
-    """Remove links, pipes, sockets, device files, set-id bits and whatever is nested too deep; in traces, notes that no writer
-    converted.
+    """Remove links, pipes, sockets, device files, set-id bits and anything nested too deep; in trace folders, also notes that
+    no writer converted.
     """
     with folders.Opened(path) as folder:
         if folder is not None:
@@ -33,7 +33,7 @@ def _tidy(folder: int, of_traces: bool, top: int, depth: int) -> None:
 
 
 def _remove_deep(name: str, folder: int, top: int) -> None:
-    """Remove a folder with its contents, however deep: each folder below it is moved up first."""
+    """Remove a folder with its contents, however deeply nested: each folder below it is moved up first."""
     waiting = [_moved(name, folder, top)]
     while waiting:
         one = waiting.pop()
@@ -44,7 +44,7 @@ def _remove_deep(name: str, folder: int, top: int) -> None:
 
 
 def _emptied(folder: int, top: int) -> list[str]:
-    """Move its folders up and remove all other entries."""
+    """Move the folder's subfolders up, and remove all other entries."""
     moved = []
     for name in folders.names(folder):
         if stat.S_ISDIR(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode):

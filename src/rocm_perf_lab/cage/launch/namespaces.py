@@ -1,6 +1,6 @@
 """Builds a cage without bubblewrap: namespaces, mounts, no capabilities.
 
-The mounts are specified as options of bubblewrap, so that both mechanisms show the same.
+The mounts are specified as bubblewrap options, so that both mechanisms show the same file system.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def start(
     if child:
         return child
     try:
-        signal.set_wakeup_fd(-1)  # it is the parent's, which must be alive for the cage to report
+        signal.set_wakeup_fd(-1)  # it belongs to the parent, which must be alive for the cage to report
         outer, channel = channels
         outer.close()
         os.setsid()
@@ -62,7 +62,7 @@ def start(
 
 
 def _leave(user: int, group: int) -> None:
-    """Enter new namespaces: without a user namespace if this is root and may do so."""
+    """Enter new namespaces; no user namespace if this process is root and may do without."""
     if user == 0:
         try:
             system.unshare(_ALL_BUT_USER)
@@ -122,7 +122,7 @@ def _raise_loopback() -> None:
 
 
 def _perform(all_words: list[str]) -> None:
-    """Perform the mounts given as bubblewrap's options: those that mounts.py writes."""
+    """Perform the mounts given as bubblewrap options: those that mounts.py uses."""
     words = iter(all_words)
     given: dict[str, str] = {}
     uppers = 0

@@ -1,4 +1,4 @@
-"""System calls that are refused in a cage: ways around its namespaces, and access to what namespaces do not separate."""
+"""System calls refused in a cage: ways around its namespaces, and access to resources that namespaces do not separate."""
 
 import ctypes
 import errno
@@ -18,7 +18,7 @@ _REFUSED = {
     "pivot_root": 155, "chroot": 161, "mount": 165, "umount2": 166, "unshare": 272, "setns": 308, "open_tree": 428,
     "move_mount": 429, "fsopen": 430, "fsconfig": 431, "fsmount": 432, "fspick": 433, "mount_setattr": 442,
     "open_tree_attr": 467, "name_to_handle_at": 303, "open_by_handle_at": 304, "fanotify_init": 300,
-    # what namespaces do not separate, and memory that no process can be charged with
+    # resources that namespaces do not separate, and memory that is charged to no process
     "keyctl": 250, "add_key": 248, "request_key": 249, "syslog": 103, "acct": 163, "quotactl": 179, "quotactl_fd": 443,
     "shmget": 29, "shmat": 30, "shmctl": 31, "remap_file_pages": 216, "memfd_secret": 447, "semget": 64, "msgget": 68,
     # large parts of the kernel that no honest program here needs
@@ -28,9 +28,9 @@ _REFUSED = {
     "clock_settime": 227, "adjtimex": 159, "clock_adjtime": 305, "sethostname": 170, "setdomainname": 171,
     "modify_ldt": 154, "vhangup": 153, "lookup_dcookie": 212, "nfsservctl": 180, "uselib": 134, "ustat": 136, "sysfs": 139,
 }  # fmt: skip
-# As in a file system without them: attributes take kernel memory that nothing limits.
+# Refused as in a file system without them: extended attributes take kernel memory that nothing limits.
 _UNSUPPORTED = {"setxattr": 188, "lsetxattr": 189, "fsetxattr": 190, "setxattrat": 463}
-_FCNTL, _F_SETLEASE = 72, 1024  # a lease on a file that the cage shows holds up others who open it
+_FCNTL, _F_SETLEASE = 72, 1024  # a lease on a file visible in the cage blocks others who open it
 _CLONE, _CLONE3, _SOCKET, _SOCKETPAIR, _IOCTL = 56, 435, 41, 53, 16
 _NEW_NAMESPACES = 0x7E020000  # CLONE_NEW*
 _INET, _INET6, _NETLINK, _STREAM, _SEQPACKET = 2, 10, 16, 1, 5
@@ -44,7 +44,7 @@ def _refuse(number: int = errno.EPERM) -> _Step:
 
 
 def _only_if(call: int, body: list[_Step]) -> list[_Step]:
-    """`body` for one system call; all others continue with what follows. body: ends in a return, or falls through."""
+    """`body` for one system call; for all others, the filter continues after it. body: ends in a return, or falls through."""
     return [(_EQUAL, 0, len(body), call), *body]
 
 

@@ -1,4 +1,4 @@
-"""The arguments of the launcher's parts: NAME=VALUE ... -- MORE."""
+"""The command-line format of launcher.py and cage_init.py: NAME=VALUE ... -- MORE."""
 
 import resource
 
@@ -27,6 +27,6 @@ def packed(environment: dict[bytes, bytes]) -> bytes:
 
 
 def unpacked(text: bytes) -> dict[bytes, bytes]:
-    """{name: value}, in bytes."""
+    """The inverse of packed(): {name: value}, in bytes."""
     pairs = (entry.partition(b"=") for entry in text.split(b"\0") if entry)
     return {name: value for name, _, value in pairs}

@@ -1,4 +1,4 @@
-"""Python's module for signals, without the enumerations that it makes of their numbers: they take milliseconds."""
+"""Python's module for signals, without the enumerations that it builds from their numbers, which take milliseconds."""
 
 TYPE_CHECKING = False  # as in typing, which is slow to import
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""What a cage's processes have stored in its writable folders."""
+"""Measures what a cage's processes have stored in its writable folders."""
 
 import os
 import stat
@@ -6,12 +6,12 @@ import stat
 import folders
 
 DEEPEST = 100  # depth of nested folders
-ENDLESS = 1 << 62  # bytes of folders that are nested deeper
-_ENTRY_BYTES = 4096  # what a file costs in addition to its content
+ENDLESS = 1 << 62  # the size reported for folders that are nested deeper
+_ENTRY_BYTES = 4096  # the cost of a file in addition to its content
 
 
 class Storage:
-    """The growth of folders since this object was made: make it before anything in the cage can run."""
+    """The growth of folders since this object was created; create it before anything in the cage can run."""
 
     def __init__(self, writable: list[str]):
         self._writable = writable

@@ -4,7 +4,7 @@ import os
 import stat
 
 _PAGE = os.sysconf("SC_PAGE_SIZE")
-_INODE_BYTES = 1024  # the cost in memory, where the kernel counts extended attributes as inodes too (mm/shmem.c)
+_INODE_BYTES = 1024  # the cost in memory; the kernel also counts extended attributes as inodes (mm/shmem.c)
 _OF_MEMORY = (b"RssAnon:", b"RssShmem:", b"VmSwap:", b"VmPTE:")
 
 
@@ -112,7 +112,7 @@ class Usage:
         return total
 
     def _charged(self, words: list[bytes], counted: set[int]) -> tuple[bytes, ...]:
-        """The fields of a mapping that count."""
+        """The fields of a mapping that count towards the total."""
         major, minor = (int(part, 16) for part in words[3].split(b":"))
         device, inode = os.makedev(major, minor), int(words[4])
         if inode == 0:

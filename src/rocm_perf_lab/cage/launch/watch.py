@@ -20,7 +20,7 @@ TYPE_CHECKING = False  # as in typing, which is slow to import
 if TYPE_CHECKING:
     from settings import Settings
 
-_TICK_SECONDS, _LOOKING = 0.03, 3  # even in a cage full of processes, checks take at most a third of the time
+_TICK_SECONDS, _LOOKING = 0.03, 3  # even with a cage full of processes, checks take at most a third of the time
 _MOST_DESCRIPTORS = 16
 _ENDING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
@@ -29,7 +29,7 @@ class End:
     """How a caged command ended.
 
     status: exit status; number: the signal that ended the command, 0 for none. over: the limit that it exceeded, in words.
-    failed: whether the cage could not be made.
+    failed: whether building the cage failed.
     """
 
     def __init__(self, status: int = 0, number: int = 0, over: str = "", failed: bool = False):
@@ -126,7 +126,7 @@ class Watch:
                 return end
 
     def _wait(self, seconds: float) -> End | None:
-        """The end if it is reported within this time, else None."""
+        """How the command ended, if that is reported within this time; else None."""
         ready = {descriptor for descriptor, _ in self._poll.poll(max(0.0, seconds) * 1000 + 1)}
         if self._signals in ready:
             return End(number=os.read(self._signals, 1)[0])
@@ -187,7 +187,7 @@ def _descriptor_of(process: int) -> int:
     try:
         return os.pidfd_open(process)
     except ProcessLookupError:
-        os._exit(126)  # nobody is waiting for this any more
+        os._exit(126)  # nobody is waiting for this process any more
 
 
 def _be_ended_first() -> None:
@@ -200,7 +200,7 @@ def _be_ended_first() -> None:
 
 
 def _come_first() -> None:
-    """Raise this process's priority, so that a cage full of processes cannot keep it from checking."""
+    """Raise this process's priority, so that a cage full of processes cannot prevent its checks."""
     try:
         os.sched_setscheduler(0, os.SCHED_RR | os.SCHED_RESET_ON_FORK, os.sched_param(1))
     except OSError:

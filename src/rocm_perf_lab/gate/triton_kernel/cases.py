@@ -1,4 +1,4 @@
-"""What both kernels are run on: a launch as the script made it, with other contents of memory, and with other numbers."""
+"""The cases on which both kernels run: a launch as the script made it, with other memory contents, and with other numbers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,9 @@ _STRIDE = "stride"
 
 @dataclass(frozen=True)
 class Size:
-    """numbers: in the place of the launch's; none for the launch as it is. interpreted: by Triton's interpreter, too."""
+    """numbers: values that replace the launch's; empty for the launch as it is. interpreted: whether Triton's interpreter runs
+    it, too.
+    """
 
     name: str
     numbers: Mapping[str, int]
@@ -25,7 +27,7 @@ class Size:
 
 
 def sizes(numbers: Mapping[str, int], generator: np.random.Generator) -> Iterator[Size]:
-    """As launched; and smaller, so that what arrays hold is enough. Strides stay as they are, if they are called that."""
+    """The sizes as launched, and smaller ones, for which the arrays are large enough. Numbers called strides are kept."""
     varied = {name: value for name, value in numbers.items() if _STRIDE not in name.lower()}
     yield Size("as launched", {}, interpreted=not varied)
     if not varied:
@@ -40,14 +42,14 @@ def sizes(numbers: Mapping[str, int], generator: np.random.Generator) -> Iterato
 
 
 def inputs_for(size: Size) -> Mapping[str, Make | None]:
-    """By name; None for the contents that the script gave."""
+    """The inputs for a size, by name; None stands for the contents that the script gave."""
     return {CAPTURED: None, **INPUTS} if not size.numbers else {RANDOM: random}
 
 
 def with_contents(
     launch: RecordedLaunch, make: Make | None, types: Mapping[str, str], files: Path, generator: np.random.Generator
 ) -> RecordedLaunch:
-    """The launch with other contents in all its memories, also where results will be."""
+    """The launch with other contents in all its memories, including those that will hold results."""
     if make is None:
         return launch
     memories = [

@@ -1,4 +1,4 @@
-"""The verdict on a Triton kernel as what `rocm-perf gate --json` prints."""
+"""The verdict on a Triton kernel, as printed by `rocm-perf gate --json`."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
-"""What a candidate's kernel takes on the captured inputs, without judging it: one start of its script, one repetition.
+"""The time of a candidate's kernel on the captured inputs, without judging it: its script is started once, and its launches are
+repeated once.
 
-The verdict's time is that of the same launches, so a candidate that saves too little here need not be judged.
+The verdict reports the time of the same launches, so a candidate that saves too little here need not be judged.
 """
 
 from __future__ import annotations
@@ -26,13 +27,13 @@ _CANNOT = (ScriptExited, ScriptTimeout, SourceError)
 
 @contextmanager
 def first_times(request: TritonGateRequest) -> Iterator[FirstTimes]:
-    """Raises UnavailableError. What the baseline raises comes with the first candidate."""
+    """Raises UnavailableError. Errors of the baseline are raised with the first candidate."""
     with tempfile.TemporaryDirectory(prefix="rocm-perf-gate-") as scratch:
         yield FirstTimes(request, Path(scratch))
 
 
 class FirstTimes:
-    """For several threads."""
+    """Times candidates; may be used from several threads."""
 
     def __init__(self, request: TritonGateRequest, scratch: Path):
         self._request, self._scratch = request, scratch
@@ -44,7 +45,7 @@ class FirstTimes:
         self._lock = threading.Lock()
 
     def ratio(self, candidate: ScriptKernel) -> float | None:
-        """candidate / baseline of the kernel's time; None if it fails in any way; a full judgement then says how.
+        """candidate / baseline of the kernel's time; None if the candidate fails in any way; a full judgement then reports how.
 
         Raises CaptureError if the baseline's launches cannot be repeated, NoCageError.
         """
@@ -73,7 +74,7 @@ class FirstTimes:
     def _recorded(
         self, kernel: ScriptKernel, key: tuple[str, ...], view: View | None
     ) -> tuple[tuple[str, ...], list[RecordedLaunch]]:
-        """The names of the first launch's key, and the launches that a verdict is about."""
+        """The names of the first launch's key, and the launches that a verdict covers."""
         place, found = Path(tempfile.mkdtemp(dir=self._scratch)), list[RecordedLaunch]()
         with launching(kernel, self._device, place, self._files, key, view, self._request.timeout) as script:
             while len(found) < MOST_LAUNCHES and not isinstance(launched := script.next(), int):

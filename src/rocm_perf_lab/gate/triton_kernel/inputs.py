@@ -1,4 +1,4 @@
-"""Contents for a launch's memory that differ from those the script gave it."""
+"""Contents for a launch's memory that differ from those that the script provided."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 Make = Callable[["NDArray[Any]", np.random.Generator], "NDArray[Any]"]
 
 _SPECIAL_SHARE = 0.01
-_LARGE = 64.0  # times the spread of what the script gave
+_LARGE = 64.0  # times the spread of the script's values
 
 
 def made(contents: bytes, kind: str | None, make: Make, generator: np.random.Generator) -> bytes:
-    """Other numbers in the place of those of an array; whole numbers, which may be places in other arrays, change places.
+    """Replace the numbers of an array with others; whole numbers, which may be indices into other arrays, are only permuted.
 
     kind: the array's dtype, None if it is not known: the contents then stay as they are.
     """
@@ -43,13 +43,13 @@ def _spread(values: NDArray[Any]) -> float:
 
 
 def random(values: NDArray[Any], generator: np.random.Generator) -> NDArray[Any]:
-    """Normally distributed, spread as those of the script."""
+    """Normally distributed values, with the same spread as the script's."""
     drawn: NDArray[Any] = generator.standard_normal(values.shape) * _spread(values)
     return drawn
 
 
 def positive(values: NDArray[Any], generator: np.random.Generator) -> NDArray[Any]:
-    """All of one sign, so that sums are large."""
+    """Values of one sign, so that sums are large."""
     drawn: NDArray[Any] = (0.5 + generator.random(values.shape)) * _spread(values)
     return drawn
 
@@ -60,7 +60,7 @@ def large(values: NDArray[Any], generator: np.random.Generator) -> NDArray[Any]:
 
 
 def special(values: NDArray[Any], generator: np.random.Generator) -> NDArray[Any]:
-    """A few infinities, NaN and zeros of both signs among random numbers."""
+    """A few infinities, NaNs and zeros of both signs among random numbers."""
     drawn = random(values, generator)
     chosen = generator.random(values.shape) < _SPECIAL_SHARE
     drawn[chosen] = generator.choice(np.array([np.inf, -np.inf, np.nan, 0.0, -0.0]), int(chosen.sum()))
@@ -71,7 +71,7 @@ INPUTS: dict[str, Make] = {"random": random, "positive": positive, "large": larg
 
 
 def stored(contents: bytes, files: Path) -> str:
-    """The name of a file in `files` with these contents."""
+    """Store the contents in a file in `files`, and return its name."""
     name = hashlib.sha256(contents).hexdigest()
     if not (files / name).exists():
         (files / name).write_bytes(contents)

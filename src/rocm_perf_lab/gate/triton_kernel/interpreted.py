@@ -1,6 +1,7 @@
-"""A second oracle: what Triton's interpreter computes from the source of a kernel, compared with what its code left in memory.
+"""A second oracle: the results that Triton's interpreter computes from a kernel's source, compared with those that its code
+left in memory.
 
-The interpreter runs in the process of the script, which is not believed: it can only speak against its own candidate.
+The interpreter runs in the script's process, which is not trusted: it can only count against its own candidate.
 """
 
 from __future__ import annotations
@@ -13,8 +14,8 @@ from rocm_perf_lab.gate.triton_kernel.launching_script import LaunchingScript
 from rocm_perf_lab.gate.triton_kernel.recorded_launch import RecordedLaunch
 from rocm_perf_lab.gate.triton_kernel.results import ResultsDiffer, expect_same_memory, nans_on
 
-# NumPy's functions and sums differ from those of the GPU by this, by bytes of a number: relatively about 2e-4 for float32.
-# The narrower types are rounded from float32.
+# How far NumPy's functions and sums may differ from the GPU's, by the size of a number in bytes: a relative error of about 2e-4
+# for float32. Narrower types are rounded from float32.
 _ULPS = {1: 1, 2: 4, 4: 2048, 8: 1 << 30}
 
 
@@ -22,10 +23,11 @@ def how_interpreted(
     script: LaunchingScript, launch: RecordedLaunch, files: Path, numbers: Mapping[str, int], left: Path, number: int,
     types: dict[str, str],
 ) -> ResultsDiffer | str | None:  # fmt: skip
-    """Compare what launch `number` left in the folder `left` with the interpreter's results: None if they are the same, within
-    what the interpreter's arithmetic differs by; a reason if it has none. Raises what LaunchingScript.interpret() raises.
+    """Compare the results of launch `number`, in the folder `left`, with the interpreter's: None if they are equal to within
+    the error of the interpreter's arithmetic; a reason if the interpreter has no results. Raises the errors of
+    LaunchingScript.interpret().
 
-    launch: with the contents that its memories had, in `files`.
+    launch: the launch with the initial contents of its memories, in `files`.
     """
     try:
         outputs = script.interpret(numbers, {name: memory.contents for memory in launch.memories for name in memory.names})

@@ -23,7 +23,7 @@ LEAST_SECONDS = 120.0
 
 
 def judge(request: TritonGateRequest, note: Note) -> Verdict:
-    """Judge the candidate's launches. Errors are those of the baseline and of the machine.
+    """Judge the candidate's launches. Errors are those caused by the baseline or the machine.
 
     Raises NoKernelsError, CaptureError if the baseline's launches cannot be repeated, NoCageError, UnavailableError.
     """
@@ -96,5 +96,5 @@ class _Judgement:
 
 
 def _other_type(ours: Launched, theirs: Launched) -> str | None:
-    """An array of both whose numbers have a different type in the candidate."""
+    """The name of an array that both have, but with a different number type in the candidate; None if there is none."""
     return next((name for name, kind in ours.types.items() if theirs.types.get(name, kind) != kind), None)

@@ -1,4 +1,4 @@
-"""One launch of both scripts: judged as it is, and with other contents of memory and other numbers."""
+"""Judges one launch of both scripts: as it is, and with other memory contents and other numbers."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Note = Callable[[str], None]
 
 
 class LaunchJudgement:
-    """Judges launches one by one. files: the folder of code and contents. found: what is learnt goes there."""
+    """Judges launches one by one. files: the folder of code and contents. found: receives the findings."""
 
     def __init__(self, request: TritonGateRequest, repetition: Repetition, files: Path, found: JudgementRecord, note: Note):
         self._request, self._repetition, self._files, self._found, self._note = request, repetition, files, found, note
@@ -97,7 +97,7 @@ class LaunchJudgement:
         self, size: Size, number: int, launch: RecordedLaunch, left: tuple[Repeated, Repeated], types: dict[str, str],
         cases: dict[str, str], scripts: tuple[LaunchingScript, LaunchingScript],
     ) -> None:  # fmt: skip
-        """A difference between the candidate's code and its source counts only if the baseline has none."""
+        """Ask the interpreter. A difference between a candidate's code and source only counts if the baseline has none."""
         name = f"{size.name}, interpreter"
         (baseline, candidate), (expected, found) = scripts, left
         try:
@@ -137,7 +137,7 @@ class LaunchJudgement:
         self, names: list[str], ours: list[RecordedLaunch], theirs: list[RecordedLaunch], expected: Repeated,
         types: dict[str, str], cases: dict[str, str],
     ) -> None:  # fmt: skip
-        """Runs of the candidate in other orders, with other contents of registers and LDS, on the first and the last inputs."""
+        """Runs of the candidate in other orders, with other contents of registers and LDS, on the first and last inputs."""
         chosen = sorted({0, len(names) - 1})
         orders = seeds.orders(self._request.seed)
         values = seeds.initial_values(self._request.seed, len(orders))
@@ -147,7 +147,7 @@ class LaunchJudgement:
             if found.races:
                 before = self._repetition.run([ours[at] for at in chosen], options)
                 if before.races:
-                    continue  # nothing can be held against the candidate
+                    continue  # this cannot be held against the candidate
                 cases[names[0]] = "race"
                 raise Rejected(EQUIVALENCE, f"{names[0]}: {found.races[0]}", case=names[0])
             if found.failure is not None:

@@ -24,7 +24,7 @@ _OTHER_HOMES = ("TRITON_CACHE_DIR", "TRITON_HOME")
 
 @dataclass(frozen=True)
 class Launched:
-    """What the script says of a launch: see served.Launch.described()."""
+    """The script's description of a launch; see served.Launch.described()."""
 
     about: Mapping[str, Any]
 
@@ -39,7 +39,7 @@ class Launched:
 
     @property
     def numbers(self) -> dict[str, int]:
-        """The whole numbers that the kernel is given when it is launched, other than 0 and 1."""
+        """The whole numbers passed to the kernel at launch, other than 0 and 1."""
         return {
             name: one["value"]
             for name, one in self.about["arguments"].items()
@@ -67,7 +67,7 @@ class LaunchingScript:
             raise SourceError("its description of the launch does not have the expected form", "") from error
 
     def record(self, numbers: Mapping[str, int]) -> RecordedLaunch:
-        """The launch with these numbers in the place of its own. Raises SourceError if it does not compile, too."""
+        """The launch with these numbers in place of its own. Also raises SourceError if it does not compile."""
         answer = self._script.ask(self._timeout, do="record", numbers=dict(numbers), folder=str(self._folder))
         if "error" in answer:
             raise SourceError(str(answer["error"]), "")
@@ -75,10 +75,11 @@ class LaunchingScript:
         return read_launch(answer, self._folder, self._files, with_contents=not self._is_candidate)
 
     def interpret(self, numbers: Mapping[str, int], contents: Mapping[str, str]) -> dict[str, Path] | str:
-        """Argument -> file of what the launch leaves in its memory in Triton's interpreter; or why it cannot interpret this.
+        """Argument -> file with the contents that the launch leaves in its memory in Triton's interpreter; or why this cannot
+        be interpreted.
 
-        contents: argument -> name of a file with what its memory holds before. Raises SourceError if the interpreter was not
-        even asked, which says nothing about the kernel: a machine without memory for another process, for example.
+        contents: argument -> name of a file with its memory's initial contents. Raises SourceError if the interpreter was not
+        even started, which says nothing about the kernel: for example if the machine has no memory for another process.
         """
         for name in contents.values():
             shutil.copyfile(self._files / name, self._folder / name)
@@ -99,7 +100,7 @@ class LaunchingScript:
 
 
 def _expected(launched: Launched) -> Launched:
-    """Raises what reading raises if something is missing."""
+    """Check that no field is missing. Raises the errors of reading the fields."""
     _ = launched.key, launched.types, launched.numbers
     return launched
 
@@ -108,7 +109,9 @@ def _expected(launched: Launched) -> Launched:
 def launching(
     kernel: ScriptKernel, device: Device, scratch: Path, files: Path, key: Sequence[str], view: View | None, timeout: float
 ) -> Iterator[LaunchingScript]:
-    """Start the script. view: None for the baseline's, which runs without a cage. key: numbers that tell launches apart."""
+    """Start the script. view: None for the baseline's script, which runs without a cage. key: numbers that distinguish
+    launches.
+    """
     name = "baseline" if view is None else "candidate"
     (folder := scratch / name).mkdir()
     environment = environment_of(device.environment(os.environ), key)

@@ -1,4 +1,4 @@
-"""A launch as a script's process describes it, which may be the candidate's: nothing in it is believed."""
+"""A launch as described by a script's process. That may be the candidate's, so nothing in the description is trusted."""
 
 from __future__ import annotations
 
@@ -74,9 +74,9 @@ class RecordedLaunch(BaseModel):
 
 
 def read_launch(answer: dict[str, Any], source: Path, files: Path, *, with_contents: bool) -> RecordedLaunch:
-    """Check the answer of a served script to "record", and copy what it names from `source` to `files`.
+    """Check a served script's answer to "record", and copy the files that it names from `source` to `files`.
 
-    with_contents: also the memory's. Raises SourceError.
+    with_contents: also copy the memory contents. Raises SourceError.
     """
     try:
         launch = RecordedLaunch.model_validate(answer)
@@ -97,7 +97,7 @@ def copied(source: Path, name: str, destination: Path) -> Path:
 
 
 def _copy(source: Path, destination: Path) -> None:
-    """Not through a link, which whoever wrote it may have made."""
+    """Copy a file, but do not follow a link, which a candidate may have made."""
     if destination.exists():
         return
     try:
@@ -109,7 +109,7 @@ def _copy(source: Path, destination: Path) -> None:
 
 
 def on_memory_of(candidate: RecordedLaunch, baseline: RecordedLaunch) -> RecordedLaunch | str:
-    """The candidate's launch on the baseline's memory; or why it cannot be, in words.
+    """The candidate's launch on the baseline's memory; or, in words, why that is impossible.
 
     Memories correspond if an argument of the same name owns them.
     """
@@ -137,7 +137,7 @@ def on_memory_of(candidate: RecordedLaunch, baseline: RecordedLaunch) -> Recorde
 
 
 def _elsewhere(candidate: RecordedLaunch, baseline: RecordedLaunch, places: Sequence[int]) -> str | None:
-    """The first pointer that both have, but not to the same place."""
+    """The first pointer that both have, but that points to different places; None if there is none."""
     known = {one.name: one.words for one in baseline.arguments}
     for one in candidate.arguments:
         words = [_moved(word, places) for word in one.words if word.memory is not None]

@@ -1,4 +1,4 @@
-"""Why a candidate is rejected, and what was learnt of it until then."""
+"""Why a candidate is rejected, and what was found out about it until then."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ STEPS = (LAUNCH, EQUIVALENCE, MEASUREMENT, APPLICATION)
 
 
 class Rejected(Exception):
-    """step: one of STEPS. case: the size and the inputs, where the step has them."""
+    """step: one of STEPS. case: the size and the inputs, for steps that have them."""
 
     def __init__(self, step: str, reason: str, difference: DifferenceSection | None = None, case: str | None = None):
         super().__init__(reason)
@@ -20,7 +20,7 @@ class Rejected(Exception):
 
 @dataclass
 class JudgementRecord:
-    """ms: (baseline, candidate) of each launch as it was captured. parameters: identifies those of the timing model."""
+    """ms: (baseline, candidate) times of each captured launch. parameters: identifies the parameters of the timing model."""
 
     launches: list[CapturedLaunch] = field(default_factory=list)
     ms: list[tuple[float, float]] = field(default_factory=list)

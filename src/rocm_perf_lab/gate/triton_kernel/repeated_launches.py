@@ -21,9 +21,9 @@ from rocm_perf_lab.triton_launches import environment_of
 
 @dataclass(frozen=True)
 class Repeated:
-    """What came of the launches. ms: modelled times of those that ended well, in order. failure: why the next one did not; None
-    if all did. races: lines of the race check. parameters: hash of the timing model's parameters. folder: what launches left,
-    see rocm_perf_triton.recorded.
+    """The results of the launches. ms: modelled times of those that succeeded, in order. failure: why the next one failed; None
+    if all succeeded. races: lines from the race check. parameters: hash of the timing model's parameters. folder: the memory
+    that the launches left; see rocm_perf_triton.recorded.
     """
 
     folder: Path
@@ -40,8 +40,8 @@ class Repetition:
         self._device, self._view, self._files, self._scratch, self._seconds = device, view, files, scratch, seconds
 
     def run(self, launches: Sequence[RecordedLaunch], options: Sequence[str] = ()) -> Repeated:
-        """One process for all these launches; the first that fails ends it. options: of the software device, besides its memory
-        check. Raises NoCageError.
+        """Run all these launches in one process, which the first failure ends. options: for the software device, besides its
+        memory check. Raises NoCageError.
         """
         place = Path(tempfile.mkdtemp(dir=self._scratch))
         (results := place / "results").mkdir()

@@ -1,4 +1,4 @@
-"""What the user asks of the gate for Triton kernels."""
+"""The user's request to the gate for Triton kernels."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from rocm_perf_lab.triton_launches import ScriptKernel
 
 @dataclass(frozen=True)
 class TritonGateRequest:
-    """ulps: as for the gate of HIP kernels. min_improvement: share of the time that must be saved. timeout: seconds for each
+    """ulps: as in the gate for HIP kernels. min_improvement: share of the time that must be saved. timeout: seconds for each
     answer of a script. view: what the cage shows besides the candidate's folder.
     """
 

@@ -1,4 +1,4 @@
-"""Whether two launches leave the same in memory: bit by bit, or within a number of units in the last place."""
+"""Whether two launches leave the same memory contents: bit for bit, or within a number of units in the last place."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ if TYPE_CHECKING:
 
     from rocm_perf_lab.gate.numbers import Numbers
 
-# Where results are near zero because large terms cancel, units in their last place mean nothing. An accumulation in the
-# type's accumulator may be off by this fraction of the largest number that the launch wrote to the array, per allowed ULP.
-# What it did not write does not count: it may be anything.
+# Where results are near zero because large terms cancel, units in their last place mean nothing. An accumulation in the type's
+# accumulator may be off by this fraction of the largest number that the launch wrote to the array, per allowed ULP. Numbers
+# that it did not write do not count: they may be arbitrary.
 _OF_LARGEST = {8: 2.0**-51}
 _OF_LARGEST_IN_FLOAT32 = 2.0**-22
 
 
 class ResultsDiffer(Exception):
-    """In words, and as a section of the verdict."""
+    """How results differ, in words and as a section of the verdict."""
 
     def __init__(self, reason: str, section: DifferenceSection):
         super().__init__(reason)
@@ -37,9 +37,10 @@ def expect_same(
     before: Path, after: Path, memories: Sequence[RecordedMemory], files: Path, types: dict[str, str], ulps: int,
     numbers: tuple[int, int],
 ) -> None:  # fmt: skip
-    """Compare what launches number numbers[0] (in folder `before`) and numbers[1] (in `after`) left. Raises ResultsDiffer.
+    """Compare the memory left by launches number numbers[0] (in folder `before`) and numbers[1] (in `after`). Raises
+    ResultsDiffer.
 
-    memories: as they were before the launches, with contents in `files`.
+    memories: the state before the launches, with contents in `files`.
     """
     nans = nans_on(memories, files, types)
     for index, memory in enumerate(memories):
@@ -50,7 +51,9 @@ def expect_same(
 def expect_same_memory(
     x: Path, y: Path, memory: RecordedMemory, files: Path, types: dict[str, str], ulps: int, nans: Nans
 ) -> None:
-    """Compare two files with what launches left in the memory. nans: which NaNs are the same. Raises ResultsDiffer."""
+    """Compare two files with the contents that launches left in the memory. nans: which NaNs are the same. Raises
+    ResultsDiffer.
+    """
     _compare(x.read_bytes(), y.read_bytes(), (files / memory.contents).read_bytes(), memory, types, ulps, nans)
 
 
@@ -104,7 +107,7 @@ def _compare(x: bytes, y: bytes, initial: bytes, memory: RecordedMemory, types: 
 
 
 def _written(left: bytes, initial: bytes, dtype: np.dtype[Any]) -> NDArray[np.bool_]:
-    """Which elements are not as they were, bit by bit."""
+    """Which elements changed in any bit."""
     words = np.dtype(f"u{dtype.itemsize}")
     count = len(left) // dtype.itemsize
     written: NDArray[np.bool_] = np.frombuffer(left, words, count) != np.frombuffer(initial, words, count)

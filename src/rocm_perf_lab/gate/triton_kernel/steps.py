@@ -1,4 +1,4 @@
-"""The steps of a verdict, from what was found."""
+"""Makes the steps of a verdict from the findings."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from rocm_perf_lab.gate.verdict_document import (
 
 
 class Steps:
-    """request: what was asked. found: is read when a verdict is made."""
+    """request: the user's request. found: read when a verdict is made."""
 
     def __init__(self, request: TritonGateRequest, found: JudgementRecord):
         self._request, self._found = request, found
 
     def of_statuses(self, baseline: int, candidate: int) -> Verdict:
-        """All launches were judged, and the scripts ended with these exit statuses."""
+        """The verdict if all launches were judged and the scripts ended with these exit statuses."""
         return Verdict((self._launched(), self._equivalent(), self._measured(), *self._application(baseline, candidate)))
 
     def of_rejection(self, why: Rejected) -> Verdict:

@@ -1,4 +1,4 @@
-"""The providers that can be asked for a kernel. A provider is one file: it turns messages into one answer, or says why it
+"""The providers that can be asked for a kernel. A provider is one file: it turns messages into one answer, or reports why it
 cannot.
 
 To add one, add a file here and an entry below. No provider's module is imported before it is chosen.

@@ -29,7 +29,7 @@ _CHUNK, _LAST_WORDS, _LOOK_SECONDS = 1 << 16, 300, 0.5
 class CommandProvider:
     """A program that answers questions.
 
-    model: the program and its arguments, as typed in a shell, but run without one. timeout: seconds for a whole answer.
+    model: the program and its arguments, written as in a shell but run without one. timeout: seconds for a whole answer.
     """
 
     model: str
@@ -39,7 +39,7 @@ class CommandProvider:
     def of(cls, model: ModelOptions, _registered: RegisteredProvider, _key: Key | None) -> CommandProvider:
         """The provider for a program.
 
-        Errors: UsageError if an address is given, which a program does not have; those of expect_program().
+        Errors: UsageError if an address is given, as a program has none; those of expect_program().
         """
         if model.base_url is not None:
             raise UsageError("--base-url cannot be used with --provider command", "omit it")
@@ -52,8 +52,8 @@ class CommandProvider:
         return f"the program `{self.model}`"
 
     def expect_program(self) -> None:
-        """Checked before anything is built. Raises LanguageModelError if there is no such program, UsageError for words that
-        cannot be split.
+        """Check the program before anything is built. Raises LanguageModelError if there is no such program, UsageError for
+        words that cannot be split.
         """
         try:
             resolve([*self._words()[:1], ""])
@@ -99,7 +99,9 @@ class CommandProvider:
             ) from error
 
     def _read(self, process: subprocess.Popen[bytes], deadline: float, progress: Progress) -> str:
-        """What the program prints until it closes its output or ends: a process that it leaves behind may keep it open."""
+        """The text that the program prints until it closes its output or ends: a process that it leaves behind may keep the
+        output open.
+        """
         output, ended = piped(process.stdout), os.pidfd_open(process.pid)
         text, decoder = Collected(progress), codecs.getincrementaldecoder("utf-8")("replace")
         try:

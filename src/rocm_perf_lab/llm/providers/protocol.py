@@ -26,8 +26,8 @@ class Message:
 class Answer:
     """A provider's answer.
 
-    model: as the other side names itself. tokens: as it counts them, None if it does not report them. cost: US dollars, if
-    reported. whole: False if the answer stopped at a limit on its length.
+    model: the name that the other side reports. tokens: as counted by the other side; None if it does not report them. cost: US
+    dollars, if reported. whole: False if the answer stopped at a limit on its length.
     """
 
     text: str
@@ -42,7 +42,7 @@ class Answer:
 class ModelOptions:
     """The model to ask, and how. name: the model's name, or the program for provider `command`. timeout: seconds for an answer.
 
-    price: US dollars per million input and per million output tokens, None for the listed price.
+    price: US dollars per million input and per million output tokens; None for the listed price.
     """
 
     provider: str

@@ -1,4 +1,4 @@
-"""Retries when the other side is busy or the connection failed: after the time that it names, else with growing delays."""
+"""Retries when the other side is busy or the connection fails: after the delay that it requests, else with growing delays."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from rocm_perf_lab.llm.providers.protocol import Answer, Transient
 
 RETRIES = 4
 _FIRST_WAIT, _LONGEST_WAIT = 1.0, 30.0  # seconds
-_MOST_PATIENCE = 120.0  # seconds; whether to wait longer is for the user to decide
+_MOST_PATIENCE = 120.0  # seconds; whether to wait longer is up to the user
 
 
 def patiently(
@@ -42,4 +42,4 @@ def patiently(
 def _wait(retry: int, asked: float | None) -> float:
     if asked is not None:
         return asked
-    return min(_LONGEST_WAIT, _FIRST_WAIT * 2.0**retry) * random.uniform(0.75, 1.0)  # spreads clients' retries
+    return min(_LONGEST_WAIT, _FIRST_WAIT * 2.0**retry) * random.uniform(0.75, 1.0)  # spreads out clients' retries

@@ -1,1 +1,1 @@
-"""A language model rewrites a Triton function: what an answer may be, the backend, and the start of a run."""
+"""Has a language model rewrite a Triton function: the form of answers, the backend, and the start of a run."""

@@ -1,4 +1,4 @@
-"""Answers in Triton: one function, which takes the place of the one in the file."""
+"""Answers in Triton: one function, which replaces the one in the file."""
 
 from __future__ import annotations
 
@@ -69,7 +69,9 @@ def code_of(answer: str) -> str | Unusable:
 
 
 def _indented(kernel: TritonKernel, code: str) -> str:
-    """Lines inside strings are changed with the others: a function that needs one has none."""
+    """Indent the code to match. Lines inside strings are changed too, but functions that need indentation have no multi-line
+    strings.
+    """
     return textwrap.indent(code, kernel.indentation)
 
 

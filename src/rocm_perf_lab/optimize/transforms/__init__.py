@@ -1,4 +1,4 @@
-"""The transformations that the optimizer can propose, by name. To add one, add a file here with `propose`, and a line below.
+"""The transformations that the optimizer can propose, by name. To add one, add a file with `propose` here, and a line below.
 
 A transformation reads a kernel and yields proposals and refusals; it runs nothing and decides nothing. Every proposal is
 intended to keep results bit-identical, except that `wave-per-row` and `privatize` add floating-point numbers in a different

@@ -1,4 +1,4 @@
-"""A change together with one that it makes possible: where the first alone may gain nothing, the search would not get to the
+"""A change combined with one that it makes possible: where the first alone gains nothing, the search would never reach the
 second.
 """
 
@@ -14,7 +14,9 @@ from rocm_perf_lab.optimize.source import Source
 from rocm_perf_lab.optimize.transforms.proposal import Proposal, Transformation
 
 ENABLED: Mapping[str, Sequence[str]] = {"privatize": ("load-ahead",)}
-"""Which transformations are tried on the result of another one: adding in LDS, a loop no longer writes where it reads."""
+"""The transformations to try on the result of another one: a loop that adds in LDS no longer writes to the memory that it
+reads.
+"""
 
 
 def combined(
@@ -25,7 +27,9 @@ def combined(
     factors: tuple[int, ...],
     read: Callable[[bytes], Source],
 ) -> Iterator[Proposal]:
-    """Every first proposal with each that it makes possible. transforms: those that may be used. read: a changed source."""
+    """Every first proposal combined with each one that it makes possible. transforms: those that may be used. read: reads a
+    changed source.
+    """
     for first in firsts:
         names = [name for name in ENABLED.get(first.transformation, ()) if name in transforms]
         if not names or first.elsewhere:
@@ -53,7 +57,7 @@ def _joined(before: bytes, first: Proposal, second: Proposal, after: bytes) -> P
 
 
 def _difference(before: bytes, after: bytes) -> Edit:
-    """One edit, of whole lines."""
+    """The difference as one edit of whole lines."""
     old, new = before.splitlines(keepends=True), after.splitlines(keepends=True)
     most = min(len(old), len(new))
     head = next((i for i in range(most) if old[i] != new[i]), most)

@@ -1,7 +1,7 @@
-"""Move a load that returns the same value in every iteration to before the loop.
+"""Move a load that returns the same value in every iteration out of the loop, to just before it.
 
-The compiler does this itself if no store in the loop can change the value; here, nothing in the whole kernel writes there,
-which is promised to the gate. The load is executed only if the loop runs at all, so that it cannot add a fault.
+The compiler does this itself if no store in the loop can change the value; here, nothing in the whole kernel writes to that
+memory, which is promised to the gate. The load is executed only if the loop runs at all, so it cannot introduce a fault.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def propose(source: HipSource, kernel: SourceKernel, factors: tuple[int, ...]) -
 
 
 def why_not(loop: Loop) -> str | None:
-    """Why this loop is not changed, whatever it loads; None if it may be."""
+    """Why this loop cannot be changed, whatever it loads; None if it can."""
     if loop.in_macro:
         return "it comes from a macro"
     if loop.kind == "range-for":
@@ -73,8 +73,8 @@ def _edits(text: bytes, loop: Loop, loads: list[InvariantLoad], entry: Entry) ->
 
 
 def _end(text: bytes, loop: Loop) -> int:
-    """The end of the loop with the semicolon that a body without braces, or do-while, ends with; the extent does not include
-    it.
+    """The end of the loop, including the semicolon that ends a body without braces or a do-while, which is not part of the
+    extent.
     """
     end = loop.span.end
     return end if loop.kind != "do" and text[end - 1 : end] == b"}" else text.index(b";", end) + 1

@@ -16,11 +16,11 @@ from rocm_perf_lab.optimize.transforms.proposal import Proposal, Refusal
 
 NAME = "lds_padding"
 _WORD = 4  # bytes per bank
-_WIDEST = 16  # bytes of the widest LDS access, which must be aligned to them
+_WIDEST = 16  # bytes of the widest LDS access, which must be aligned to its size
 
 
 def propose(source: HipSource, kernel: SourceKernel, factors: tuple[int, ...]) -> Iterator[Proposal | Refusal]:
-    """For each array, the padding that makes its rows odd, and the padding that keeps them aligned for 16-byte accesses."""
+    """For each array, the padding that makes its row length odd, and that which keeps rows aligned for 16-byte accesses."""
     for array in shared_arrays(source.device, kernel):
         reason, row = why_not(array), array.row
         if reason or row is None:
@@ -38,7 +38,7 @@ def propose(source: HipSource, kernel: SourceKernel, factors: tuple[int, ...]) -
 
 
 def why_not(array: SharedArray) -> str | None:
-    """Why this array is not changed; None if it may be."""
+    """Why this array cannot be changed; None if it can."""
     if array.obstacle:
         return array.obstacle
     if array.row is None:

@@ -1,9 +1,10 @@
-"""Load for several iterations at once, before the first of them begins, where stores or atomics keep the compiler from that.
+"""Load for several iterations at once, before the first of them begins, where stores or atomics prevent the compiler from doing
+so.
 
-A load after a store or an atomic is not moved before it unless nothing can be written where it reads: each iteration's loads
-then wait for the iteration before. Here, one 64-bit test precedes several iterations, then come the loads of all of them, then
-their bodies in order. If a body writes to anything but LDS and variables, that the kernel writes nothing where it reads is
-promised to the gate.
+The compiler does not move a load ahead of a store or an atomic that might write to the same memory, so each iteration's loads
+wait for the previous iteration. Here, one 64-bit test precedes several iterations, followed by the loads of all of them and
+then their bodies in order. If a body writes to anything but LDS and variables, the gate is promised that the kernel writes
+nothing to the memory that it loads from.
 """
 
 from __future__ import annotations
@@ -89,7 +90,7 @@ def _counted(source: HipSource, kernel: SourceKernel, loop: Loop) -> tuple[Curso
 
 
 def _reads(unit: TranslationUnit, kernel: SourceKernel, loop: Loop, cursor: Cursor) -> list[Read]:
-    """The loads that every iteration makes from a place that its number alone decides."""
+    """The loads that every iteration makes from an address that depends on the iteration number alone."""
     function = function_of(unit, kernel)
     body = list(cursor.get_children())[-1]
     variable = next(one for one in walk(next(cursor.get_children())) if one.kind.name == "VAR_DECL")
@@ -120,7 +121,9 @@ def _promises(source: HipSource, kernel: SourceKernel, cursor: Cursor, reads: li
 
 
 def _writes(unit: TranslationUnit, body: Cursor) -> list[Cursor]:
-    """What the body writes to, except variables: elements, and what its calls are given the address of, or may reach."""
+    """The memory that the body writes to, except variables: elements, and objects whose address its calls receive or that they
+    may reach.
+    """
     found = []
     for one in walk(body):
         operator = libclang.operator(unit.bindings, one)
@@ -139,7 +142,7 @@ def _is_pointer(argument: Cursor) -> bool:
 
 
 def _is_lds(place: Cursor) -> bool:
-    """Whether it is an element of a static array in LDS, or such an element's address."""
+    """Whether the expression is an element of a static array in LDS, or such an element's address."""
     place = unwrapped(place)
     if place.kind.name == "UNARY_OPERATOR":
         place = unwrapped(next(place.get_children()))
@@ -176,7 +179,7 @@ def _edits(
 
 
 def _end(text: bytes, loop: Loop) -> int:
-    """A statement's extent ends before its semicolon."""
+    """The end of the loop, with the semicolon, which is not part of a statement's extent."""
     return loop.body.end if text[loop.body.end - 1 : loop.body.end] == b"}" else text.index(b";", loop.body.end) + 1
 
 

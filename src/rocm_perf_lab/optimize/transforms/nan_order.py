@@ -1,8 +1,8 @@
-"""Minima and maxima whose result depends on the order of the numbers if a NaN is among them: std::min and std::max.
+"""Minima and maxima whose result depends on the order of the numbers if one of them is a NaN: std::min and std::max.
 
-`std::min(t, d)` is `d < t ? d : t`, so a NaN replaces what was found before it and is replaced by what comes after. The lanes
-of a wave take the numbers in a different order. So they note whether they have seen a NaN, and if any has, all of them execute
-the loop as it was.
+`std::min(t, d)` is `d < t ? d : t`, so a NaN replaces the result so far and is replaced by the next number. The lanes of a wave
+process the numbers in a different order. So they record whether they have seen a NaN, and if any of them has, all of them
+execute the original loop.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Ordered:
 
 
 def ordered(unit: TranslationUnit, statement: Cursor) -> Ordered | None:
-    """The statement as such a choice; None if it is none."""
+    """The statement as such a choice; None if it is not one."""
     if libclang.operator(unit.bindings, statement) != "=":
         return None
     target, chosen = statement.get_children()
@@ -47,7 +47,7 @@ def ordered(unit: TranslationUnit, statement: Cursor) -> Ordered | None:
 
 
 def kept_in_order(text: bytes, loop: tuple[int, int], one: Ordered, combined: str) -> tuple[list[Edit], str]:
-    """The edits of the loop, and what follows it. loop: its byte range. combined: how the lanes' results are combined."""
+    """The edits to the loop, and the text that follows it. loop: its byte range. combined: combines the lanes' results."""
     start, end = loop
     before, unordered = (new_names(text, stem, 1)[0] for stem in ("before", "unordered"))
     margin = indentation(text, start)

@@ -1,4 +1,4 @@
-"""Store with a hint that the data will not be used again, so that the caches keep data that is read instead.
+"""Store with a hint that the data will not be used again, so that the caches keep data that will be read instead.
 
 Results cannot depend on a hint. Whether it helps depends on what else the L2 holds, which the gate's measurement shows.
 """
@@ -34,5 +34,5 @@ def propose(source: HipSource, kernel: SourceKernel, factors: tuple[int, ...]) -
 
 
 def why_not(stores: Stores) -> str | None:
-    """Why the stores through this parameter are not changed; None if they may be."""
+    """Why the stores through this parameter cannot be changed; None if they can."""
     return stores.obstacle or (None if stores.stores else "nothing is stored through it")

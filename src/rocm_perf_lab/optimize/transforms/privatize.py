@@ -1,8 +1,9 @@
-"""Count in the workgroup's own LDS, and add its counts to global memory once, at the end.
+"""Count in the workgroup's own LDS, and add the counts to global memory once, at the end.
 
 Where many threads add to few elements, such as the bins of a histogram, global atomics on one cache line are served one after
-the other. Those in LDS are served on each compute unit, and one addition per workgroup and element remains. Elements beyond the
-copy in LDS are added to as before, so that no bound has to be known. Floating-point sums are added in a different order.
+the other. Atomics in LDS are served on each compute unit, and one global addition per workgroup and element remains. Additions
+to elements beyond the copy in LDS stay as they were, so no bound has to be known. Floating-point sums are added in a different
+order.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
 NAME = "privatize"
 _BINS = (256, 2048)
-_BYTE_BINS = (256,)  # of an index of 8 bits
+_BYTE_BINS = (256,)  # for an 8-bit index
 _ELEMENTS = ("int", "unsigned int", "unsigned long long", "float", "double")
 _BYTES = ("UCHAR",)
 _STATEMENTS = ("COMPOUND_STMT", "IF_STMT", *KINDS)
@@ -113,7 +114,7 @@ def _addition(unit: TranslationUnit, use: Cursor, above: list[Cursor]) -> _Addit
 
 
 def _is_lds(call: Cursor) -> bool:
-    """Whether the value that is added is an element of an array in LDS."""
+    """Whether the added value is an element of an array in LDS."""
     value = unwrapped(list(call.get_arguments())[1])
     base = unwrapped(next(value.get_children())) if value.kind.name == "ARRAY_SUBSCRIPT_EXPR" else value
     declared = base.referenced if base.kind.name == "DECL_REF_EXPR" else None
@@ -121,7 +122,7 @@ def _is_lds(call: Cursor) -> bool:
 
 
 def _frame(source: HipSource, kernel: SourceKernel) -> list[Edit]:
-    """What lets every thread reach the end: `if (done) return;` at the top level becomes a condition on the rest."""
+    """The edits that let every thread reach the end: `if (done) return;` at the top level becomes a condition on the rest."""
     unit = source.device
     function = function_of(unit, kernel)
     body = body_of(function)

@@ -1,4 +1,4 @@
-"""What a transformation returns: a change that it proposes, or why it leaves a place unchanged."""
+"""The results of a transformation: a change that it proposes, or the reason for leaving a place unchanged."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ class Proposal:
     """A proposed change.
 
     transformation, parameters: the kind of change, such as {"factor": 4}. line: where the change is. edits: all changes to the
-    source. promises: what it relies on beyond the kernel's body, for the gate to check. elsewhere: changes to launches in other
-    files, by real path.
+    source. promises: what it relies on outside the kernel's body, for the gate to check. elsewhere: changes to launches in
+    other files, by real path.
     """
 
     transformation: str
@@ -41,6 +41,6 @@ class Refusal:
 
 
 Transformation = Callable[[Any, Any, tuple[int, ...]], Iterator[Proposal | Refusal]]
-"""(source, kernel, factors), both in the language that it is for -> proposals and refusals in source order;
+"""(source, kernel, factors) -> proposals and refusals in source order; source and kernel are in the transformation's language;
 factors: used by transformations that take a factor.
 """

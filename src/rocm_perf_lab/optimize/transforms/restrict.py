@@ -1,8 +1,8 @@
 """`__restrict__` on pointer parameters: memory written through one of them is accessed through no other.
 
-Without it, a store may change what any later load reads, so loads stay after stores and are repeated in every iteration. Only
-the parameter itself can carry the qualifier: Clang ignores it on local copies. `const` is not added, since it would change the
-mangled name, and the compiler finds out by itself through which parameters nothing is written.
+Without it, a store may change the value that any later load reads, so loads stay after stores and are repeated in every
+iteration. Only the parameter itself can carry the qualifier: Clang ignores it on local copies. `const` is not added, since it
+would change the mangled name, and the compiler determines by itself which parameters are never written through.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def propose(source: HipSource, kernel: SourceKernel, factors: tuple[int, ...]) -
 
 
 def why_not(source: HipSource, kernel: SourceKernel, parameter: KernelParameter) -> str | None:
-    """Why this pointer is not changed; None if it may be qualified."""
+    """Why this pointer cannot be qualified; None if it can."""
     if parameter.restrict:
         return f"it is {RESTRICT} already"
     if sum(other.pointee is not None for other in kernel.parameters) < 2:

@@ -1,9 +1,10 @@
-"""Give the iterations of a loop to several workgroups, if they do not depend on each other and the grid is small.
+"""Distribute the iterations of a loop over several workgroups, if the iterations do not depend on each other and the grid is
+small.
 
-Each of `parts` workgroups in place of one does everything but this loop as before, and executes every `parts`-th iteration of
-the loop. So `parts` times as many waves hide each other's latency, and use compute units that were idle. The shape of the
-launches changes with it: by a dimension of the grid that the kernel does not use, or else by one that it uses through
-`blockIdx` alone.
+Each workgroup is replaced by `parts` workgroups. Each of these does everything but this loop as before, and executes every
+`parts`-th iteration of the loop. So `parts` times as many waves hide each other's latency, and use compute units that were
+idle. The shape of the launches changes accordingly, in a grid dimension that the kernel does not use, or else in one that it
+uses through `blockIdx` alone.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from rocm_perf_lab.hip_source.libclang import Cursor
 
 NAME = "split-loop"
-_PARTS = (4, 8, 32)  # workgroups in place of one
+_PARTS = (4, 8, 32)  # workgroups that replace one
 _AXES = "xyz"
 
 
@@ -40,8 +41,8 @@ class _Unfit(Exception):
 
 @dataclass(frozen=True)
 class _Place:
-    """How the kernel learns which part of the loop it executes. axis: the grid's dimension that grows. blocks: the byte ranges
-    of its `blockIdx` in the kernel; empty if the dimension was not used.
+    """How a workgroup determines which part of the loop it executes. axis: the grid's dimension that grows. blocks: the byte
+    ranges of its `blockIdx` in the kernel; empty if the dimension was not used.
     """
 
     axis: int
@@ -75,7 +76,7 @@ def propose(source: HipSource, kernel: SourceKernel, factors: tuple[int, ...]) -
 
 
 def _loop(source: HipSource, kernel: SourceKernel) -> tuple[Loop, Independence]:
-    """The only outermost loop, and on what its iterations are independent."""
+    """The only outermost loop, and the conditions under which its iterations are independent."""
     unit = source.device
     if len(kernel.loops) != 1:
         raise _Unfit(f"it has {len(kernel.loops) or 'no'} loops that are in no other one" if kernel.loops else "it has no loop")
@@ -95,7 +96,7 @@ def _loop(source: HipSource, kernel: SourceKernel) -> tuple[Loop, Independence]:
 
 
 def _expect_in_block(body: Cursor, loop: Cursor) -> None:
-    """Statements can be put before the loop only where it stands in a block, after an unroll pragma or not."""
+    """Check that the loop is in a block, with or without an unroll pragma: only then can statements be put before it."""
     holders = next(list(above) for one, above in walk_below(body) if one == loop)
     while holders and holders[-1].kind.name == "UNEXPOSED_STMT":
         holders.pop()
@@ -165,7 +166,9 @@ def _change(
 
 
 def _guard(strides: Sequence[str], part: str, count: str, parts: int) -> list[str]:
-    """One workgroup goes through all iterations if they store to the same elements: then their order counts."""
+    """The lines that let one workgroup execute all iterations if these store to the same elements, because then their order
+    matters.
+    """
     if not strides:
         return []
     moves = " && ".join(f"({one}) != 0" for one in strides)
@@ -173,7 +176,7 @@ def _guard(strides: Sequence[str], part: str, count: str, parts: int) -> list[st
 
 
 def _bounds(cursor: Cursor, loop: Loop, part: str, parts: str) -> Iterator[Edit]:
-    """Where the loop begins, and how it goes on."""
+    """The edits to the loop's initial value and its increment."""
     init, _, increment, _ = cursor.get_children()
     variable = next(one for one in walk(init) if one.kind.name == "VAR_DECL")
     start, end = place_of([child for child in variable.get_children() if child.kind.is_expression()][-1])
@@ -185,7 +188,7 @@ def _bounds(cursor: Cursor, loop: Loop, part: str, parts: str) -> Iterator[Edit]
 
 
 def _block(source: HipSource, place: _Place) -> str:
-    """The workgroup's number in the dimension, in HIP's words if its header is there."""
+    """The workgroup's number in this dimension, in HIP's notation if HIP's header is included."""
     axis = _AXES[place.axis]
     hip = source.device.has_system_macro("__launch_bounds__")
     return f"blockIdx.{axis}" if hip else f"__builtin_amdgcn_workgroup_id_{axis}()"

@@ -1,7 +1,8 @@
 """Unroll a loop with a pragma: the compiler keeps the order of floating-point operations and handles the remainder.
 
-The gain is that loads of several iterations can be in flight at once. Only innermost loops are proposed; a loop that contains
-anything but plain arithmetic and memory accesses is left unchanged, as is one whose author has specified how to unroll it.
+The gain is that loads of several iterations can be in flight at once. Proposals are made only for innermost loops; a loop that
+contains anything but plain arithmetic and memory accesses is left unchanged, as is one whose author has specified how to unroll
+it.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ def propose(source: HipSource, kernel: SourceKernel, factors: tuple[int, ...]) -
 
 
 def why_not(loop: Loop) -> str | None:
-    """Why this loop is not changed; None if it may be unrolled."""
+    """Why this loop cannot be unrolled; None if it can."""
     if loop.in_macro:
         return "it comes from a macro"
     if loop.hint:

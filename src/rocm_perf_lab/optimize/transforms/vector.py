@@ -1,8 +1,8 @@
 """Load neighbouring elements used in a block of statements as one vector, before the first statement that uses them.
 
-The compiler does this itself if there is no store between the loads; here, nothing in the whole kernel writes there, which is
-promised to the gate. No additional element is loaded. The vector has the alignment of an element, so that the compiler chooses
-instructions that need no more, and no guard is necessary.
+The compiler does this itself if there is no store between the loads; here, nothing in the whole kernel writes to that memory,
+which is promised to the gate. No additional elements are loaded. The vector is aligned like a single element, so the compiler
+chooses instructions that need no stricter alignment, and no guard is necessary.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Give each row a wave instead of a thread: the lanes share its elements, interleaved, and combine what they found.
+"""Assign each row to a wave instead of a thread: the lanes share its elements, interleaved, and combine their results.
 
 Neighbouring lanes then read neighbouring elements, and there are 64 times as many waves. Sums are added in a different order,
-so a tolerance is needed for floating-point numbers (--ulps). The shape of the launches changes with it.
+so a tolerance is needed for floating-point numbers (--ulps). The shape of the launches changes accordingly.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from rocm_perf_lab.hip_source.source import TranslationUnit
 
 NAME = "wave-per-row"
-_LANES, _ROWS = 64, 4  # lanes of a wave; rows, and so waves, of a workgroup
+_LANES, _ROWS = 64, 4  # lanes per wave; rows, and thus waves, per workgroup
 _THREAD = ("blockIdx.x*blockDim.x+threadIdx.x", "blockDim.x*blockIdx.x+threadIdx.x", "threadIdx.x+blockIdx.x*blockDim.x")
 _PLACES = re.compile(rb"\b(blockIdx|blockDim|threadIdx|gridDim|__syncthreads|__shared__)\b")
 _CHOOSING = ("fmaxf", "fmax", "fminf", "fmin", "max", "min", "std::max", "std::min")
@@ -57,7 +57,7 @@ def propose(source: HipSource, kernel: SourceKernel, factors: tuple[int, ...]) -
 
 
 def _edits(source: HipSource, kernel: SourceKernel) -> tuple[list[Edit], str]:
-    """The changes of the kernel, and the name of its number of rows."""
+    """The edits to the kernel, and the name of its row count."""
     unit = source.device
     body = body_of(function_of(unit, kernel))
     statements = list(body.get_children()) if body is not None else []
@@ -96,7 +96,7 @@ def _row_of(unit: TranslationUnit, statement: Cursor) -> tuple[str, str]:
 
 
 def _bound_of(unit: TranslationUnit, statement: Cursor, row: str) -> tuple[str, Cursor | None]:
-    """The name of the number of rows, from `if (row >= rows) return;`, or from `if (row < rows) { ... }` with what it holds."""
+    """The name of the row count, from `if (row >= rows) return;`, or from `if (row < rows) { ... }` together with its body."""
     text = _tight(unit.text_of(statement))
     if found := re.fullmatch(rf"if\({row}>=(\w+)\){{?return;?}}?", text):
         return found[1], None
@@ -128,7 +128,7 @@ def _shared(unit: TranslationUnit, statement: Cursor, loop: Loop, lane: str, ste
 
 
 def _in_order(unit: TranslationUnit, inside: Cursor, loop: tuple[int, int], lines: list[str]) -> tuple[list[Edit], str]:
-    """What else changes in the loop, and what follows it: there, a NaN may count by its place."""
+    """Further edits to the loop, and the text after it: the effect of a NaN may depend on its position."""
     found = [one for statement in _under_conditions(inside) if (one := ordered(unit, statement)) is not None]
     found = [one for one in found if one.name not in _declared(inside)]
     if not found:
@@ -141,7 +141,9 @@ def _in_order(unit: TranslationUnit, inside: Cursor, loop: tuple[int, int], line
 
 
 def _expect_independent(unit: TranslationUnit, inside: Cursor) -> None:
-    """Refuse a loop in which an element needs what another one has left: a result so far, or memory that the loop stores to."""
+    """Refuse a loop in which one element needs results of another: a value accumulated so far, or memory that the loop stores
+    to.
+    """
     statements = [(statement, [*statement.get_children()]) for statement in _under_conditions(inside)]
     own = _declared(inside)
     reduced = {parts[0].spelling for _, parts in statements if parts[0].kind.name == "DECL_REF_EXPR"} - own
@@ -164,7 +166,7 @@ def _expect_independent(unit: TranslationUnit, inside: Cursor) -> None:
 
 
 def _under_conditions(inside: Cursor) -> Iterator[Cursor]:
-    """The statements of an iteration; in place of an `if` without else, those that it holds."""
+    """The statements of an iteration; an `if` without else is replaced by the statements in it."""
     for statement in _statements(inside):
         held = _held(statement)
         yield from [statement] if held is None else _under_conditions(held[1])
@@ -178,7 +180,7 @@ def _conditions(inside: Cursor) -> Iterator[Cursor]:
 
 
 def _held(statement: Cursor) -> tuple[Cursor, Cursor] | None:
-    """The condition of an `if` without else or declaration, and what it holds; None for any other statement."""
+    """The condition and the body of an `if` without else or declaration; None for any other statement."""
     parts = list(statement.get_children()) if statement.kind.name == "IF_STMT" else []
     return (parts[0], parts[1]) if len(parts) == 2 and parts[0].kind.is_expression() else None
 
@@ -189,12 +191,14 @@ def _base(element: Cursor) -> str:
 
 
 def _declared(inside: Cursor) -> set[str]:
-    """The variables that every iteration has anew."""
+    """The names of the variables declared inside the loop body, so that each iteration has its own."""
     return {one.spelling for one in walk(inside) if one.kind.name == "VAR_DECL"}
 
 
 def _combined(unit: TranslationUnit, statement: Cursor, step: str, own: set[str]) -> str:
-    """How the lanes' results of a statement are combined; "" for one that stores elements, or concerns its iteration alone."""
+    """How the lanes' results of a statement are combined; "" for a statement that stores elements or affects its own iteration
+    only.
+    """
     target, *values = list(statement.get_children()) or [statement]
     operator = libclang.operator(unit.bindings, statement)
     if statement.kind.name == "DECL_STMT" or (operator.endswith("=") and target.spelling in own):
@@ -217,7 +221,7 @@ def _combined(unit: TranslationUnit, statement: Cursor, step: str, own: set[str]
 
 
 def _chosen(unit: TranslationUnit, value: Cursor, name: str) -> str:
-    """The function that chooses between the variable and something without it; "" if there is none."""
+    """The function that chooses between the variable and a value that does not depend on it; "" if there is none."""
     called = unwrapped(value)
     function = _tight(unit.text_of(called)).partition("(")[0]
     arguments = [unwrapped(one) for one in called.get_arguments()] if called.kind.name == "CALL_EXPR" else []
@@ -227,7 +231,7 @@ def _chosen(unit: TranslationUnit, value: Cursor, name: str) -> str:
 
 
 def _kept(unit: TranslationUnit, statement: Cursor, lane: str) -> Iterator[Edit]:
-    """A statement outside of loops: every lane executes it, but only one stores."""
+    """The edit to a statement outside loops: every lane executes it, but only one stores."""
     if statement.kind.name == "DECL_STMT":
         return
     operator = libclang.operator(unit.bindings, statement)

@@ -1,6 +1,7 @@
-"""The backend for a Triton function: profiles the script that launches it, and has the gate for such functions judge.
+"""The backend for a Triton function: profiles the script that launches it, and has the gate for such functions judge
+candidates.
 
-A candidate is the text of a file. Scripts run with it in the place of the file's own, which stays as it is.
+A candidate is the text of a file. Scripts run with this text in place of the file's own, which is not changed.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ from rocm_perf_lab.triton_source import TritonSource
 
 
 class TritonBackend:
-    """kernel: the function, and the script that launches it. file: has the function. folder: the run's."""
+    """kernel: the function, and the script that launches it. file: contains the function. folder: the run's folder."""
 
     def __init__(
         self, kernel: ScriptKernel, file: Path, folder: Path, options: BackendOptions, log: Log, note: Callable[[str], None]
@@ -91,7 +92,7 @@ class TritonBackend:
         return fingerprint_of(__version__, self._timing, repr(gate), repr(program), repr(target.time_ms), own, *around)
 
     def with_text(self, text: bytes) -> ScriptKernel:
-        """The script, run with this text of the file."""
+        """The script, run with this text in place of the file's."""
         place = self._folder / "texts" / digest(text)[:16] / self._file.name
         with self._writing:
             if not place.exists():
@@ -99,7 +100,7 @@ class TritonBackend:
         return self._kernel.with_text(self._file.absolute(), place)
 
     def clear(self) -> None:
-        """Remove what only this process needed; profiles are kept."""
+        """Remove the files that only this process needed; profiles are kept."""
         for name in ("texts", "application"):
             shutil.rmtree(self._folder / name, ignore_errors=True)
 

@@ -22,7 +22,7 @@ from rocm_perf_lab.triton_launches import ScriptKernel
 
 @dataclass(frozen=True)
 class TritonOptimizeRequest:
-    """folder, resume: as in optimize.entry.OptimizeRequest, with the script's name."""
+    """folder, resume: as in optimize.entry.OptimizeRequest, where the script's name is used."""
 
     kernel: ScriptKernel
     folder: Path | None = None
@@ -32,7 +32,7 @@ class TritonOptimizeRequest:
 
 
 def optimize_function(request: TritonOptimizeRequest, approve: Approve, note: Callable[[str], None]) -> OptimizeResult:
-    """Start or resume a run and carry it out. Errors: those of finding the function, of profiling, of the gate's baseline."""
+    """Start or resume a run and carry it out. Errors: those of finding the function, profiling and the gate's baseline."""
     options = request.backend_options
     file, found_by = file_of(request.kernel, options.device, options.timeout)
     if not request.loop.dry_run:

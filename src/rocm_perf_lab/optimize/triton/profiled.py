@@ -14,9 +14,9 @@ from rocm_perf_lab.triton_launches import ScriptKernel
 def profiled(
     kernel: ScriptKernel, device: str, destination: Path, timeout: float | None, note: Callable[[str], None]
 ) -> Reports:
-    """The profile of the script that launches the kernel. destination: the run directory to make.
+    """The profile of the script that launches the kernel. destination: the run directory to create.
 
-    Errors: those of profiling, with the script's name where it launches nothing.
+    Errors: those of profiling; if the script launches nothing, the error names it.
     """
     from rocm_perf_lab.profiling.request import ProfileRequest
     from rocm_perf_lab.profiling.session import profile

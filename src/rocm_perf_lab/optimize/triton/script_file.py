@@ -1,4 +1,4 @@
-"""The file that has a Triton function: the script, or a module that it imports."""
+"""The file that contains a Triton function: the script, or a module that it imports."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from rocm_perf_lab.hip_source.source import content_of
 from rocm_perf_lab.triton_launches import ScriptExited, ScriptKernel, ScriptTimeout
 from rocm_perf_lab.triton_source import TritonSource
 
-_SECONDS = 120.0  # to the script's first launch
+_SECONDS = 120.0  # until the script's first launch
 
 
 def file_of(kernel: ScriptKernel, device: str, timeout: float | None) -> tuple[Path, str]:
-    """The file, and how it was found. The script is run to its first launch if it has no such function itself.
+    """The file, and how it was found. The script is run up to its first launch if it does not contain the function itself.
 
     Raises NoKernelsError, SourceError, UnavailableError for a device on which launches cannot be repeated.
     """

@@ -1,4 +1,4 @@
-"""The whole script with a candidate: it must end and print as before, and be no slower."""
+"""The whole script with a candidate: its exit status and output must be the same as before, and it must be no slower."""
 
 from __future__ import annotations
 
@@ -22,7 +22,9 @@ _CACHE = "TRITON_CACHE_DIR"
 
 
 class WholeScript:
-    """For several threads. with_text: the script, run with a text of the file. folder: for the runs, not deleted."""
+    """May be used from several threads. with_text: returns the script, run with a given text of the file. folder: holds the
+    runs and is not deleted.
+    """
 
     def __init__(
         self, with_text: Callable[[bytes], ScriptKernel], folder: Path, options: BackendOptions, log: Log,
@@ -34,7 +36,9 @@ class WholeScript:
         self._compared: bytes | None = None
 
     def against(self, baseline: bytes) -> Callable[[bytes], StepVerdict]:
-        """Judges candidates against this text; it runs when the first one is judged. Errors then: those of running it."""
+        """Judges candidates against this text, which runs when the first candidate is judged. Errors at that point: those of
+        running it.
+        """
 
         def judged(candidate: bytes) -> StepVerdict:
             with self._starting:
@@ -78,10 +82,10 @@ class WholeScript:
         return replace(shown, keep_env=(*shown.keep_env, *_KEPT))
 
     def _program(self, text: bytes) -> Path:
-        """The script as one executable file, since all programs that are compared are started from one place."""
+        """The script as one executable file, since all programs to be compared are started from the same path."""
         kernel = self._with_text(text)
         place = self._folder / "programs" / digest(text)[:16] / kernel.script.stem
-        # A cache in the cage is gone with it; and code that one run has compiled must not be what another one executes.
+        # A cache inside the cage disappears with it, and one run must not execute code that another run has compiled.
         words = f"#!/bin/sh\nexport {_CACHE}=/tmp/triton-cache\nexec {shlex.join(kernel.program())}\n"
         write_whole(place, words.encode("utf-8", "surrogateescape"))
         place.chmod(0o755)

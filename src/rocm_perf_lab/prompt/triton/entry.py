@@ -32,7 +32,9 @@ class TritonPromptRequest:
 
 
 def context_of_function(request: TritonPromptRequest, note: Callable[[str], None]) -> Context:
-    """Errors: those of profiling; NoKernelsError if the function was not launched, SourceError if it is not in its file."""
+    """The context for a request. Errors: those of profiling; NoKernelsError if the function was not launched, SourceError if it
+    is not in its file.
+    """
     with tempfile.TemporaryDirectory(prefix="rocm-perf-prompt-") as scratch:
         place = Path(scratch) / "run"
         if request.profile is None:

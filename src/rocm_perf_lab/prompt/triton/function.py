@@ -14,7 +14,7 @@ from rocm_perf_lab.triton_source.function import first_line
 
 @dataclass(frozen=True)
 class FunctionParameter:
-    """type: its annotation, empty without one."""
+    """type: its annotation; empty without one."""
 
     name: str
     type: str
@@ -22,7 +22,7 @@ class FunctionParameter:
 
 @dataclass(frozen=True)
 class TritonFunction:
-    """attributes: its decorators. template: as of a HIP kernel, which Python's functions do not have."""
+    """attributes: its decorators. template: as for a HIP kernel; Python functions have none."""
 
     name: str
     parameters: tuple[FunctionParameter, ...]
@@ -32,7 +32,7 @@ class TritonFunction:
 
 
 def function_at(source: TritonSource, name: str, line: int) -> TritonFunction:
-    """The function `name` that has this line, which may be that of a decorator. Raises SourceError if the file has none."""
+    """The function `name` that contains this line, which may be that of a decorator. Raises SourceError if there is none."""
     path, tree = source.path, source.tree
     own = source.function_at(name, line)
     if own is None:
@@ -50,7 +50,7 @@ def function_at(source: TritonSource, name: str, line: int) -> TritonFunction:
 
 
 def _called(function: ast.FunctionDef, tree: ast.Module) -> list[ast.FunctionDef]:
-    """Functions of the module that it calls, directly or through others, in the order of the file."""
+    """The functions of the module that it calls, directly or indirectly, in the order of the file."""
     known = {one.name: one for one in tree.body if isinstance(one, ast.FunctionDef)}
     found: set[str] = set()
     waiting = [function]

@@ -15,7 +15,7 @@ class TritonAnswerRules:
     ulps: int = 0
 
     def lines(self, function: TritonFunction) -> list[str]:
-        """One rule per entry, in Markdown."""
+        """The rules, one per entry, in Markdown."""
         return [
             f"Answer with exactly one fenced Python block. It contains the complete new definition of `{function.name}`, "
             "decorators and body, and nothing else: one function. It replaces the current definition.",

@@ -1,5 +1,4 @@
-"""The parts that all pages for browsers share: a single file that needs no network, styles, functions, and D3 where it is used.
-"""
+"""The parts that all HTML pages share: a single file that needs no network, styles, functions, and D3 where it is used."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ def files_of(document: SourceDocument) -> list[dict[str, Any]]:
 
 
 def names_of(document: SourceDocument) -> dict[str, str]:
-    """Path -> the name by which pages call the file."""
+    """Path -> the name that pages use for the file."""
     return {one.path: one.name for one in document.files}
 
 

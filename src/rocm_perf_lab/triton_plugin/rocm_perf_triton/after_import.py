@@ -1,4 +1,4 @@
-"""Calls a function when a module has been imported; at once if that was earlier."""
+"""Calls a function when a module has been imported; at once if that has already happened."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`triton.testing.do_bench` in modelled time: one run to warm up, and one that counts, since others would take as long."""
+"""`triton.testing.do_bench` in modelled time: one warm-up run and one that counts, since more runs would take equally long."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def do_bench(
 ) -> Any:
     """Milliseconds that the Triton kernels launched by fn() take, from empty caches; NaN if it launches none.
 
-    `warmup` and `rep` have no effect. All quantiles and statistics are of one time.
+    `warmup` and `rep` have no effect. All quantiles and statistics are computed from one time.
     """
     from triton.testing import _summarize_statistics
 

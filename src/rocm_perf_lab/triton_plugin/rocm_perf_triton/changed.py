@@ -1,9 +1,9 @@
-"""Runs a script with a changed text of one file, under the file's own name: places, imports and `__file__` are those of the
-file.
+"""Runs a script with the text of one file replaced, under the file's own name: source locations, imports and `__file__` are
+those of the file.
 
     python -m rocm_perf_triton.changed FILE TEXT SCRIPT [ARGUMENTS]...
 
-FILE is the script or a module that it imports; TEXT is a file with the other text.
+FILE is the script or a module that it imports; TEXT is a file with the replacement text.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ OPTION = "--changed"  # of rocm_perf_triton.served, before FILE and TEXT
 
 
 class ChangedFile:
-    """path: the file. text: what stands in its place."""
+    """path: the file. text: its replacement."""
 
     def __init__(self, path: str, text: bytes):
         self._path, self._text = os.path.realpath(path), text
@@ -31,7 +31,7 @@ class ChangedFile:
             return cls(path, file.read())
 
     def install(self) -> None:
-        """Have imports of the file take the text, whatever was compiled from the file before."""
+        """Make imports of the file use the text, even if the file itself was compiled before."""
         of_loader = SourceFileLoader.get_code
 
         def get_code(loader: Any, name: str) -> Any:

@@ -1,4 +1,4 @@
-"""The modelled time that kernels took so far."""
+"""The modelled time that kernels have taken so far."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Clock:
 
     @contextmanager
     def timed(self, stream: int) -> Iterator[None]:
-        """For one launch, which has ended at the end of the block."""
+        """Times one launch, which has ended at the end of the block."""
         if self._stopwatch is None:
             self._stopwatch = hip.Stopwatch()
             atexit.register(self._stopwatch.close)

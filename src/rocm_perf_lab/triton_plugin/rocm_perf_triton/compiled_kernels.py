@@ -1,4 +1,4 @@
-"""Tells rocm-perf of each compiled kernel, in a file of the folder that a variable names: what only Triton knows of it."""
+"""Tells rocm-perf what only Triton knows about each compiled kernel, in a file of the folder that a variable names."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _OPTIONS = ("num_warps", "num_stages", "waves_per_eu", "matrix_instr_nonkdim", "
 
 
 def install(compiled_kernel: Any, version: str) -> None:
-    """compiled_kernel: Triton's class, whose objects are also made from what its cache holds."""
+    """compiled_kernel: Triton's class, whose objects are also made from the contents of its cache."""
     if (folder := os.environ.get(FOLDER_VARIABLE)) is not None:
         compiled_kernel.__init__ = _telling(compiled_kernel.__init__, Path(folder), version)
 
@@ -23,7 +23,7 @@ def _telling(initialize: Any, folder: Path, version: str) -> Any:
     @wraps(initialize)
     def init(self: Any, *arguments: Any, **named: Any) -> None:
         initialize(self, *arguments, **named)
-        if hasattr(self.src, "fn"):  # what is compiled from an intermediate form has no function
+        if hasattr(self.src, "fn"):  # code compiled from an intermediate form has no function
             _write(described(self, version), folder)
 
     return init
@@ -46,7 +46,7 @@ def described(kernel: Any, version: str) -> dict[str, Any]:
 
 
 def _constants(source: Any) -> dict[str, str]:
-    """Parameter -> value in words. Those that are equal to 1 or None because a launch gave them so are not parameters."""
+    """Parameter -> value in words. Arguments that a launch made constant by passing 1 or None are left out."""
     names, constexprs = source.fn.arg_names, {one.name for one in source.fn.params if one.is_constexpr}
     found = {_name(key, names): value for key, value in source.constants.items()}
     return {name: str(getattr(value, "value", value)) for name, value in found.items() if name in constexprs}
@@ -58,7 +58,7 @@ def _name(key: Any, names: list[str]) -> str:
 
 
 def _write(description: dict[str, Any], folder: Path) -> None:
-    """Whole or not at all: other processes of the program write here, too."""
+    """Completely or not at all: other processes of the program write here, too."""
     folder.mkdir(parents=True, exist_ok=True)
     descriptor, name = tempfile.mkstemp(dir=folder, prefix=".")
     with os.fdopen(descriptor, "w", encoding="utf-8") as stream:

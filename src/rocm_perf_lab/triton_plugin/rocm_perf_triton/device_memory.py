@@ -1,6 +1,6 @@
 """Copies of host arrays in device memory: filled before a launch, and copied back after it.
 
-Host memory is what counts between launches, so an allocation is only ever kept to save making another one.
+Between launches, only host memory is authoritative, so an allocation is kept merely to avoid making a new one.
 """
 
 from __future__ import annotations
@@ -56,13 +56,13 @@ class DeviceMemory:
         self._exposed: dict[MemorySpan, weakref.ref[Any]] = {}
 
     def expose(self, host: MemorySpan, owner: Any) -> Mirror:
-        """A mirror whose address the program has: as long as `owner` lives, it is part of every launch."""
+        """A mirror whose address the program knows: as long as `owner` lives, it is part of every launch."""
         self._exposed[host] = weakref.ref(owner)
         (mirror,) = (mirror for mirror in self.mirrors(()) if mirror.host == host)
         return mirror
 
     def mirrors(self, spans: Iterable[MemorySpan]) -> list[Mirror]:
-        """One mirror for each piece of host memory, and for what is exposed; spans that overlap are one piece."""
+        """One mirror for each piece of host memory, including exposed memory; spans that overlap form one piece."""
         self._exposed = {host: owner for host, owner in self._exposed.items() if owner() is not None}
         pieces = _united([piece for piece in (*spans, *self._exposed) if piece.end > piece.begin])
         self._make_room(pieces)
@@ -80,7 +80,7 @@ class DeviceMemory:
         return mirror
 
     def _make_room(self, pieces: list[MemorySpan]) -> None:
-        """Free what has a different extent from the host's memory now, and what has not been used for long."""
+        """Free mirrors of host memory whose extent has changed, and mirrors that have not been used for a long time."""
         wanted = {(piece.begin, piece.end) for piece in pieces}
         for key, mirror in list(self._mirrors.items()):
             if key not in wanted and any(mirror.host.overlaps(piece) for piece in pieces):

@@ -60,7 +60,7 @@ class SoftwareDriver(DriverBase):  # type: ignore[misc]
         return activation.capability()
 
     def get_device_interface(self) -> Any:
-        """`torch.cuda`, or what stands for it without PyTorch."""
+        """`torch.cuda`, or its substitute without PyTorch."""
         torch = sys.modules.get("torch")
         return torch.cuda if torch is not None else standard_device
 

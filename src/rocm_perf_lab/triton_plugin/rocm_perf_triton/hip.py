@@ -114,7 +114,7 @@ def synchronize() -> None:
 
 
 class Stopwatch:
-    """A pair of events that takes the device's time of a launch."""
+    """A pair of events that measures the device's time for a launch."""
 
     def __init__(self) -> None:
         self.start, self.stop = c_void_p(), c_void_p()
@@ -135,6 +135,6 @@ class Stopwatch:
         return elapsed.value
 
     def close(self) -> None:
-        with suppress(HipError):  # after a kernel has failed, every call does
+        with suppress(HipError):  # after a kernel has failed, every call fails
             call("hipEventDestroy", self.start)
             call("hipEventDestroy", self.stop)

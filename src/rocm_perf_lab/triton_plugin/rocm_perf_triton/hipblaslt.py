@@ -1,4 +1,4 @@
-"""What stands for hipBLASLt, which Triton offers to scripts that compare themselves with it: PyTorch on the CPU."""
+"""A substitute for hipBLASLt, which Triton offers to scripts for comparison: PyTorch on the CPU."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 
 class HipblasLt:
-    """As Triton's own class, which needs a library of ROCm's. Takes no modelled time, as all operations of PyTorch's."""
+    """Like Triton's own class, which needs a ROCm library. Takes no modelled time, like all PyTorch operations."""
 
     def __init__(self, workspace: object = None):
         pass
@@ -21,6 +21,6 @@ class HipblasLt:
 
 
 def install(amd: Any) -> None:
-    """amd: Triton's native module for AMD's GPUs; old ones know no hipBLASLt."""
+    """amd: Triton's native module for AMD's GPUs; old versions lack hipBLASLt."""
     if hasattr(amd, "hipblas"):
         amd.hipblas.HipblasLt = HipblasLt

@@ -50,7 +50,7 @@ class HostArray:
     def is_contiguous(self) -> bool:
         return bool(self.array.flags.c_contiguous)
 
-    # What `triton.autotune` does with arguments named in reset_to_zero and restore_value.
+    # The operations of `triton.autotune` on arguments named in reset_to_zero and restore_value.
     def zero_(self) -> None:
         self.array[...] = 0
 
@@ -62,7 +62,7 @@ class HostArray:
 
 
 def as_argument(value: Any) -> Any:
-    """NumPy arrays, and what NumPy can view by DLPack, as something that Triton accepts; anything else as it is."""
+    """NumPy arrays, and what NumPy can view by DLPack, as something that Triton accepts; anything else unchanged."""
     if _is_numpy_array(value):
         return HostArray(value, bool(value.flags.writeable))
     if hasattr(value, "__dlpack__") and not hasattr(value, "data_ptr"):
@@ -84,7 +84,7 @@ def _from_dlpack(value: Any) -> HostArray:
 
 
 def span(value: Any) -> MemorySpan:
-    """The memory of an array argument, with all that its owner allocated, so that overlapping views share it."""
+    """The memory of an array argument: everything that its owner allocated, so that overlapping views share it."""
     if isinstance(value, HostArray):
         return _numpy_span(value)
     storage = getattr(value, "untyped_storage", None)

@@ -1,4 +1,4 @@
-"""What a kernel is given: the words of its arguments, and the host memory to which they point."""
+"""What is passed to a kernel: the words of its arguments, and the host memory to which they point."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ Word = int | Pointer
 
 
 def words(types: Iterable[Any], values: Iterable[Any], descriptor_words: Callable[[Any], list[Any]]) -> list[Word]:
-    """The arguments in their order, without constexprs; a scalar has its bits in the low end of a word.
+    """The arguments in order, without constexprs; a scalar's bits are in the low end of a word.
 
-    types: those of Triton's signature: "*fp32", "i32", "constexpr", tuples of such. values: as many.
+    types: those of Triton's signature: "*fp32", "i32", "constexpr", tuples of such. values: one per type.
     """
     return list(_words(types, values, descriptor_words))
 
@@ -63,7 +63,7 @@ def _pointer(value: Any) -> Word:
     if value is None:
         return 0
     if isinstance(value, int):
-        return value  # an address that the program has from elsewhere
+        return value  # an address that the program got elsewhere
     address = int(value.data_ptr())
     return Pointer(address, span(value)) if address else 0
 
@@ -71,8 +71,8 @@ def _pointer(value: Any) -> Word:
 def packed(values: Sequence[int]) -> tuple[Any, Any]:
     """The array of addresses that HIP's launch takes, and the words to which it refers, which must outlive the launch.
 
-    HIP takes as many words as the kernel has arguments. So words at the end that a kernel lacks do no harm (the pointers to
-    scratch memory: one in Triton 3.4, two in later versions).
+    HIP reads as many words as the kernel has arguments, so surplus words at the end do no harm (the pointers to scratch memory:
+    one in Triton 3.4, two in later versions).
     """
     count = len(values)
     store = (ctypes.c_uint64 * count)(*values)

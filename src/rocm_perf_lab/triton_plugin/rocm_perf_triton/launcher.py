@@ -14,12 +14,12 @@ from rocm_perf_triton.versions import descriptor_words
 
 _MOST_THREADS = 1024  # of a workgroup
 
-_depth = 0  # of launches that contain others, as benchmarks do
+_depth = 0  # number of open launches that contain others, as benchmarks do
 
 
 @contextmanager
 def launching() -> Iterator[None]:
-    """Around Triton's own work on arguments, which wants the host's addresses of arrays."""
+    """Encloses Triton's own work on arguments, which needs the host's addresses of arrays."""
     global _depth
     _depth += 1
     try:
@@ -38,7 +38,7 @@ _recorders: list[Recorder] = []
 
 @contextmanager
 def recording(recorder: Recorder) -> Iterator[None]:
-    """recorder(launcher, grid, arguments) takes the place of launches."""
+    """recorder(launcher, grid, arguments) replaces launches."""
     _recorders.append(recorder)
     try:
         yield
@@ -113,9 +113,9 @@ class Launcher:
 
 
 def _expect_at_most(most: int, threads: int) -> None:
-    """Raises Triton's OutOfResources, which autotuning takes as the end of a configuration.
+    """Raises Triton's OutOfResources, which makes autotuning reject a configuration.
 
-    Triton 3.4 raises it itself for the first launch only, and has HIP refuse later ones.
+    Triton 3.4 itself raises it only for the first launch, and leaves it to HIP to refuse later ones.
     """
     if threads > most:
         from triton.runtime.errors import OutOfResources

@@ -11,7 +11,7 @@ _VARIABLE = "TRITON_HIP_LLD_PATH"
 
 
 def name_one() -> None:
-    """Tell Triton of a linker, unless the user has."""
+    """Name a linker to Triton, unless the user has done so."""
     if _VARIABLE not in os.environ and (found := _find()) is not None:
         os.environ[_VARIABLE] = found
 

@@ -1,4 +1,4 @@
-"""What is changed in Triton and PyTorch, in a process that runs on the software device."""
+"""The changes to Triton and PyTorch in a process that runs on the software device."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def _change_triton(testing: Any) -> None:
     if (note := untried(version)) is not None:
         print(note, file=sys.stderr)
     for name, backend in backends.items():
-        if name != _NAME:  # a machine may have a GPU of another maker
+        if name != _NAME:  # a machine may have a GPU from another vendor
             backend.driver.is_active = staticmethod(lambda: False)
     _change_hip_backend()
     configuration_names.install(Autotuner, JITFunction)
@@ -49,7 +49,7 @@ def _change_triton(testing: Any) -> None:
 
 
 def _change_hip_backend() -> None:
-    """Triton 3.4, 3.6 and 3.7 import PyTorch to learn the size of any array. Triton 3.4 wants a linker from outside."""
+    """Triton 3.4, 3.6 and 3.7 import PyTorch to learn the size of any array. Triton 3.4 needs an external linker."""
     from triton._C.libtriton import amd
     from triton.backends.amd.compiler import HIPBackend
 
@@ -66,7 +66,7 @@ def _change_hip_backend() -> None:
 
 
 def _with_grid(getitem: Any) -> Any:
-    """kernel[grid] that returns a launch for NumPy arrays and the like, too."""
+    """A kernel[grid] whose launches accept NumPy arrays and the like, too."""
 
     @wraps(getitem)
     def item(self: Any, grid: Any) -> Any:

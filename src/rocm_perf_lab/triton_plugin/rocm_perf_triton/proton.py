@@ -1,8 +1,8 @@
 """Proton, Triton's profiler, with modelled times.
 
-Its sessions, scopes, hooks and files are its own. What it lacks here is a library that tells of kernels on the device
-(`librocprofiler-sdk.so` or `libroctracer64.so`), so the launcher tells it. Its profiler for instrumented kernels needs no such
-library and records nothing by itself: it stands for the other.
+Its sessions, scopes, hooks and files are its own. Here it lacks a library that reports kernels on the device
+(`librocprofiler-sdk.so` or `libroctracer64.so`), so the launcher reports them. Its profiler for instrumented kernels needs no
+such library and records nothing by itself, so it is used instead.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ class Recorder:
         self._library = library
         self._start, self._enter_op, self._exit_op = library.start, library.enter_op, library.exit_op
         self._finalize, self._finalize_all = library.finalize, library.finalize_all
-        self._operations: list[int] = []  # open ones: of a launch, where the session has the hook "triton"
-        self._files: dict[int, Path] = {}  # that sessions write
+        self._operations: list[int] = []  # open operations: those of a launch if the session has the hook "triton"
+        self._files: dict[int, Path] = {}  # files that sessions write
 
     def install(self) -> None:
         self._library.start = self.start
         self._library.enter_op, self._library.exit_op = self.enter_op, self.exit_op
         self._library.finalize, self._library.finalize_all = self.finalize, self.finalize_all
-        if hasattr(self._library, "select_profiler_from_triton_backend"):  # which would look for the libraries
+        if hasattr(self._library, "select_profiler_from_triton_backend"):  # this would look for the libraries
             self._library.select_profiler_from_triton_backend = lambda _backend: _FROM_LIBRARIES[0]
 
     def start(self, path: str, context: str, data: str, profiler: str, mode: str = "", *_of_profiler: str) -> int:
-        """Raises ValueError for a mode, as these are of the libraries."""
+        """Raises ValueError for a mode, since modes belong to the libraries."""
         if profiler not in _FROM_LIBRARIES:
             return int(self._start(path, context, data, profiler, mode))
         if mode:
@@ -61,7 +61,7 @@ class Recorder:
         self._exit_op(scope, name)
 
     def add(self, kernel: str, milliseconds: float) -> None:
-        """A launch of `kernel`, in the scope that is open."""
+        """Add a launch of `kernel` to the open scope."""
         scope = self._operations[-1] if self._operations else self._library.record_scope()
         if not self._operations:
             self._enter_op(scope, kernel)
@@ -72,7 +72,7 @@ class Recorder:
     def _add_metrics(self, scope: int, metrics: dict[str, int]) -> None:
         try:
             self._library.add_metrics(scope, metrics, {})
-        except TypeError:  # Triton 3.5 and older take no tensors
+        except TypeError:  # Triton 3.5 and older accept no tensors
             self._library.add_metrics(scope, metrics)
 
 
@@ -98,6 +98,6 @@ def install(module: Any) -> None:
 
 
 def add(kernel: str, milliseconds: float) -> None:
-    """Tells Proton of a launch, if the program has imported it."""
+    """Reports a launch to Proton, if the program has imported it."""
     if _recorder is not None:
         _recorder.add(kernel, milliseconds)

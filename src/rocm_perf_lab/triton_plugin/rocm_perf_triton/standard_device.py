@@ -1,4 +1,4 @@
-"""What Triton and benchmarks use of `torch.cuda`, for the software device."""
+"""The part of `torch.cuda` that Triton and benchmarks use, for the software device."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from rocm_perf_triton.clock import CLOCK
 
 
 class Event:
-    """A point in modelled time: that of the kernels launched so far."""
+    """A point in modelled time: the total of the kernels launched so far."""
 
     def __init__(self, enable_timing: bool = False, **_: object):
         self._milliseconds: float | None = None

@@ -1,6 +1,6 @@
 """`device="cuda"` in a PyTorch that has no GPU: CPU tensors that say they are on cuda:0.
 
-Launches copy them to device memory and back. Which tensors these are is remembered at their storage, so views have it, too.
+Launches copy them to device memory and back. Which tensors these are is recorded in their storage, so it applies to views, too.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def install(torch: Any) -> None:
         return
     setattr(torch, _MARK, True)
     if torch.version.hip is None:
-        torch.version.hip, torch.version.cuda = "7", None  # programs ask this to tell AMD's GPUs from NVIDIA's
+        torch.version.hip, torch.version.cuda = "7", None  # programs use this to tell AMD's GPUs from NVIDIA's
     _change_cuda_module(torch)
     torch.Generator = _generator(torch)
     torch_generator.install(torch)
@@ -54,7 +54,7 @@ def mark(value: Any, torch: Any) -> Any:
 
 
 def _mode(torch: Any) -> Any:
-    """The mode through which PyTorch's functions go."""
+    """The mode that intercepts PyTorch's functions."""
     tensor, device = torch.Tensor, torch.device
     cuda = device("cuda", 0)
     getters: dict[Any, Callable[[Any, bool], Any]] = {
@@ -89,7 +89,7 @@ def _mode(torch: Any) -> Any:
                 kwargs["pin_memory"] = False
             result = function(*args, **kwargs)
             if (args and result is args[0]) or result is kwargs.get("out"):
-                return result  # in place: it is where it was
+                return result  # in place: it stays where it was
             if there is None:
                 there = any(is_marked(value) for value in _tensors((args, kwargs), torch))
             return mark(result, torch) if there else result
@@ -98,7 +98,7 @@ def _mode(torch: Any) -> Any:
 
 
 def _address(tensor: Any) -> int:
-    """For the program, which may put it into an array for kernels, that of the copy in device memory."""
+    """For the program, which may put it into an array for kernels, the address of the copy in device memory."""
     address = int(tensor.data_ptr())
     if is_launching() or address == 0 or not is_marked(tensor):
         return address
@@ -107,7 +107,7 @@ def _address(tensor: Any) -> int:
 
 
 def _moved(function: Any, args: Any, kwargs: Any, torch: Any) -> Any:
-    """What cpu(), cuda() and to() return: another tensor if the device differs, as with a GPU."""
+    """What cpu(), cuda() and to() return: a different tensor if the device differs, as with a GPU."""
     source = args[0]
     there = _destination(function, args, kwargs, torch)
     if function is torch.Tensor.to:
@@ -144,7 +144,7 @@ def _in_singles(function: Any, args: Any, kwargs: Any, torch: Any) -> Any:
 
 
 def _named_device(function: Any, args: Any, kwargs: Any, torch: Any) -> bool | None:
-    """Whether the call names "cuda" (True) or another device (False); None if it names none."""
+    """Whether the call names "cuda" (True) or a different device (False); None if it names no device."""
     named = kwargs.get("device")
     if named is None:
         named = next((value for value in args if isinstance(value, torch.device) or _is_cuda(value, torch)), None)
@@ -176,7 +176,7 @@ def _tensors(value: Any, torch: Any) -> Any:
 
 
 class _Stream:
-    """The only one."""
+    """The only stream."""
 
     cuda_stream = stream_id = 0
 
@@ -207,7 +207,7 @@ class _Stream:
 
 
 def _change_cuda_module(torch: Any) -> None:
-    """What programs ask `torch.cuda` before they use a GPU."""
+    """Replace the functions of `torch.cuda` that programs call before they use a GPU."""
     stream = _Stream()
     replaced: dict[str, Any] = {
         "is_available": standard_device.is_available,

@@ -12,7 +12,7 @@ _WORD = 1 << 64
 
 
 class CudaGenerator:
-    """One state, as PyTorch has it for a GPU: 16 bytes, the seed and then the offset."""
+    """One state, in PyTorch's format for a GPU: 16 bytes, the seed and then the offset."""
 
     def __init__(self, torch: Any):
         self._torch, self.device = torch, torch.device("cuda", 0)
@@ -23,7 +23,7 @@ class CudaGenerator:
         return self
 
     def seed(self) -> int:
-        """One that differs in each process."""
+        """A seed that differs in each process."""
         return self.manual_seed(self._torch.Generator().seed()).initial_seed()
 
     def initial_seed(self) -> int:

@@ -1,4 +1,4 @@
-"""Which versions of Triton are supported, and in what their private interfaces differ."""
+"""Which versions of Triton are supported, and how their private interfaces differ."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def untried(version: str) -> str | None:
 
 
 def descriptor_words(version: str) -> Callable[[Any], Words]:
-    """The kernel arguments that stand for a tensor descriptor on targets without descriptors in hardware."""
+    """The kernel arguments that represent a tensor descriptor on targets without descriptors in hardware."""
     if parsed(version) >= (3, 7):
         return lambda it: _words(it, it.padding == "nan", it.round_f32_to_tf32)
     if parsed(version) >= (3, 5):
@@ -47,7 +47,7 @@ def descriptor_words(version: str) -> Callable[[Any], Words]:
 
 
 def compiled_files(kernel: Any, version: str) -> dict[str, str]:
-    """Suffix -> path of what Triton's cache holds of a compiled kernel: ".hsaco", ".ttgir" and so on."""
+    """Suffix -> path of a compiled kernel's file in Triton's cache: ".hsaco", ".ttgir" and so on."""
     if parsed(version) >= (3, 5):
         group = kernel.metadata_group
     else:

@@ -1,9 +1,9 @@
-"""The transformations that the optimizer can propose for Triton functions, by name. To add one, add a file here with `propose`,
+"""The transformations that the optimizer can propose for Triton functions, by name. To add one, add a file with `propose` here,
 and a line below.
 
 As for HIP, a transformation reads a function and yields proposals and refusals; it runs nothing and decides nothing. All are
-intended to keep results bit-identical, except that `reciprocal` rounds once more, and that `configuration` can change the order
-of sums.
+intended to keep results bit-identical, except that `reciprocal` rounds once more and `configuration` can change the order of
+sums.
 """
 
 from __future__ import annotations

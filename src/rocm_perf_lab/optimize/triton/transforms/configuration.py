@@ -1,8 +1,8 @@
-"""configuration: twice and half the warps and the block sizes with which the file launches the function, and other numbers of
+"""configuration: twice and half the warps and block sizes with which the file launches the function, and other numbers of
 stages.
 
-One step at a time: the loop profiles what was accepted, and goes on from there. `rocm-perf autotune --triton` searches a whole
-space, for functions with `@triton.autotune` as well.
+One step at a time: the loop profiles the accepted change and continues from there. `rocm-perf autotune --triton` searches a
+whole space, also for functions with `@triton.autotune`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from rocm_perf_lab.triton_source.names import dotted, keyword
 
 NAME = "configuration"
 _WARPS, _STAGES = "num_warps", "num_stages"
-_USUAL = {_WARPS: 4, _STAGES: 2}  # of Triton on AMD's GPUs
+_USUAL = {_WARPS: 4, _STAGES: 2}  # Triton's defaults on AMD GPUs
 _MOST = {_WARPS: 16, _STAGES: 4}
 _LEAST_BLOCK, _MOST_BLOCK = 16, 8192
 
@@ -57,7 +57,7 @@ def _steps(
 
 
 def _value(launch: ast.Call, name: str, usual: int | None) -> int | None:
-    """What a launch gives it; None for what is not a number, or not given at all."""
+    """The value that a launch passes for a name; `usual` if it passes none, None if the value is not a number."""
     found = keyword(launch, name)
     if found is None:
         return usual

@@ -1,5 +1,5 @@
-"""full-blocks: a loop over blocks goes over the full ones without the mask that only the last block needs, and then over the
-rest as before.
+"""full-blocks: a loop over blocks processes the full blocks without the mask that only the last block needs, and then the rest
+as before.
 
     for k in range(0, K, BLOCK):            for k in range(0, K // BLOCK * BLOCK, BLOCK):
         at = k + tl.arange(0, BLOCK)            at = k + tl.arange(0, BLOCK)
@@ -7,7 +7,8 @@ rest as before.
                                             for k in range(K // BLOCK * BLOCK, K, BLOCK):
                                                 (as it was)
 
-The order of all operations stays, so results do. In the full blocks the mask is true everywhere, whatever K is.
+The order of all operations is unchanged, and so are the results. In the full blocks, the mask is true everywhere, whatever K
+is.
 """
 
 from __future__ import annotations
@@ -59,7 +60,7 @@ def _bound_in_body(loop: RangeLoop) -> bool:
 
 
 def _unmasked(source: TritonSource, blocks: Blocks) -> Iterator[Edit]:
-    """The edits that drop the comparison from the masks in the loop."""
+    """The edits that remove the comparison from the masks in the loop."""
     for call in (*calls(blocks.loop.node, "load"), *calls(blocks.loop.node, "store")):
         mask = keyword(call, _MASK)
         parts = _conjuncts(mask) if mask is not None else []
@@ -85,7 +86,7 @@ def _in_parentheses(source: TritonSource, node: ast.expr) -> str:
 
 
 def _without(source: TritonSource, call: ast.Call, name: str) -> Edit:
-    """Drops a keyword argument with the comma before it."""
+    """Removes a keyword argument and the comma before it."""
     node = next(word for word in call.keywords if word.arg == name)
     comma = source.text.rfind(b",", 0, source.places.span(node).start)
     return Edit(comma, source.places.end(node), "")

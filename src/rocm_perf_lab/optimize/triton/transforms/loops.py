@@ -1,4 +1,4 @@
-"""Loops over `range` or `tl.range`, and what changes in their bodies."""
+"""Loops over `range` or `tl.range`, and the names that change in their bodies."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ class RangeLoop:
         return assigned_in(self.node)
 
     def is_invariant(self, node: ast.expr) -> bool:
-        """Whether no name in it is bound by the loop."""
+        """Whether the loop binds no name in the expression."""
         return not names_in(node) & self.changed
 
 
 def range_loops(kernel: TritonKernel) -> list[RangeLoop]:
-    """In source order; without `tl.static_range`, which is unrolled already."""
+    """The loops in source order; without those over `tl.static_range`, which are already unrolled."""
     return [loop for one in kernel.all_loops() if isinstance(one.node, ast.For) and (loop := _range(one.node)) is not None]
 
 

@@ -1,4 +1,4 @@
-"""pipeline: how many rounds ahead a loop loads from memory, for this loop alone."""
+"""pipeline: sets, for one loop, how many iterations ahead it loads from memory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Options of a loop: `range(...)` becomes `tl.range(..., option=value)`, which means the same and tells the compiler more."""
+"""Options of a loop: `range(...)` becomes `tl.range(..., option=value)`, which has the same meaning and tells the compiler
+more.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,7 @@ from rocm_perf_lab.triton_source.names import dotted, keyword
 
 
 def with_option(source: TritonSource, loop: RangeLoop, language: str, name: str, value: int) -> list[Edit]:
-    """The edits that give the loop this option. language: Triton's language as the file calls it."""
+    """The edits that give the loop this option. language: the file's name for `triton.language`."""
     places, call = source.places, loop.call
     edits = []
     if not loop.is_of_triton:
@@ -25,7 +27,7 @@ def with_option(source: TritonSource, loop: RangeLoop, language: str, name: str,
 
 
 def language_of(source: TritonSource) -> str | None:
-    """What the file calls `triton.language`: "tl", mostly; None if it has no name for it."""
+    """The file's name for `triton.language`, usually "tl"; None if it has none."""
     for node in source.tree.body:
         if isinstance(node, ast.Import):
             for one in node.names:

@@ -1,7 +1,7 @@
-"""reciprocal: a tile is multiplied by the reciprocal of a sum or of a scalar instead of being divided by it.
+"""reciprocal: a tile is multiplied by the reciprocal of a sum or a scalar instead of being divided by it.
 
-A division takes some ten instructions for each element. Multiplying rounds twice, so that results can be a unit in the last
-place off: for --ulps.
+A division takes about ten instructions per element. Multiplying by a reciprocal rounds twice, so results can be off by a unit
+in the last place; use it with --ulps.
 """
 
 from __future__ import annotations
@@ -30,7 +30,9 @@ def propose(source: TritonSource, kernel: TritonKernel, factors: tuple[int, ...]
 
 
 def _may_be_small(divisor: ast.expr) -> bool:
-    """Whether there may be fewer of them than of what is divided: a name, a reduction; rather than a tile made on the spot."""
+    """Whether the divisor may have fewer elements than the dividend: a name or a reduction, rather than a tile computed in
+    place.
+    """
     return isinstance(divisor, ast.Name | ast.Subscript) or any(is_call(divisor, name) for name in _SCALARS)
 
 

@@ -1,4 +1,4 @@
-"""streaming: a hint that what an access touches is not used again soon, so that it need not stay in the caches."""
+"""streaming: a hint that the data of an access will not be used again soon, so that it need not stay in the caches."""
 
 from __future__ import annotations
 

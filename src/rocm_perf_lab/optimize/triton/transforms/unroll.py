@@ -1,4 +1,6 @@
-"""unroll: several rounds of an inner loop in one, so that their loads are under way together and fewer branches are taken."""
+"""unroll: merges several iterations of an inner loop into one, so that their loads are in flight together and fewer branches
+are taken.
+"""
 
 from __future__ import annotations
 

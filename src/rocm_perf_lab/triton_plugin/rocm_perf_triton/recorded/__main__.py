@@ -18,7 +18,7 @@ _GAP, _GRANULE, _ALIGNMENT = 64 << 20, 2 << 20, 16
 def main() -> None:
     """The job: {"files": folder of code and contents, "results": folder to write to, "runs": launches}.
 
-    Prints a JSON line for each run that has ended well: {"run": number, "ms": modelled time}.
+    Prints a JSON line for each run that has succeeded: {"run": number, "ms": modelled time}.
     """
     job = json.loads(Path(sys.argv[1]).read_text())
     files, results = Path(job["files"]), Path(job["results"])
@@ -28,7 +28,7 @@ def main() -> None:
 
 
 def run(launch: Message, files: Path, results: Path, number: int) -> float:
-    """One launch from empty caches; what it leaves in memory `m` is then the file "<number>-<m>"."""
+    """One launch from empty caches; the contents of memory `m` afterwards are in the file "<number>-<m>"."""
     with ExitStack() as stack:
         addresses = _apart(launch["memories"], stack)
         for address, memory in zip(addresses, launch["memories"]):  # noqa: B905 - one for each
@@ -46,9 +46,10 @@ def run(launch: Message, files: Path, results: Path, number: int) -> float:
 
 
 def _apart(memories: list[Message], stack: ExitStack) -> list[int]:
-    """Addresses of new memories with nothing after each, so that an access beyond one of them is not one of the next.
+    """Addresses of new memories with nothing after each, so that an access beyond one of them does not hit the next.
 
-    HIP takes small memories from larger allocations, which end elsewhere: these have their own, and lie at its end.
+    HIP takes small memories from larger allocations, which end elsewhere; here each has an allocation of its own and lies at
+    its end.
     """
     addresses, gaps = [], [hip.allocate(_GAP)]
     for memory in memories:

@@ -1,4 +1,4 @@
-"""A script whose launches of one kernel are stopped at and repeated, as another process asks by JSON lines on standard input.
+"""Pauses a script at its launches of one kernel and repeats these, as another process requests by JSON lines on standard input.
 
     python -m rocm_perf_triton.served KERNEL SCRIPT [ARGUMENTS]...
 

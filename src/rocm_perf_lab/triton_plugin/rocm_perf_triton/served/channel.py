@@ -22,7 +22,7 @@ class Channel:
         os.dup2(2, 1)
 
     def requests(self) -> Iterator[Message]:
-        """Ends when the other process has gone."""
+        """Ends when the other process is gone."""
         for line in self._requests:
             yield json.loads(line)
 

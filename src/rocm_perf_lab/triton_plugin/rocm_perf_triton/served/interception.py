@@ -1,4 +1,4 @@
-"""Makes launches of one function end up in another one."""
+"""Redirects launches of one function to another function."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Served = Callable[[ServedLaunch], Any]
 
 
 class Interception:
-    """served(launch) takes the place of launches of functions called `kernel`; those that it makes itself are left alone."""
+    """served(launch) replaces launches of functions called `kernel`, except launches that it makes itself."""
 
     def __init__(self, kernel: str, served: Served):
         self._kernel, self._served, self._is_serving = kernel, served, False

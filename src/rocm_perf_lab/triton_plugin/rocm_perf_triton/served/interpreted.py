@@ -1,6 +1,6 @@
 """A launch in Triton's interpreter, which computes with NumPy what the source says: a second opinion on compiled code.
 
-It changes Triton's functions while it runs, so it has a process of its own, which ends without telling HIP.
+It changes Triton's functions while it runs, so it has a process of its own, which ends without notifying HIP.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ _MOST_WAITING = 10  # times the processor time
 
 
 def interpreted(launch: ServedLaunch, memory: ArgumentMemory, request: Message) -> Message:
-    """request: numbers, in the place of arguments of the script; contents, argument -> file of its memory; folder; seconds
-    of processor time.
+    """request: numbers, which replace arguments of the script; contents, argument -> file with its memory; folder; seconds of
+    processor time.
 
-    The answer has argument -> file of what the launch left in its memory, or says why there is none.
+    The answer maps each argument to a file with its memory after the launch, or says why there is none.
     """
     grid = launch.programs(None, request["numbers"])
     programs = 1
@@ -79,7 +79,7 @@ def _run(launch: ServedLaunch, named: Values, grid: tuple[int, ...]) -> None:
 
     interpreter._patch_lang_tensor = _indexing(interpreter._patch_lang_tensor)
 
-    # Arrays lie in host memory already. Functions that the kernel calls were made to be compiled.
+    # Arrays are in host memory already. Functions that the kernel calls are wrapped for compilation, not for interpretation.
     GridExecutor._init_args_hst = lambda self, arguments, keywords: (arguments, keywords)
     GridExecutor._restore_args_dev = lambda *_: None
     JITFunction.__call__ = lambda self, *arguments, **keywords: InterpretedFunction(self.fn)(*arguments, **keywords)
@@ -87,9 +87,9 @@ def _run(launch: ServedLaunch, named: Values, grid: tuple[int, ...]) -> None:
 
 
 def _indexing(patch: Callable[..., None]) -> Callable[..., None]:
-    """Triton's own change of its tensors, after which those of one element are indices, of a range() for example.
+    """Triton's own change to its tensors, extended so that tensors with one element can be indices, for example in range().
 
-    What it sets asks NumPy for int(array), which since 2.4 is an error unless the array has no dimensions.
+    Triton's version calls int(array), which is an error since NumPy 2.4 unless the array has no dimensions.
     """
 
     def patched(tensor: Any, *scope: Any) -> None:

@@ -34,8 +34,8 @@ class ServedLaunch:
     def run(self, values: Values | None, warmup: bool = False, numbers: Values | None = None) -> Any:
         """Launch, or only compile with `warmup`. values: None for those that the script chose, or its first configuration.
 
-        numbers: in the place of arguments of the script. Returns Triton's compiled kernel; raises whatever compiling and
-        launching raise.
+        numbers: replace arguments of the script. Returns Triton's compiled kernel; raises whatever compiling and launching
+        raise.
         """
         configuration = self._configuration(values)
         named = self.values_of_launch(values, numbers)
@@ -44,7 +44,7 @@ class ServedLaunch:
         return (self.function.fn if self._is_tuned else self.function).run(grid=self.grid, warmup=warmup, **named)
 
     def values_of_launch(self, values: Values | None, numbers: Values | None = None) -> Values:
-        """All that the function is given by name, options included."""
+        """Everything that is passed to the function, by name, options included."""
         configuration = self._configuration(values)
         if values is None:
             values = configuration.all_kwargs() if configuration is not None else {}

@@ -22,7 +22,7 @@ class ArgumentStorage(Protocol):
 
 
 class _HostPiece:
-    """On the software device every array lies in host memory between launches."""
+    """On the software device, every array is in host memory between launches."""
 
     def __init__(self, value: Any):
         self.span = span(value)
@@ -75,7 +75,7 @@ class ArgumentMemory:
             self.pieces[name].load(contents)
 
     def changed(self, folder: Path) -> dict[str, str]:
-        """Array -> name of the file in `folder` with its contents, for those that are not as they were."""
+        """Array -> name of the file in `folder` with its contents, for the arrays that have changed."""
         now = {name: piece.contents() for name, piece in self.pieces.items()}
         return {name: stored(contents, folder) for name, contents in now.items() if contents != self.before[name]}
 

@@ -18,9 +18,9 @@ Message = dict[str, Any]
 
 
 def recorded_launch(launch: ServedLaunch, memory: ArgumentMemory, numbers: Values, folder: Path) -> Message:
-    """code: name of the file in `folder`. arguments: one list of words for each, of which pointers name a memory.
+    """code: name of the file in `folder`. arguments: one list of words for each; pointers among them name a memory.
 
-    numbers: in the place of arguments of the script. Contents are those before the launch.
+    numbers: replace arguments of the script. Contents are those before the launch.
     """
     found: list[Message] = []
 
@@ -53,7 +53,7 @@ def _word(word: Word, spans: list[MemorySpan]) -> Message:
 
 
 def _memory(span: MemorySpan, memory: ArgumentMemory, folder: Path) -> Message:
-    """names: of the arguments that own it."""
+    """names: those of the arguments that own it."""
     names = [name for name, piece in memory.pieces.items() if getattr(piece, "span", None) == span]
     contents = memory.before[names[0]] if names else b""
     return {

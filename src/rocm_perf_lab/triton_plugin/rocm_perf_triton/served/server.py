@@ -18,7 +18,9 @@ _LONGEST_REASON = 500
 
 
 class Server:
-    """Serves each launch that differs from the earlier ones in its key; others run with the values chosen for theirs."""
+    """Serves each launch whose key differs from those of earlier launches; other launches run with the values chosen for their
+    key.
+    """
 
     def __init__(self, channel: Channel, key: list[str] | None):
         self._channel, self._key = channel, key
@@ -33,7 +35,7 @@ class Server:
         return launch.run(self._chosen[key])
 
     def _key_of(self, described: dict[str, Any]) -> dict[str, Any]:
-        """The values that tell problem sizes apart: those of the names given, the function's key, or all whole numbers."""
+        """The values that distinguish problem sizes: those of the given names, of the function's key, or all integers."""
         arguments, constants = described["arguments"], described["constants"]
         names = self._key or described["key"]
         if names is None:
@@ -70,7 +72,7 @@ def _compile(launch: ServedLaunch, _memory: ArgumentMemory, request: Message) ->
 
 
 def _evaluate(launch: ServedLaunch, memory: ArgumentMemory, request: Message) -> Message:
-    """The times of the launch, and the arrays that it changed. Arguments are then as they were."""
+    """The times of the launch, and the arrays that it changed. The arguments are restored afterwards."""
     values = request["values"]
     launch.run(values, warmup=True)
     try:
@@ -101,7 +103,7 @@ def _reason(error: Exception) -> str:
 
 
 def _is_of_compiler(error: Exception) -> bool:
-    """Whether the process can go on: after a kernel has failed, every later call of HIP does."""
+    """Whether the process can go on: after a kernel has failed, every later HIP call fails."""
     from triton.runtime.errors import TritonError
 
     return isinstance(error, (TritonError, TypeError, ValueError, KeyError, AssertionError)) or "ompil" in type(error).__name__

@@ -12,7 +12,7 @@ Launched = Callable[[], Any]
 
 
 def modelled(launch: Launched) -> list[float]:
-    """One time: every launch from empty caches takes the same."""
+    """A single time, since every launch from empty caches takes equally long."""
     from rocm_perf_triton import software_device
 
     if CLOCK.launches:

@@ -20,8 +20,7 @@ uint64_t mean_remote_latency_cycles(const MemoryCounts& device);
 
 // Cycles that the busiest link takes for the traffic of a dispatch, at its full rate.
 double link_cycles(const MemoryCounts& device);
-// The rate of all of that traffic if each link is at its full rate for as long as the busiest one: that of the link to the host
-// if there is only that.
+// The average rate of all that traffic over those cycles; without traffic to other devices, the host link's full rate.
 double remote_bytes_per_cycle(const MemoryCounts& device);
 
 }  // namespace rpd

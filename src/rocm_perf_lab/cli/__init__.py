@@ -198,7 +198,7 @@ def _fail(error: RocmPerfError) -> int:
 
 
 def _open_what_is_closed() -> None:
-    """Replace standard streams that are closed (`2>&-`) by /dev/null, so that no other file gets their numbers."""
+    """Replace standard streams that are closed (`2>&-`) with /dev/null, so that no other file gets their numbers."""
     for descriptor, name, mode in ((0, "stdin", "r"), (1, "stdout", "w"), (2, "stderr", "w")):
         try:
             os.fstat(descriptor)

@@ -13,10 +13,10 @@ from rocm_perf_lab.cli.progress import note
 def command() -> None:
     """Make a Debian root with ROCm beside this system, for a machine without.
 
-    Downloads about 2 GB into ~/.cache/rocm-perf-lab (XDG_CACHE_HOME), which takes a few minutes, and changes nothing else. It
-    needs to be root, or a user with subordinate ids and mmdebstrap. Commands that need ROCm then run in it by themselves, and
-    `rocm-perf shell` gives a shell in it, with hipcc. Again, it brings the root up to date or does nothing. Debian's mirror is
-    the one that apt uses here, or that of ROCM_PERF_DEBIAN_MIRROR. To remove it, delete that folder.
+    Downloads about 2 GB into ~/.cache/rocm-perf-lab (XDG_CACHE_HOME), which takes a few minutes, and changes nothing else. Run
+    it as root, or as a user with subordinate ids and mmdebstrap. Commands that need ROCm then run in it automatically, and
+    `rocm-perf shell` opens a shell in it, with hipcc. A second run brings the root up to date or does nothing. Debian's mirror
+    is the one that apt uses here, or that of ROCM_PERF_DEBIAN_MIRROR. To remove it, delete that folder.
     """
     from rocm_perf_lab.debian_root import paths
     from rocm_perf_lab.debian_root.make import make

@@ -80,7 +80,7 @@ def _section(launch: LaunchChange) -> LaunchSection:
 
 
 def _broken(baseline: HipSource, kernel: SourceKernel, promises: Promises, launch: LaunchChange | None) -> str | None:
-    """Why a launch may break a promise. A bound on workgroups is checked against the new shape of the launches."""
+    """Why a launch may break a promise. A bound on the workgroup size is checked against the new shape of the launches."""
     if launch is None or promises.threads is None:
         return broken_in_source(baseline, kernel.identity, promises)
     size = constant_size(launch.after)

@@ -23,7 +23,7 @@ class StepEvidence(SparseModel):
 
 
 class LaunchSection(JsonModel):
-    """The shape of the kernel's launches, as between `<<<` and `>>>`, expressed in the variable names of the first launch."""
+    """The shape of the kernel's launches, as written between `<<<` and `>>>`, with the first launch's variable names."""
 
     before: Text = Field(description="the baseline's")
     after: Text = Field(description="the candidate's")

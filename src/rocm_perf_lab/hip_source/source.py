@@ -51,8 +51,9 @@ class TranslationUnit:
         appended: bytes = b"",
         also: Mapping[Path, bytes] = NOTHING,
     ):
-        """Parse one pass. appended: text added at the end of the main file. also: texts of other files. Errors: those of
-        parsing.parse(), OSError.
+        """Parse the source for one pass. appended: text added at the end of the main file. also: texts of other files.
+
+        Errors: those of parsing.parse(), OSError.
         """
         self.bindings = bindings
         texts = {path: text, **also}

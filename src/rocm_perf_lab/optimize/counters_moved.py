@@ -66,8 +66,8 @@ def explanation(counters: Mapping[str, Sequence[float]], unmoved: Collection[str
 class _Account:
     """Changes as fractions of the baseline's wave cycles; `cycles` is the sum of the other three.
 
-    A wave's cycles are spent waiting, waiting for a turn to issue, or executing (ROCm Compute Profiler documentation,
-    "Wavefront runtime stats").
+    A wave spends its cycles waiting for memory or barriers, waiting for a turn to issue, or executing (ROCm Compute Profiler
+    documentation, "Wavefront runtime stats").
     """
 
     cycles: float

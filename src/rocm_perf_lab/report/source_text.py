@@ -157,7 +157,7 @@ def _line_of(one: CodeInstruction) -> str:
 
 
 def _of_kernel(file: SourceFile, lines: list[int]) -> Iterator[list[tuple[int, str]]]:
-    """The excerpts that have lines of the kernel, and its lines beyond the end of the file, without text."""
+    """The excerpts with lines of the kernel, then its lines past the end of the file, whose text is empty."""
     shown: set[int] = set()
     for excerpt in file.excerpts or []:
         numbered = list(enumerate(excerpt.text, excerpt.first))

@@ -21,8 +21,8 @@ std::optional<uint32_t> thread_trace_wanted(const DispatchRequest& request);
 // the compiler or of ROCm; then what it was inlined into. Empty if it is not known.
 std::string line_of_code(uint64_t address);
 
-// Writes the trace of a dispatch that has run on the GPU of a node, and what each cause costs it. Errors are reported, but the
-// program continues.
+// Writes the trace of a dispatch that has run on a node's GPU and, if known, what each cause cost the dispatch. Errors are
+// reported, but the program continues.
 void write_thread_trace(const DispatchRequest& request, const DispatchResult& result, const AddressSpace& memory,
                         uint32_t node);
 

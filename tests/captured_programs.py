@@ -1,4 +1,4 @@
-"""Fixtures of tests/isolate and tests/replaying: HIP programs that are captured, and captures of them, each made once."""
+"""Fixtures for tests/isolate and tests/replaying: HIP programs to capture, and captures of them, each made once."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from rocm_perf_lab.isolate import Capture, capture
 PROGRAMS = Path(__file__).parent / "programs" / "isolate"
 DEVICE = "gfx942"
 
-# Two folders use these fixtures, and to pytest they are fixtures of their own in each.
+# Two folders use these fixtures, and pytest treats them as separate fixtures in each.
 _PROGRAMS_MADE: dict[tuple, Path] = {}
 _CAPTURES_MADE: dict[tuple, Capture] = {}
 
 
 @pytest.fixture(scope="session")
 def compiled(native_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
-    """compiled("library", "-shared", suffix=".so"): that HIP source (a name or a path) with these flags."""
+    """compiled("library", "-shared", suffix=".so"): the HIP source (a name or a path), compiled with these flags."""
     folder, made = tmp_path_factory.mktemp("compiled"), _PROGRAMS_MADE
 
     def compile_once(source: str | Path, *flags: str, suffix: str = "") -> Path:

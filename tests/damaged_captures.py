@@ -1,4 +1,4 @@
-"""Captures with something wrong: copies in which one thing was changed, with right checksums where that is wanted."""
+"""Damaged captures: copies with one change, and with correct checksums where that is needed."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def files_of(capture: Path) -> list[str]:
 
 
 def linked_copy(capture: Path, target: Path) -> Path:
-    """A copy whose files are the original's: replace them, do not change them."""
+    """A copy that shares its files with the original: replace them, do not change them."""
     (target / "memory").mkdir(parents=True)
     for name in files_of(capture):
         os.link(capture / name, target / name)
@@ -39,7 +39,7 @@ def replace(file: Path, content: bytes) -> None:
 
 
 def sign(capture: Path, change: Callable[[dict], None] = lambda manifest: None) -> None:
-    """Give the manifest the checksums of the files as they are now, then let `change` have it, then sign it."""
+    """Updates the checksums in the manifest, then applies `change` to it, then signs it."""
     path = capture / "manifest.json"
     manifest = json.loads(path.read_bytes())
     for name in DESCRIPTIONS:
@@ -53,7 +53,7 @@ def sign(capture: Path, change: Callable[[dict], None] = lambda manifest: None) 
 
 
 def with_json(capture: Path, target: Path, name: str, change: Callable[[dict], None]) -> Path:
-    """A copy in which `change` was applied to a JSON file, signed."""
+    """A signed copy in which `change` was applied to a JSON file."""
     linked_copy(capture, target)
     document = json.loads((target / name).read_bytes())
     change(document)
@@ -63,7 +63,7 @@ def with_json(capture: Path, target: Path, name: str, change: Callable[[dict], N
 
 
 def with_last_region_at(capture: Path, target: Path, base: int) -> Path:
-    """A sound copy whose last region, which nothing of the dispatch is in, lies elsewhere."""
+    """An intact copy whose last region, which the dispatch does not use, lies elsewhere."""
     linked_copy(capture, target)
     regions = json.loads((target / "memory_regions.json").read_bytes())
     moved = regions["regions"][-1]

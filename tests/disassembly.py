@@ -1,4 +1,4 @@
-"""What LLVM says a kernel is: an oracle that shares nothing with the device's own decoder."""
+"""LLVM's disassembly of a kernel: an oracle that shares nothing with the device's own decoder."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def llvm_tool(name: str) -> str:
 
 
 def compile_kernels(source: Path, output: Path, *flags: str) -> Path:
-    """Compiles a HIP source's device code alone for gfx942, without the bundle around it."""
+    """Compiles only the device code of a HIP source for gfx942, without the bundle around it."""
     hipcc = needs.program("hipcc")
     subprocess.run(
         [

@@ -1,4 +1,4 @@
-"""Candidates for attacked.hip: cheats with the step that has to reject each, and honest changes."""
+"""Candidates for attacked.hip: cheats, each with the step that has to reject it, and honest changes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ BODY = HONEST_TEXT[
 CORE = BODY + END
 SLOW = TEXT[TEXT.index("  float sum = 0;\n  for (int i = 0; i < width; ++i) {\n    out[row]") : TEXT.index(END) + len(END)]
 
-# A program's code lies at addresses 0x10'0000'0000 and more, a replayed candidate's elsewhere.
+# A program's code lies at addresses from 0x10'0000'0000, a replayed candidate's elsewhere.
 IN_THE_PROGRAM = """\
   static constexpr int here[2] = {1, 2};
   const bool in_the_program = ((unsigned long)(here + (row & 1)) >> 32) == 0x10;
@@ -38,7 +38,7 @@ def _input() -> list[float]:
 
 
 def _sum_of_squares(row: list[float]) -> np.float32:
-    """As by fused multiply-adds: the product of two singles is exact as a double."""
+    """The result of fused multiply-adds: the product of two singles is exact as a double."""
     total = np.float32(0)
     for x in row:
         total = np.float32(np.float64(x) * np.float64(x) + np.float64(total))
@@ -59,7 +59,7 @@ def changed(*pairs: tuple[str, str], base: str = "") -> str:
 
 
 def body(new: str) -> str:
-    """With this in place of the target's loop and all behind it."""
+    """The text with this in place of the target's loop and everything after it."""
     start = HONEST_TEXT.index(BODY)
     return HONEST_TEXT[:start] + new + HONEST_TEXT[HONEST_TEXT.index(END, start) + len(END) :]
 

@@ -1,4 +1,4 @@
-"""Judges of small programs, built as the optimizer's workbench builds them."""
+"""Judges for small programs, built as the optimizer's workbench builds them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def judge_of(baseline: HipSource, kernel: str, captures: Sequence[Capture], opti
 def judging_kernels(source: Path, command: Sequence[str], folder: Path) -> Iterator[Callable[[str, str], Verdict]]:
     """judge(kernel, source text) -> Verdict; the program is built once, each kernel's first dispatch captured once.
 
-    As in the optimizer, all kernels share the builder, which remembers the baseline's images, and the process that reads.
+    As in the optimizer, all kernels share the builder, which remembers the baseline's images, and the parser process.
     """
     subprocess.run([*command, source, "-o", folder / "program"], check=True)
     baseline = read(source, command)

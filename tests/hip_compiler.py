@@ -1,4 +1,4 @@
-"""hipcc for programs of the tests, with HIP's own headers precompiled: a small program spends most of its time on them."""
+"""hipcc for test programs, with HIP's own headers precompiled, which take most of a small program's compile time."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from pathlib import Path
 import needs
 
 HEADER = "#ifdef __HIP__\n#include <hip/hip_runtime.h>\n#endif\n"
-_OF_THE_LANGUAGE = ("-O", "-std=", "-f", "-m")  # a precompiled header has to be compiled with the same
+_OF_THE_LANGUAGE = ("-O", "-std=", "-f", "-m")  # a precompiled header has to be compiled with the same options
 _WITHOUT_HEADERS = ("-nogpuinc", "-x", "-include")
 _DEVICE_ONLY = ("--offload-device-only", "--genco")
 
 
 def compile_hip(*words: object, **options) -> subprocess.CompletedProcess[str]:
-    """hipcc with these words; options are those of subprocess.run. Raises CalledProcessError if it fails."""
+    """Runs hipcc with these words; options are those of subprocess.run. Raises CalledProcessError if it fails."""
     command = [needs.program("hipcc"), *map(str, words)]
     options = {"check": True, "capture_output": True, "text": True} | options
     if headers := _headers_for(command):
@@ -30,7 +30,7 @@ def compile_hip(*words: object, **options) -> subprocess.CompletedProcess[str]:
 
 
 def _headers_for(command: list[str]) -> dict[str, Path]:
-    """Of each pass of the command, "host" or an architecture: the header beside which Clang finds the precompiled one."""
+    """Pass of the command ("host" or an architecture) -> the header beside which Clang finds the precompiled one."""
     targets = [word.partition("=")[2] for word in command if word.startswith("--offload-arch=")]
     if not targets or any(word.startswith(_WITHOUT_HEADERS) for word in command):
         return {}

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from rocm_perf_lab.hip_source import Edit, HipSource, apply_edits
 
-# With hipcc's default, contraction across statements, the compiler chooses anew after a change which product to fuse: the
-# gate, not the transformation, finds those that differ (test_a_change_of_fused_operations_is_rejected).
+# By default, hipcc contracts across statements, so after a change the compiler may fuse different products: the gate, not the
+# transformation, finds the changes that differ (test_a_change_of_fused_operations_is_rejected).
 COMMAND = ("hipcc", "-O2", "-nogpuinc", "--offload-arch=gfx942", "-ffp-contract=on")
 
 
@@ -21,7 +21,7 @@ def results(folder: Path, name: str, text: bytes, rocm_perf_in) -> list[str]:
 
 
 def same_results(folder: Path, source: HipSource, edits: Sequence[Edit], kernels: int, rocm_perf_in) -> bytes:
-    """Each kernel prints three lines, none like another: an input or a kernel without effect would show nothing.
+    """Each kernel prints three lines, all different: with an input or a kernel without effect, the test would show nothing.
 
     Returns the changed source.
     """

@@ -1,4 +1,4 @@
-"""Runs that are killed before a step that makes something durable, each in a process of its own."""
+"""Runs that are killed before a step that makes something durable, each in a separate process."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from collections.abc import Callable, Sequence
 def killed_before(deadline: int, run: Callable[[], object], steps: Sequence[str]) -> int:
     """run() in a child that sends itself SIGKILL before the deadline-th call of the functions of os named in steps.
 
-    Returns -9, or the number of such calls where it came to its end.
+    Returns -9, or the number of such calls if it finished.
     """
     reader, writer = os.pipe()
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)  # that the parent has threads: hence the alarm below
+        warnings.simplefilter("ignore", DeprecationWarning)  # about threads of the parent: hence the alarm below
         child = os.fork()
     if child == 0:
-        signal.alarm(60)  # libraries of the parent have threads, whose locks the child could wait for
+        signal.alarm(60)  # libraries of the parent have threads, and the child could wait for their locks
         count = 0
 
         def counted(function):

@@ -1,4 +1,4 @@
-"""Programs of random kernels that print their kernels' results; here with random loop nests, some not to be unrolled."""
+"""Programs with random kernels that print their results; here with random loop nests, some of which must not be unrolled."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ int printf(const char* format, ...);
 __device__ inline float mixed(float x, int i) { return x * 0.75f + (float)(i & 7); }
 """
 
-# What a loop may not hold, as the generator's statements; each has effect or is kept by the compiler.
+# What a loop may not hold, as statements of the generator; each has an effect or is kept by the compiler.
 FORBIDDEN = {
     "barrier": "__builtin_amdgcn_s_barrier();",
     "wave operation": "f += (float)__builtin_amdgcn_readfirstlane(lane + 3);",
@@ -46,7 +46,7 @@ FORBIDDEN = {
 
 @dataclass(frozen=True)
 class ExpectedLoop:
-    """line: where it stands, from 1. refused: words of the reason, None where it is to be proposed."""
+    """line: its number, from 1. refused: words of the reason, None where unrolling is to be proposed."""
 
     line: int
     refused: str | None
@@ -61,7 +61,7 @@ class Program:
 
 
 def generate(seed: int, kernels: int) -> Program:
-    """The same for the same seed."""
+    """Reproducible: the same seed gives the same kernels."""
     writer = Writer(random.Random(seed))
     for number in range(kernels):
         writer.kernel(f"k{number}")
@@ -72,7 +72,7 @@ def generate(seed: int, kernels: int) -> Program:
 def written(
     seed: int, kernels: int, kernel: Callable[[Writer, str], Expected], *head: str
 ) -> tuple[bytes, dict[str, Expected]]:
-    """A program of so many kernels, each of which `kernel` writes, and by name what that says of each. head: lines above."""
+    """A program with this many kernels, each written by `kernel`, and its results by name. head: lines above the kernels."""
     writer = Writer(random.Random(seed))
     writer.lines += head
     expected = {name: kernel(writer, name) for name in (f"k{number}" for number in range(kernels))}
@@ -81,7 +81,7 @@ def written(
 
 
 class Writer:
-    """Says lines; `main` ends a program whose kernels k0, k1, ... were said, each with PARAMETERS."""
+    """Collects lines; `main` completes a program with the kernels k0, k1, ..., each with PARAMETERS."""
 
     def __init__(self, chance: random.Random):
         self.chance, self.lines = chance, _HEAD.splitlines()
@@ -107,7 +107,7 @@ class Writer:
         self.say(0, "}")
 
     def loop(self, depth: int) -> str | None:
-        """Write a loop; returns what it may not hold, of its own or inside."""
+        """Writes a loop; returns forbidden statements in it or in its inner loops."""
         chance = self.chance
         if depth == 1 and chance.random() < 0.08:
             self._loops.append(ExpectedLoop(len(self.lines) + 1, "macro"))
@@ -139,7 +139,7 @@ class Writer:
         if nested:
             held = self.loop(depth + 1)
         if chance.random() < 0.3:
-            # A barrier needs all waves to come as often; the device would wait for ever.
+            # All waves must reach a barrier equally often; the device would otherwise wait forever.
             choices = [name for name in FORBIDDEN if name != "barrier" or (uniform and depth == 1 and kind not in ("step",))]
             held = held or chance.choice(choices)
             self.say(depth + 1, FORBIDDEN[held] if held in choices else FORBIDDEN["inline assembly"])

@@ -1,4 +1,4 @@
-"""The model loop on the program in llm/, in a world without compilers and devices that knows what each change brings."""
+"""The model loop on the program in llm/, in a world without compilers and devices that knows the effect of each change."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ def fenced(code: str, language: str = "cpp") -> str:
 
 
 def stands_in(answer: str, text: str) -> bool:
-    """Whether all lines of an answer do; new functions have a namespace around them."""
+    """Whether all lines of an answer are in the text; new functions have a namespace around them."""
     return all(line in text for line in answer.splitlines())
 
 
 class World:
-    """Kernel times by a word of the source; what has not the word takes the first time."""
+    """Kernel times by a word in the source; a kernel without any of the words takes the first time."""
 
     sources: dict = {}
     times = {"softmax_naive": {"": 80.0, "exps[i]": 8.0, "slow_exps": 85.0}, "gemm_naive": {"": 20.0, "tile_a": 5.0}}
@@ -52,7 +52,7 @@ class World:
 
     def read(self, text):
         if text not in self.sources:
-            self.sources[text] = read(PROGRAM, COMMAND, text=text)  # Clang takes its time: once for all tests
+            self.sources[text] = read(PROGRAM, COMMAND, text=text)  # Clang is slow, so this is done once for all tests
         return self.sources[text]
 
     def time(self, kernel: str, source) -> float:
@@ -89,7 +89,7 @@ class World:
 
 
 class _Gate:
-    """The real source check, without its process of its own, and times by the table."""
+    """The real source check, without a separate process, and times from the table."""
 
     def __init__(self, world: World, source, kernel: str):
         self.world, self.source, self.kernel = world, source, kernel
@@ -121,7 +121,7 @@ class _Gate:
 
 
 class Run:
-    """A folder with the program, and runs in it. notes: what the last one said."""
+    """A folder with the program, and runs in it. notes: the messages of the last run."""
 
     def __init__(self, folder: Path):
         self.folder, self.source = folder, folder / "program.hip"
@@ -158,7 +158,7 @@ class Run:
         )  # fmt: skip
 
     def asking(self, model: ModelOptions, **options):
-        """The loop on a real provider."""
+        """The loop with a real provider."""
         return self.loop(provider_of(model, {model.provider: Key(KEY)}), model=model, **options)
 
     def events(self, name: str) -> list[dict]:

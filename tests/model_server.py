@@ -1,4 +1,4 @@
-"""A server on this machine that speaks both protocols, as a script tells it; SDKs and HTTP are the real ones."""
+"""A server on this machine that speaks both protocols and follows a script; SDKs and HTTP are the real ones."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from typing import Any
 Act = Callable[["Handler"], None]
 """Answers one request; acts are taken in order, the last one again and again."""
 
-TOKENS = (1000, 200)  # that each answer says it took
+TOKENS = (1000, 200)  # the number that each answer reports
 
 
 class Server:
-    """requests: the bodies so far. headers: theirs. sent: bytes of the last answer that went out."""
+    """requests: the bodies so far. headers: those of the requests. sent: bytes of the last answer that were sent."""
 
     def __init__(self, acts: Sequence[Act]):
         self.acts, self.requests, self.headers, self.sent = list(acts), [], [], 0
@@ -160,21 +160,21 @@ def drops(text: str) -> Act:
 
 
 def stalls(handler: Handler) -> None:
-    """Nothing comes after the beginning."""
+    """Nothing is sent after the beginning."""
     handler.start()
     handler.part("let me think")
     handler.script.over.wait(60)
 
 
 def drips(handler: Handler) -> None:
-    """Something comes all the time, and never an end."""
+    """Something is sent all the time, and the answer never ends."""
     handler.start()
     while not handler.script.over.wait(0.05):
         handler.raw(b": still here\n\n")
 
 
 def floods(total: int, with_lines: bool = True) -> Act:
-    """An answer of so many bytes; without lines it is one that no parser can pass on in parts."""
+    """An answer of this many bytes; without line breaks, no parser can pass it on in parts."""
 
     def act(handler: Handler) -> None:
         handler.start()

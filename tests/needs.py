@@ -1,4 +1,4 @@
-"""What tests need of the machine, in one place: without it a test skips, or fails where `./dev test` has prepared it all."""
+"""What tests need from the machine, in one place: without it, a test is skipped, or fails where `./dev test` prepared it."""
 
 from __future__ import annotations
 
@@ -12,18 +12,19 @@ from typing import NoReturn
 import pytest
 
 REPOSITORY = Path(__file__).resolve().parents[1]
-ALL_IS_THERE = "ROCM_PERF_TESTS_NEED_ALL"  # set by ./dev test, so that what it lost does not pass for a skip
+ALL_IS_THERE = "ROCM_PERF_TESTS_NEED_ALL"  # set by ./dev test, so that a missing requirement is not hidden by a skip
 
 
 def lacking(what: str) -> NoReturn:
-    """End the test, or the module that is being collected."""
+    """Ends the test, or the collection of the module."""
     if os.environ.get(ALL_IS_THERE):
         pytest.fail(f"{what}, although ./dev test prepares it")
     pytest.skip(what, allow_module_level=True)
 
 
 def shared(*parts: str) -> Path:
-    """A path below $RPL_SHARED, else ../shared: what the product does without. Where the variable says it is, it has to be."""
+    """A path below $RPL_SHARED, else ../shared, which the product itself does not need. If the variable is set, it must
+    exist."""
     named = os.environ.get("RPL_SHARED")
     path = Path(named or REPOSITORY.parent / "shared").joinpath(*parts)
     if path.exists():
@@ -32,7 +33,7 @@ def shared(*parts: str) -> Path:
 
 
 def program(*names: str) -> str:
-    """The path of the first of these programs that there is."""
+    """The path of the first of these programs that exists."""
     return next(filter(None, map(shutil.which, names))) if any(map(shutil.which, names)) else lacking(f"no {names[0]}")
 
 
@@ -47,7 +48,7 @@ def built(path: Path) -> Path:
 
 
 def module(name: str) -> ModuleType:
-    """The Python package, of those in the extra `dev`."""
+    """A Python package from the extra `dev`."""
     try:
         return importlib.import_module(name)
     except ImportError:

@@ -1,4 +1,4 @@
-"""Kernels with drawn registers, LDS and workgroup sizes, and what clang says of their resources."""
+"""Kernels with random registers, LDS and workgroup sizes, and what clang reports about their resources."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from rocm_perf_lab.arch.occupancy import KernelResources, OccupancyRules
 
 _REMARKS = "-Rpass-analysis=kernel-resource-usage"
 
-# Compiler options and rules of every target and mode.
+# Compiler options and rules for every target and mode.
 MODES: dict[str, tuple[list[str], OccupancyRules]] = {
     "gfx942": (["--offload-arch=gfx942"], cdna3.FAMILY.occupancy_rules),
     "gfx90a": (["--offload-arch=gfx90a"], cdna2.FAMILY.occupancy_rules),
@@ -27,7 +27,7 @@ MODES: dict[str, tuple[list[str], OccupancyRules]] = {
 
 @dataclass(frozen=True)
 class Drawn:
-    """threads: of a workgroup. bound: threads is only the most that a workgroup may have (__launch_bounds__)."""
+    """threads: the size of a workgroup. bound: threads is only an upper bound (__launch_bounds__)."""
 
     text: str
     threads: int
@@ -35,7 +35,7 @@ class Drawn:
 
 
 def draw_kernels(rules: OccupancyRules, count: int, seed: str) -> list[Drawn]:
-    """HIP source of the kernels k0, k1, ...: some take registers by naming them as clobbered, some by needing them."""
+    """HIP source of the kernels k0, k1, ...: some use registers by naming them as clobbered, some by needing them."""
     draw = random.Random(seed)
     return [_kernel(number, draw, rules) for number in range(count)]
 
@@ -45,7 +45,7 @@ def source_of(kernels: list[Drawn]) -> str:
 
 
 def compile_and_report(source: Path, output: Path, flags: list[str]) -> list[dict[str, int]]:
-    """Compiles with hipcc; clang's resource figures for k0, k1, ... by clang's names."""
+    """Compiles with hipcc and returns clang's resource figures for k0, k1, ..., keyed by clang's names."""
     done = compile_hip("-O1", *flags, _REMARKS, source, "-o", output, timeout=900)
     found: dict[str, dict[str, int]] = {}
     for figure, value in re.findall(r"remark: +([^:]+): (\S+) \[-Rpass", done.stderr):
@@ -57,7 +57,7 @@ def compile_and_report(source: Path, output: Path, flags: list[str]) -> list[dic
 
 
 def resources(figures: dict[str, int], threads: int) -> KernelResources:
-    """The resources in clang's figures."""
+    """The resources from clang's figures."""
     return KernelResources(
         figures["VGPRs"], figures.get("AGPRs", 0), figures["TotalSGPRs"], figures["LDS Size [bytes/block]"], threads
     )
@@ -78,7 +78,7 @@ def _kernel(number: int, draw: random.Random, rules: OccupancyRules) -> Drawn:
 
 
 def _clobbering(draw: random.Random, rules: OccupancyRules, budget: int) -> str:
-    """Registers near a step of the occupancy half of the time."""
+    """Half of the time, a number of registers near a step of the occupancy."""
     granule = rules.vgpr_granule
     steps = [rules.vgprs // waves // granule * granule for waves in range(1, rules.max_waves_per_simd + 1)]
     near = [step + offset for step in steps for offset in (0, 1) if 4 <= step + offset <= budget]
@@ -92,7 +92,7 @@ def _clobbering(draw: random.Random, rules: OccupancyRules, budget: int) -> str:
 
 
 def _under_pressure(draw: random.Random, budget: int) -> tuple[str, str]:
-    """Values that are alive together, and a limit on their registers that can make the compiler spill."""
+    """Values that are live at the same time, and a register limit that can make the compiler spill."""
     values = draw.randint(8, 64)
     names = [f"x{i}" for i in range(values)]
     loads = "".join(f"float {name} = ((volatile float*)p)[{i}];" for i, name in enumerate(names))

@@ -1,4 +1,4 @@
-"""Traces as other profilers write them, made from one list of records with these profilers' names of columns and fields."""
+"""Traces as other profilers write them, made from one list of records with their names of columns and fields."""
 # ruff: noqa: E501  # tables are wider than text
 
 from __future__ import annotations
@@ -111,7 +111,7 @@ def write_rocprofv3_json(path: Path) -> None:
 
 
 def write_compute_folder(folder: Path) -> None:
-    """A workload folder of rocprof-compute: the L2's counter by instance, launch columns repeated for the second pass."""
+    """A workload folder of rocprof-compute: an L2 counter by instance, and launch columns repeated for the second pass."""
     folder.mkdir(exist_ok=True)
     write_rows(
         folder / "pmc_perf.csv",
@@ -127,7 +127,7 @@ def write_compute_folder(folder: Path) -> None:
 
 
 def write_rpd(path: Path) -> None:
-    """As rocmProfileData's tables are (schema_data/tableSchema.cmd there), without columns that play no part."""
+    """Tables like those of rocmProfileData (schema_data/tableSchema.cmd there), without columns that do not matter."""
     connection = sqlite3.connect(path)
     connection.executescript("""
       CREATE TABLE rocpd_metadata(id INTEGER PRIMARY KEY, tag TEXT, value TEXT);

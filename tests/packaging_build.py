@@ -1,4 +1,4 @@
-"""Builds packages of a folder with the sources."""
+"""Builds packages from a folder with the sources."""
 
 import os
 import subprocess
@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 def build(repository: Path, folder: Path, kind: str = "wheel", **environment: str) -> Path:
-    """Build an sdist or a wheel of the clone with the packages installed here, and return it."""
+    """Builds an sdist or a wheel from the clone with the packages installed here, and returns it."""
     done = subprocess.run(
         [sys.executable, "-m", "build", "--no-isolation", f"--{kind}", "--outdir", folder, repository],
         env={**os.environ, "ROCM_PERF_LAB_NATIVE": "off", **environment},

@@ -1,4 +1,4 @@
-"""Permissions that hold for root, too, as tests in a container need them: for subprocess.run's preexec_fn."""
+"""Makes permissions apply to root, too, as tests in a container need it: for subprocess.run's preexec_fn."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import ctypes
 
 
 def without_privilege() -> None:
-    """In a child: it may not override the permissions of files from its next exec on."""
+    """In a child: from its next exec on, it may not override file permissions."""
     drop_from_bounding_set, override_permissions, read_and_search = 24, 1, 2  # prctl(2), capabilities(7)
     for capability in (override_permissions, read_and_search):
         ctypes.CDLL(None).prctl(drop_from_bounding_set, capability)

@@ -1,4 +1,4 @@
-"""What runs on this machine."""
+"""The processes on this machine."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 
 def command_lines() -> Iterator[bytes]:
-    """Of every process that can be seen; its words end in NUL each."""
+    """The command line of every visible process; each word ends in NUL."""
     for path in Path("/proc").glob("[0-9]*/cmdline"):
         with contextlib.suppress(OSError):
             yield path.read_bytes()

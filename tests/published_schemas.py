@@ -1,4 +1,4 @@
-"""What commands print, held against the schemas that `rocm-perf schema` prints."""
+"""The output of commands, validated against the schemas that `rocm-perf schema` prints."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def expect_published(command: str, document: Any) -> None:
 
 
 def objects_of(schema: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """Those parts of a schema that describe an object's fields, also inside others."""
+    """The parts of a schema that describe an object's fields, including nested ones."""
     if "properties" in schema:
         yield schema
     for inner in schema.get("$defs", {}).values():

@@ -56,7 +56,7 @@ class Dispatch:
     lds: int = 0
     depends_on: list[tuple[int, str]] = field(default_factory=list)
     counters: dict[str, list[float]] = field(default_factory=dict)  # one value per hardware instance
-    call: int | None = None  # index into `calls` of the one that launched it
+    call: int | None = None  # index into `calls` of the call that launched it
     agent: int = 1
 
 
@@ -72,7 +72,7 @@ class Copy:
 
 @dataclass
 class Call:
-    """A HIP call. stream, event: handles that it was given."""
+    """A HIP call. stream, event: handles passed to it."""
 
     name: str
     start: int

@@ -1,6 +1,7 @@
-"""The command line, in processes forked off one that has imported it: thousands of commands need not load it anew each time.
+"""The command line, in processes forked from one that has imported it, so that thousands of commands need not load it each
+time.
 
-A small client (served_cli.c) stands for such a process: it passes on its arguments, folder, environment and standard streams,
+A small client (served_cli.c) represents such a process: it passes on its arguments, folder, environment and standard streams,
 and ends as the process does. If the client is killed, the process is, too.
 """
 
@@ -28,8 +29,8 @@ import pydantic
 import rocm_perf_lab
 
 CLIENT = Path(__file__).with_suffix(".c")
-# Loaded before any command runs: the project's modules, but for those of another Python and for the server that few commands
-# start, and what they import when they need it.
+# Loaded before any command runs: the project's modules except those for another Python and for the server that few commands
+# start, and what they import on demand.
 _NOT_LOADED = ("rocm_perf_lab.mcp", "rocm_perf_lab.triton_plugin")
 _OF_OTHERS = ("clang.cindex", "cloudpickle", "elftools.elf.elffile", "msgpack", "multiprocessing.pool", "pyarrow.parquet")
 # A process with threads cannot be forked.
@@ -40,7 +41,7 @@ FIRST = "SERVED_FIRST"  # an environment variable with Python code that runs bef
 
 @dataclass(frozen=True)
 class Request:
-    """What a client asks for."""
+    """A request from a client."""
 
     streams: list[int]
     folder: bytes
@@ -50,13 +51,13 @@ class Request:
 
 @contextlib.contextmanager
 def serving(client: Path) -> Iterator[list[str]]:
-    """The words of a command to which the command line's arguments are added. client: the compiled one."""
+    """The words of a command to which the command line's arguments are appended. client: the compiled client."""
     with tempfile.TemporaryDirectory(prefix="served-") as folder:
         address = f"{folder}/socket"
         words = [sys.executable, "-P", __file__, address]
         with subprocess.Popen(words, env=os.environ | _ONE_THREAD, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as server:
             assert server.stdout is not None and server.stdin is not None
-            server.stdout.readline()  # it listens
+            server.stdout.readline()  # it is listening
             yield [str(client), address]
             server.stdin.close()
 
@@ -79,12 +80,12 @@ def _request(connection: socket.socket) -> Request:
 
 
 def _become(request: Request) -> None:
-    """In a child: what the request says."""
+    """Does what the request says, in a child."""
     for number, stream in enumerate(request.streams):
         os.dup2(stream, number)
         os.close(stream)
     os.chdir(request.folder)
-    tempfile.tempdir = None  # as found by what was loaded
+    tempfile.tempdir = None  # as found by the loaded modules
     os.environb.clear()
     os.environb.update(request.environment)
     sys.argv[1:] = map(os.fsdecode, request.arguments)
@@ -93,7 +94,7 @@ def _become(request: Request) -> None:
 
 def _serve(listener: socket.socket) -> Request | None:
     """Returns in each child with its request, and in the server when its standard input ends."""
-    clients: dict[int, socket.socket] = {}  # by the file descriptor of the process that serves it
+    clients: dict[int, socket.socket] = {}  # keyed by the file descriptor of the process that serves it
     with selectors.DefaultSelector() as selector:
         selector.register(listener, selectors.EVENT_READ)
         selector.register(sys.stdin.fileno(), selectors.EVENT_READ)

@@ -8,12 +8,12 @@ import pytest
 
 
 def every(step: int, variants: Iterable[object]) -> list[object]:
-    """The first of each `step` variants as it is, the others as slow tests."""
+    """The first of each `step` variants unchanged, the others as slow tests."""
     return [one if i % step == 0 else _slow(one) for i, one in enumerate(variants)]
 
 
 def only(chosen: Sequence[object], variants: Iterable[object]) -> list[object]:
-    """The chosen variants as they are, the others as slow tests."""
+    """The chosen variants unchanged, the others as slow tests."""
     of_all = list(variants)
     assert all(one in of_all for one in chosen), chosen
     return [one if one in chosen else _slow(one) for one in of_all]

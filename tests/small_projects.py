@@ -1,4 +1,4 @@
-"""Small projects of several files, whose kernel gains when each row gets a wave, with launches and kernel in various files."""
+"""Small projects of several files whose kernel gains from one wave per row, with launches and kernel in various files."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 COMMAND = "hipcc -O2 -nogpuinc --offload-arch=gfx942"
 
-# What the projects need of HIP, so that compiling them does not take seconds.
+# The part of HIP that the projects need, so that compiling them does not take seconds.
 _HIP = """\
 #pragma once
 extern "C" {
@@ -77,7 +77,7 @@ def _run(launch: str = LAUNCH) -> str:
 @dataclass(frozen=True)
 class Project:
     """files: text by name. build: for --build, None if it is found. prepare: commands to run first. program: its path. source:
-    the file with the kernel. launching: the other files with launches of it. beside: other programs that are made of it.
+    the file with the kernel. launching: other files that launch it. beside: other programs built from it.
     """
 
     files: Mapping[str, str]
@@ -141,7 +141,7 @@ program: main.o run.o kernel.o
 """
 
 
-# Headers, kernels and the program in folders of their own, and a header above them all.
+# Headers, kernels and the program in separate folders, and a header above them all.
 _IN_FOLDERS = {
     "project/include/rows.h": f'#pragma once\n#include "hip.h"\n{_DECLARED}{_RUN};\n',
     "project/kernels/kernel.hip": '#include "rows.h"\n' + KERNEL,
@@ -183,7 +183,8 @@ def _cmake(
     at: str = ".",
     given: str = "",
 ) -> Project:
-    """start: of the CMakeLists.txt. at: its folder; the build's folder is beside it. given: definitions for its first run."""
+    """start: that of the CMakeLists.txt. at: its folder; the build folder is beside it. given: definitions for its first
+    run."""
     flags = COMMAND.removeprefix("hipcc ")
     given = given or f"-DCMAKE_CXX_COMPILER=hipcc -DCMAKE_CXX_FLAGS='{flags}'"
     configure = f"cmake -G '{generator}' -S {at} -B made {given}"

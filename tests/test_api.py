@@ -1,4 +1,4 @@
-"""The Python interface says what the documents say, quickly and with the command line's errors."""
+"""The Python interface agrees with the documents, is fast, and raises the command line's errors."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def test_tables_are_arrow_and_agree_with_the_documents(trace, tmp_path, rocm_per
     for run in (rpl.load(trace), rpl.load(tmp_path / "r.rocm-perf")):
         assert run.kernels["kernel"].to_pylist() == [one.kernel for one in run.analysis.kernels] == [HOSTILE, "b(int)"]
         assert run.kernels["time_ms"].to_pylist() == [0.005, 0.001] and run.is_modelled
-        assert hasattr(run.kernels, "__arrow_c_stream__")  # what pandas, polars and others read without a copy
+        assert hasattr(run.kernels, "__arrow_c_stream__")  # a form that pandas, polars and others read without a copy
         assert run.dispatches["end_ns"].to_pylist() == [5000, 7000, 5500]
         assert "MODELLED" in run.report() and "modelled" in repr(run)
         shown = run._repr_html_()
@@ -50,7 +50,7 @@ def test_errors_are_those_of_the_command_line(trace, tmp_path):
     assert not rpl.compare(trace, trace, fail_on=["time>0"]).exceeded
 
 
-def test_names_are_those_of_the_interface_whatever_was_imported_before():
+def test_the_names_are_those_of_the_interface_whatever_was_imported_before():
     code = "import rocm_perf_lab as rpl; import rocm_perf_lab.cli; rpl.load; import rocm_perf_lab.comparison.compare as c;" \
            "print(all(callable(getattr(rpl, name)) for name in rpl.__all__), set(rpl.__all__) <= set(dir(rpl)))"  # fmt: skip
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -59,7 +59,7 @@ def test_names_are_those_of_the_interface_whatever_was_imported_before():
         rpl.nothing  # noqa: B018
 
 
-def test_importing_it_costs_nothing():
+def test_importing_the_package_costs_nothing():
     code = (
         "import rocm_perf_lab, sys; print([name for name in ('numpy', 'pyarrow', 'pydantic', 'rich') if name in sys.modules])"
     )

@@ -1,4 +1,5 @@
-"""testbed/bottlenecks: five kernels built to be held back by one thing each, run on the device and classified as that."""
+"""testbed/bottlenecks: five kernels, each built to be limited by one thing, are run on the device and classified
+accordingly."""
 
 from __future__ import annotations
 
@@ -17,7 +18,7 @@ EXPECTED = {
 
 @pytest.fixture(scope="module")
 def kernels(testbed, tmp_path_factory, rocm_perf_in) -> dict[str, dict]:
-    """analysis.json's entries by the name of the kernel."""
+    """The entries of analysis.json by kernel name."""
     folder = tmp_path_factory.mktemp("classes")
     options = ("--device", "gfx942", "--runs", 1, "--no-deep-analysis", "--json", "-o", folder / "run")
     run = rocm_perf_in(folder, "profile", *options, testbed("bottlenecks"))
@@ -25,7 +26,7 @@ def kernels(testbed, tmp_path_factory, rocm_perf_in) -> dict[str, dict]:
 
 
 @pytest.mark.parametrize("kernel", EXPECTED)
-def test_each_kernel_is_what_it_was_built_to_be(kernel, kernels):
+def test_each_kernel_is_classified_as_what_it_was_built_to_be(kernel, kernels):
     found = kernels[kernel]["bottleneck"]
     assert found["name"] == EXPECTED[kernel], found["classes"]
     assert found["certainty"] in ("high", "medium")
@@ -35,7 +36,7 @@ def test_each_kernel_is_what_it_was_built_to_be(kernel, kernels):
 
 
 def test_headroom_is_least_where_a_unit_is_saturated(kernels):
-    """Loads in a chain, a CU with one wave, an eighth of the lanes: each leaves most of the device unused."""
+    """A chain of loads, a CU with one wave, an eighth of the lanes: each leaves most of the device unused."""
     fraction = {name: kernels[name]["headroom"]["fraction"] for name in EXPECTED}
     saturated = max(fraction["streams"], fraction["multiplies"])
     assert saturated < 0.5 < min(fraction[name] for name in ("chases", "hoards", "diverges"))
@@ -44,7 +45,7 @@ def test_headroom_is_least_where_a_unit_is_saturated(kernels):
         assert entry["headroom"]["priority"] == pytest.approx(fraction[name] * entry["critical_path_score"])
 
 
-def test_a_list_that_one_wave_follows_is_bound_by_latency_however_empty_the_device(testbed, tmp_path, rocm_perf_in):
+def test_a_linked_list_followed_by_one_wave_is_latency_bound_however_empty_the_device(testbed, tmp_path, rocm_perf_in):
     options = ("--device", "gfx942", "--runs", 1, "--no-deep-analysis", "--json", "-o", tmp_path / "run")
     run = rocm_perf_in(tmp_path, "profile", *options, testbed("pointer_chase"), "--hops", 2000)
     chases = [entry for entry in json.loads(run.stdout)["analysis"]["kernels"] if entry["kernel"].startswith("chase_")]

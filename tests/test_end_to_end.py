@@ -1,4 +1,4 @@
-"""The whole way, as a user goes it: a HIP program, the real HIP runtime, the software device, the documents."""
+"""The whole workflow of a user: a HIP program, the real HIP runtime, the software device, the documents."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_naive_softmax_is_bound_by_memory_and_on_the_critical_path(softmax_run):
     assert found["classes"][0]["name"] in ("memory-bandwidth-bound", "latency-bound")  # by counters
     alone = {one["cause"]: one for one in found["remedies"]}
     of_program = {one["cause"]: one for one in output["dag"]["program_gains"]}
-    for cause, one in alone.items():  # only this kernel has experiments, and it is all that gets shorter
+    for cause, one in alone.items():  # only this kernel has experiments, and nothing else gets shorter
         saved = one["gain"] * kernel["time_ms"] * 1e6
         assert of_program[cause]["gain"] * output["dag"]["critical_path_ns"] == pytest.approx(saved, abs=2)
         assert one["program_gain"] == of_program[cause]["gain"]
@@ -64,7 +64,7 @@ def test_naive_softmax_is_bound_by_memory_and_on_the_critical_path(softmax_run):
     assert program["span_ns"] == output["dag"]["critical_path_ns"] == program["without_ns"][0]
     assert sum(part["ns"] for part in parts.values()) + program["rest_ns"] == pytest.approx(program["span_ns"], abs=1e-3)
     stack = kernel["thread_trace"]["time_stack"]
-    for part in stack["parts"]:  # the path stays the same, so that the program's part is the kernel's
+    for part in stack["parts"]:  # the path stays the same, so the program's part equals the kernel's
         if part["name"] in parts:
             assert parts[part["name"]]["ns"] == pytest.approx(part["ns"], abs=0.01 * stack["duration_ns"])
     assert output["dag"]["dominant_symbol"].startswith("softmax_naive")
@@ -73,7 +73,7 @@ def test_naive_softmax_is_bound_by_memory_and_on_the_critical_path(softmax_run):
     assert entry["min_slack_ns"] == 0
 
 
-# The arithmetic of one element, each in a kernel without loops: what the second and the third pass do.
+# The arithmetic for one element in the second and the third pass, each in a kernel without loops.
 FRAGMENTS = """
 #include <hip/hip_runtime.h>
 __global__ void summand(const float* x, float* y, float m, float z) { y[threadIdx.x] = z + expf(x[threadIdx.x] - m); }
@@ -90,7 +90,7 @@ def flops_of(names: list[str]) -> int:
 
 
 def test_operational_intensity_follows_from_the_source(softmax_run, tmp_path):
-    """FLOPs of one element by the compiler's own listing of its arithmetic; bytes: each input and output once."""
+    """FLOPs per element from the compiler's own listing of its arithmetic; bytes: each input and output once."""
     output, _ = softmax_run
     source = tmp_path / "fragments.hip"
     source.write_text(FRAGMENTS)
@@ -107,7 +107,7 @@ def without_run(document: dict) -> dict:
     return {key: value for key, value in document.items() if key != "run"}
 
 
-def test_two_profiles_differ_in_nothing_but_the_run(softmax_run, testbed, tmp_path, rocm_perf_in):
+def test_two_profiles_differ_only_in_the_run_section(softmax_run, testbed, tmp_path, rocm_perf_in):
     _, first = softmax_run
     rocm_perf_in(tmp_path, "profile", "-o", tmp_path / "run", testbed("softmax_testbed"), "--rows", ROWS, "--cols", COLUMNS)
     for name in DOCUMENTS:
@@ -124,7 +124,7 @@ def test_two_streams_overlap_and_events_order_them(testbed, tmp_path, rocm_perf_
     assert dag["edges"]["signal"] > 0  # hipStreamWaitEvent
     assert dag["critical_path_ns"] == dag["work_ns"] + dag["delay_ns"] + dag["lead_ns"]
     total_ns = sum(symbol["total_ms"] for symbol in dag["symbols"]) * 1e6
-    assert dag["critical_path_ns"] < 0.8 * total_ns  # some of it ran side by side
+    assert dag["critical_path_ns"] < 0.8 * total_ns  # some of it ran in parallel
 
 
 FAULTY = {

@@ -21,6 +21,6 @@ def test_a_wrong_setting_is_an_error_even_where_a_build_exists(tmp_path, monkeyp
         native.tracer_library()
 
 
-def test_an_editable_install_looks_into_the_repositorys_build(monkeypatch, repository):
+def test_an_editable_install_finds_the_build_in_the_repository(monkeypatch, repository):
     monkeypatch.delenv(native.NATIVE_DIR_VARIABLE, raising=False)
     assert native.search_folders()[-1] == repository / "build"

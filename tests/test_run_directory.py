@@ -1,4 +1,4 @@
-"""A run directory is complete or absent, whatever happens while it grows."""
+"""A run directory is complete or absent, whatever happens while it is written."""
 
 import os
 import signal
@@ -21,7 +21,7 @@ def names(folder):
     return sorted(path.name for path in folder.iterdir())
 
 
-def test_appears_complete_and_replaces_an_earlier_run(tmp_path):
+def test_a_run_appears_complete_and_replaces_an_earlier_one(tmp_path):
     destination = tmp_path / "app.rocm-perf"
     for text in ("first", "second"):
         with growing(destination) as directory:
@@ -33,15 +33,15 @@ def test_appears_complete_and_replaces_an_earlier_run(tmp_path):
 
 
 @pytest.mark.parametrize(("free", "error"), [(0, OutputError), (1 << 30, ProgramKilledError)])
-def test_a_program_that_dies_of_a_full_disk_is_not_blamed(tmp_path, monkeypatch, free, error):
-    """Its trace is mapped into it: where there is no room for a page, the program is killed."""
+def test_a_program_that_is_killed_by_a_full_disk_is_not_blamed(tmp_path, monkeypatch, free, error):
+    """Its trace is mapped into its memory: if there is no room for a page, the program is killed."""
     monkeypatch.setattr("shutil.disk_usage", lambda _: types.SimpleNamespace(free=free))
     with pytest.raises(error), growing(tmp_path / "app.rocm-perf"):
         raise ProgramKilledError("app", signal.SIGBUS)
     assert names(tmp_path) == []
 
 
-def test_failure_keeps_the_earlier_run(tmp_path):
+def test_a_failure_keeps_the_earlier_run(tmp_path):
     destination = tmp_path / "app.rocm-perf"
     write_run(destination, "first")
     with pytest.raises(ZeroDivisionError), growing(destination) as directory:
@@ -51,7 +51,7 @@ def test_failure_keeps_the_earlier_run(tmp_path):
     assert (destination / "profile.json").read_text() == "first"
 
 
-def test_mode_follows_the_umask(tmp_path):
+def test_the_mode_follows_the_umask(tmp_path):
     previous = os.umask(0o027)
     try:
         write_run(tmp_path / "app", "text")
@@ -74,7 +74,7 @@ def test_a_link_to_a_run_stays_a_link(tmp_path):
 
 
 @pytest.mark.parametrize("obstacle", ["file", "other folder"])
-def test_what_is_no_run_is_refused_before_anything_runs(tmp_path, obstacle):
+def test_a_folder_that_is_not_a_run_is_refused_before_anything_runs(tmp_path, obstacle):
     destination = tmp_path / "there"
     if obstacle == "file":
         destination.write_text("mine")
@@ -92,14 +92,14 @@ def test_the_current_folder_is_refused(tmp_path, monkeypatch):
         pytest.fail("the body must not run")
 
 
-def test_disk_full_is_an_output_error(tmp_path):
+def test_a_full_disk_is_an_output_error(tmp_path):
     with pytest.raises(OutputError, match="No space left"), growing(tmp_path / "run"):
         with open("/dev/full", "w") as full:
             full.write("x")
     assert names(tmp_path) == []
 
 
-def test_what_a_killed_process_left_is_cleared_away_but_not_what_still_grows(tmp_path):
+def test_leftovers_of_a_killed_process_are_removed_but_not_unfinished_runs(tmp_path):
     program = (
         "import os, signal, sys; from pathlib import Path\n"
         "from rocm_perf_lab.run_directory import growing\n"

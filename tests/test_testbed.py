@@ -15,7 +15,7 @@ from hip_compiler import compile_hip
 from rocm_perf_lab.collect import device as devices
 from slow_variants import only
 
-BUILT = "-O3"  # the level of the programs that the build makes, with the same options as here
+BUILT = "-O3"  # the level of the programs in the build, which uses the same options as here
 LEVELS = (BUILT, "-O0", "-O1", "-O2", "-g", "-g -O0")  # hipcc chooses -O3 where a level is not given, so also with -g
 
 # Sizes that leave rows, tiles and waves partly filled wherever the program allows it.
@@ -37,7 +37,7 @@ EACH_TIME = [*((source, BUILT) for source in SMALL), *((source, "-O0") for sourc
 NAMES = {source: Path(source).stem for source in SMALL if source.startswith("testbed/")} | {
     "testbed/softmax.hip": "softmax_testbed"
 }
-# On gfx1030: ds_bpermute, by which HIP shuffles, moves nothing between the halves of a wave of 64 lanes there.
+# On gfx1030, ds_bpermute, which HIP uses for shuffles, moves nothing between the halves of a wave of 64 lanes.
 SHUFFLES = {"testbed/attention.cu", "testbed/reduction.hip", "tests/programs/mathfunctions.hip"}
 RDNA_VARIANTS = [
     *itertools.product(SMALL, ("-O0", "-O1", "-O2", "-O3")),
@@ -56,7 +56,7 @@ LARGE = {
 
 @pytest.fixture(scope="session")
 def variants(testbed: Callable[[str], Path], repository: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
-    """variants("testbed/gemm.hip", "-O0") is the program compiled so, without a warning."""
+    """variants("testbed/gemm.hip", "-O0") is the program compiled with these options, without a warning."""
     folder = tmp_path_factory.mktemp("variants")
 
     @functools.cache
@@ -74,7 +74,7 @@ def variants(testbed: Callable[[str], Path], repository: Path, tmp_path_factory:
 
 @pytest.fixture(scope="session")
 def rdna_variants(repository: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, str], Path]:
-    """The program compiled for gfx1030; with waves of 32 lanes where the source has a constant for their number."""
+    """The program compiled for gfx1030, with waves of 32 lanes where the source has a constant for their size."""
     folder = tmp_path_factory.mktemp("rdna")
 
     @functools.cache
@@ -95,7 +95,7 @@ def rdna_variants(repository: Path, tmp_path_factory: pytest.TempPathFactory) ->
 def run_on_device(
     native_dir: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> Callable[..., subprocess.CompletedProcess[str]]:
-    """run_on_device(program, *arguments, threads=2): the device executes with so many host threads."""
+    """run_on_device(program, *arguments, threads=2): the device uses that many host threads."""
     by_target = {
         target: devices.select(target, tmp_path_factory.mktemp("device"))
         for target in (devices.SOFTWARE_TARGET, "gfx90a", "gfx950", "gfx1030")
@@ -151,7 +151,7 @@ def test_default_sizes(source, variants, run_on_device) -> None:
 
 
 @pytest.mark.parametrize("arguments", (["--no-such-option", "1"], ["-n"], ["-n", "0"], ["-n", "x"], ["-n", "17"]))
-def test_wrong_usage_says_what_and_how(arguments, variants, run_on_device) -> None:
+def test_wrong_usage_is_explained(arguments, variants, run_on_device) -> None:
     completed = run_on_device(variants("testbed/gemm.hip", "-O3"), *arguments)
     assert (completed.returncode, completed.stdout) == (64, "")
     assert completed.stderr.startswith(arguments[0]) and "usage: gemm" in completed.stderr

@@ -1,4 +1,4 @@
-"""The files of a thread trace by csv and json alone, and their sums added up one record after the other."""
+"""The files of a thread trace read with csv and json alone, and their sums, added up record by record."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Sums = tuple[int, int, int, int]  # hits, latency, stall, idle
 
 
 def csv_sums(path: Path) -> dict[tuple[int, int], Sums]:
-    """(code object, address) -> sums; the heads of kernels are left out."""
+    """(code object, address) -> sums; the header rows of kernels are left out."""
     with path.open(newline="") as file:
         rows = [row for row in csv.DictReader(file) if not row["Instruction"].startswith(";")]
     columns = ("Hitcount", "Latency", "Stall", "Idle")
@@ -21,7 +21,7 @@ def csv_sums(path: Path) -> dict[tuple[int, int], Sums]:
 
 
 def code_rows(folder: Path) -> list[list]:
-    """[ISA, _, LineNumber, Source, Codeobj, Vaddr, Hit, Latency, Stall, Idle], without the heads of kernels."""
+    """[ISA, _, LineNumber, Source, Codeobj, Vaddr, Hit, Latency, Stall, Idle], without the header rows of kernels."""
     return [row for row in json.loads((folder / "code.json").read_text())["code"] if not row[0].startswith(";")]
 
 
@@ -30,7 +30,8 @@ def wave_files(folder: Path) -> dict[str, dict]:
 
 
 def sums_of_records(folder: Path) -> dict[int, Sums]:
-    """Line -> sums over all waves' instructions. Idle: from the end of what ran before, or the wave's begin, to the next."""
+    """Line -> sums over all waves' instructions. Idle: from the end of earlier instructions, or the wave's start, to the
+    next."""
     found: dict[int, list[int]] = defaultdict(lambda: [0, 0, 0, 0])
     for document in wave_files(folder).values():
         before = document["wave"]["begin"]
@@ -42,7 +43,7 @@ def sums_of_records(folder: Path) -> dict[int, Sums]:
 
 
 def assert_sums_close(folder: Path) -> Sums:
-    """The waves' records, code.json and the CSV say the same of every instruction; the totals."""
+    """Checks that the waves' records, code.json and the CSV agree on every instruction; returns the totals."""
     code = code_rows(folder)
     assert {(row[4], row[5]): tuple(row[6:10]) for row in code} == csv_sums(folder.parent / f"stats_{folder.name}.csv")
     records = sums_of_records(folder)

@@ -1,4 +1,4 @@
-"""Scripts with a Triton kernel, and changes of them: some wrong, some right and faster. Each is (name, script, replacements)."""
+"""Scripts with a Triton kernel, and changes to them: some wrong, some right and faster. Each: (name, script, replacements)."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ _CHUNK = ("BLOCK: tl.constexpr)", "BLOCK: tl.constexpr, CHUNK: tl.constexpr)")
 _TILES = ("triton.cdiv(M, 16), triton.cdiv(N, 16)", "triton.cdiv(M, 32), triton.cdiv(N, 32)")
 _LARGER = (_TILES, ("BLOCK_M=16, BLOCK_N=16, BLOCK_K=16, num_warps=1", "BLOCK_M=32, BLOCK_N=32, BLOCK_K=64, num_warps=4"))
 
-# What is said of each: a part of the reason.
+# Words of the reason for each.
 WRONG = [
     ("the last columns of K are lost", MATMUL, [("range(0, K, BLOCK_K)", "range(0, K // BLOCK_K * BLOCK_K, BLOCK_K)")],
      "c[0]"),

@@ -1,4 +1,4 @@
-// The C interface through which Python reads captures: with a single reader, everyone reaches the same verdict.
+// The C interface through which Python reads captures: with a single reader, all parts of the tool reach the same verdict.
 #include <cstring>
 #include <exception>
 #include <string>
@@ -14,7 +14,7 @@ char* copy_of(const std::string& text) { return strdup(text.c_str()); }
 
 extern "C" {
 
-// Opens and checks the capture at `path`; with `verify` every byte of it. Returns null if it is valid, else the reason,
+// Opens and checks the capture at `path`; with `verify`, every byte of it. Returns null if it is valid, else the reason,
 // to be freed with rpd_capture_free.
 __attribute__((visibility("default"))) char* rpd_capture_check(const char* path, int verify) {
   try {

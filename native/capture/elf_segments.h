@@ -18,7 +18,7 @@ bool read_at(std::span<const unsigned char> file, uint64_t offset, T& value) {
   return true;
 }
 
-// Empty if this is not a 64-bit ELF file, or if its segment table is incomplete.
+// Returns nothing if this is not a 64-bit ELF file, or if its segment table is incomplete.
 inline std::vector<Elf64_Phdr> elf_segments(std::span<const unsigned char> file) {
   Elf64_Ehdr header{};
   if (!read_at(file, 0, header) || std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_ident[EI_CLASS] != ELFCLASS64)

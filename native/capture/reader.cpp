@@ -211,7 +211,7 @@ void Capture::load(Phase phase, uint32_t region, unsigned char* memory) const {
   }
 }
 
-// Between the bytes that records name there must be nothing, since damage in a hole would otherwise go unnoticed.
+// There must be nothing between the bytes that records name, since damage in a hole would otherwise go unnoticed.
 void Capture::check_holes_of(uint32_t region, Phase phase) const {
   const File file = data_file(region, phase);
   if (!file) return;

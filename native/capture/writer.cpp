@@ -58,7 +58,7 @@ void Writer::open_file(Phase phase, uint32_t region) {
   }
   file_ = folder_.create(name);
   if (level_) return;
-  // An image of the region: of the same length, and sparse.
+  // An image of the region, sparse and of the same length.
   if (ftruncate(file_.descriptor(), static_cast<off_t>(regions_[region].bytes)) != 0)
     fail_with_errno(folder_.path() + "/" + name);
   entry.bytes = regions_[region].bytes;

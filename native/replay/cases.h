@@ -1,5 +1,5 @@
 // Many runs in one process: overlays of other inputs are applied to the captured memory and removed again, and the software
-// device starts anew whenever its options change.
+// device restarts whenever its options change.
 #pragma once
 
 #include <chrono>

@@ -1,5 +1,5 @@
-// The duration of a dispatch, from times in memory that its kernel can write: a GPU writes them into completion signals, and
-// a kernel can find its own signal in its packet. So they are checked against times that it cannot write.
+// The duration of a dispatch, from times in memory that its kernel can write: a GPU writes them into completion signals, and a
+// kernel can find its own signal in its packet. So the times are checked against others that it cannot write.
 #pragma once
 
 #include <cstdint>

@@ -21,8 +21,8 @@ class ExactMemory {
  public:
   virtual ~ExactMemory() = default;
 
-  // Turns the addresses that `reserve` kept free into memory that the agent can use. For those that it cannot, the outcome is
-  // not `exact` and the placement says why.
+  // Turns the addresses that `reserve` kept free into memory that the agent can use. For those that the agent cannot use, the
+  // outcome is not `exact` and the placement says why.
   virtual std::vector<Placement> map(const std::vector<capture::Region>& regions) = 0;
 
   // Restores all of it to the captured content. The first call fills it.

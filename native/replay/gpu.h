@@ -44,7 +44,7 @@ class Gpu {
   const std::string& agent_name() const { return name_; }
   std::string product() const;
 
-  // From now on, adds these options of the software device to those of the process; the device starts anew. Throws
+  // From now on, adds these options of the software device to those of the process; the device restarts. Throws
   // std::runtime_error.
   void set_device_options(const std::string& more);
 

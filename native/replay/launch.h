@@ -20,7 +20,7 @@ struct WrongLaunch : std::runtime_error {
 
 using Extent = std::array<uint32_t, 3>;
 
-// What is left out stays as captured.
+// Omitted values stay as captured.
 struct LaunchConfiguration {
   std::optional<Extent> groups, group_size;  // number of workgroups; work-items in each
   std::optional<uint32_t> dynamic_lds;       // bytes in addition to those that the kernel declares

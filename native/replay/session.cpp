@@ -116,7 +116,7 @@ void Session::overlay(const std::vector<Overlay>& overlays) {
   restore();
 }
 
-// In loaded code, only the variables may be given other values.
+// In loaded code, only variables may be given other values.
 bool Session::is_variable(const Overlay& overlay) const {
   const auto& variables = capture_.dispatch().variables;
   return std::any_of(variables.begin(), variables.end(), [&](const capture::Variable& one) {
@@ -178,7 +178,7 @@ Times Session::run(std::chrono::seconds limit) {
   return times;
 }
 
-// The bytes that are not those of the inputs; most regions have none, and may be large.
+// The bytes that differ from the inputs; most regions have none, and may be large.
 uint64_t Session::count_changed(uint32_t region) {
   uint64_t differing = 0;
   std::vector<unsigned char> now;

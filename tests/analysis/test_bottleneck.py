@@ -1,4 +1,4 @@
-"""The classes: each from evidence that shows it, through the whole chain from counters to the verdict, whole and in part."""
+"""Bottleneck classes: each from evidence for it, from counters to the verdict, with complete and incomplete evidence."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from rocpd_database import Dispatch
 
 WAVES = 304 * 4 * 8  # a full device: 8 waves on each SIMD
 MS = 1_000_000
-CU_CYCLES = 304 * 2100e6 * 1e-3  # of all CUs in 1 ms
-# Counters of waves that live as long as the kernel, with all lanes, and do nothing else.
+CU_CYCLES = 304 * 2100e6 * 1e-3  # over all CUs in 1 ms
+# Counters of waves that live as long as the kernel with all lanes active and do nothing else.
 NOTHING = dict.fromkeys(family_of("gfx942").counters(), 0.0) | dict(
     SQ_WAVES=float(WAVES),
     SQ_INSTS_VMEM=float(WAVES),
@@ -76,7 +76,7 @@ CASES = {
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_each_class_from_evidence_that_shows_it(case, tmp_path):
+def test_each_class_is_found_from_evidence_for_it(case, tmp_path):
     counters, dispatch = CASES[case]
     found = verdict(tmp_path, NOTHING | counters, **dispatch)
     assert found.name == case.split(",")[0]
@@ -90,7 +90,7 @@ def test_every_class_has_a_case():
     assert set(CLASSES) == {case.split(",")[0] for case in CASES}
 
 
-def test_every_signal_is_looked_at_and_leads_somewhere():
+def test_every_signal_is_used_by_a_class_and_has_ordered_thresholds():
     used = set(itertools.chain.from_iterable(SIGNALS_OF.values()))
     assert used == set(signals())
     for signal in signals().values():
@@ -107,8 +107,8 @@ def test_masked_lanes_explain_a_busy_kernel_unless_memory_is_saturated(tmp_path)
     assert verdict(tmp_path, busy | dict(SQ_THREAD_CYCLES_VALU=64e4)).name == "compute-throughput-limited"
 
 
-def test_lanes_that_were_never_launched_are_no_divergence(tmp_path):
-    """Workgroups of 16: a quarter of each wave, all of which works."""
+def test_lanes_that_were_never_launched_do_not_count_as_divergence(tmp_path):
+    """Workgroups of 16 fill a quarter of each wave, and all of those lanes work."""
     counters = NOTHING | DIVERGENT | dict(SQ_ITEMS=16.0 * WAVES, SQ_INSTS_VALU=0.7 * CU_CYCLES)
     found = verdict(tmp_path, counters, grid=16 * WAVES, workgroup=16)
     assert found.name == "compute-throughput-limited"
@@ -116,21 +116,21 @@ def test_lanes_that_were_never_launched_are_no_divergence(tmp_path):
 
 
 def test_a_strided_kernel_with_a_small_grid_is_latency_bound_and_its_causes_are_named(tmp_path):
-    """As a naive softmax: a thread per row, each lane on its own line."""
+    """Like a naive softmax: one thread per row, each lane reading its own cache line."""
     few = dict(SQ_WAVES=64.0, SQ_ITEMS=64.0 * 64, SQ_INSTS_VMEM=64_000.0, SQ_WAVE_CYCLES=8e6, SQ_WAIT_ANY=6e6)
     counters = NOTHING | few | dict(TCP_TOTAL_CACHE_ACCESSES_sum=4_096_000.0, TCP_TCC_READ_REQ_sum=4_000_000.0)
     found = verdict(tmp_path, counters, grid=64 * 64)
     assert found.name == "latency-bound"
     assert [factor.name for factor in found.factors] == ["uncoalesced-access", "over-fetch", "small-grid"]
     assert "neighbouring lanes" in found.advice[0]
-    # All tests of this file are on the software device, where a grid may be small only for its sake.
+    # All tests in this file use the software device, where a grid may be small only because of that device.
     place = next(place for place, line in enumerate(found.advice) if "launch more work" in line)
     larger = found.advice[place - 1]
     assert "made small for the software device" in larger and "9,728 waves" in larger
     assert "made small for the software device" in found.factors[-1].why
 
 
-def test_on_hardware_a_small_grid_is_what_it_is(tmp_path):
+def test_on_hardware_a_small_grid_is_not_blamed_on_the_software_device(tmp_path):
     counters = {name: [value] for name, value in NOTHING.items()}
     path = rocpd_database.write(tmp_path / "t.db", [Dispatch("k", 0, MS, grid=6400, counters=counters)])
     found = analyse(path).analysis.kernels[0].bottleneck
@@ -149,7 +149,7 @@ FACTORS = {
 
 
 @pytest.mark.parametrize("name", FACTORS)
-def test_a_factor_from_evidence_that_shows_it(name, tmp_path):
+def test_a_factor_is_found_from_evidence_for_it(name, tmp_path):
     counters, dispatch = FACTORS[name]
     names = [factor.name for factor in verdict(tmp_path, NOTHING | counters, **dispatch).factors]
     assert name in names and name not in [factor.name for factor in verdict(tmp_path, NOTHING).factors]
@@ -164,7 +164,7 @@ def test_scratch_is_a_factor_and_gets_advice(tmp_path):
     assert factor.name == "scratch" and factor.evidence[0].value == 224 and "__launch_bounds__" in found.advice[0]
 
 
-def test_busy_fractions_are_of_the_cycles_that_were_counted_but_not_of_the_profilers(tmp_path):
+def test_busy_fractions_use_the_counted_cycles_but_not_those_of_the_profiler(tmp_path):
     busy = NOTHING | dict(SQ_INSTS_VALU=0.4 * CU_CYCLES)
 
     def fraction(cycles, own=None):
@@ -181,7 +181,7 @@ def test_busy_fractions_are_of_the_cycles_that_were_counted_but_not_of_the_profi
     assert fraction(8 * 2100e6 * 1e-3 * 0.8, rocpd_database.MODELLED) == pytest.approx(at_peak), "the model's clock is the peak"
 
 
-def test_a_kernel_near_a_limit_is_called_after_it_with_low_certainty(tmp_path):
+def test_a_kernel_near_a_limit_is_classified_by_it_with_low_certainty(tmp_path):
     found = verdict(tmp_path, NOTHING | streaming(0.5))
     assert (found.name, found.certainty) == ("memory-bandwidth-bound", "low") and found.why.startswith("no limit is reached")
     assert [signal.name for signal in found.evidence] == ["hbm_fraction"] and found.advice
@@ -191,7 +191,7 @@ def test_queueing_alone_names_no_unit(tmp_path):
     assert verdict(tmp_path, NOTHING | QUEUEING | streaming(0.2)).name == UNKNOWN
 
 
-def test_no_limit_reached_is_said_so(tmp_path):
+def test_a_kernel_that_reaches_no_limit_is_reported_as_such(tmp_path):
     found = verdict(tmp_path, NOTHING | dict(TCC_EA0_WRREQ_sum=1.0, SQ_INSTS_VMEM=1.0))
     assert found.name == UNKNOWN and found.score is None and "no limit is reached" in found.why
 
@@ -203,7 +203,7 @@ def test_without_counters_nothing_is_guessed(tmp_path):
     assert all("no counters were collected" in reason for name, reason in found.undecided.items() if name != "under-occupied")
 
 
-def test_without_counters_a_wave_that_registers_or_lds_keep_out_is_still_seen(tmp_path):
+def test_without_counters_a_kernel_whose_occupancy_lds_limits_is_still_found(tmp_path):
     found = verdict(tmp_path, {}, lds=65536)
     assert found.name == "under-occupied" and found.certainty == "low"
 
@@ -216,13 +216,13 @@ def test_a_missing_counter_lowers_the_certainty_and_is_named(tmp_path):
     assert part.undecided["memory-bandwidth-bound"] == "not collected: TCC_BUBBLE_sum"
 
 
-def test_waits_that_were_not_counted_are_read_off_the_roofline_with_less_certainty(tmp_path):
+def test_waits_that_were_not_counted_are_inferred_from_the_roofline_with_less_certainty(tmp_path):
     counters = {name: value for name, value in (NOTHING | streaming(0.1)).items() if name != "SQ_WAIT_ANY"}
     found = verdict(tmp_path, counters)
     assert found.name == "latency-bound" and found.certainty != "high"
 
 
-def test_priority_is_headroom_times_the_share_of_the_path(tmp_path):
+def test_priority_is_headroom_times_the_share_of_the_critical_path(tmp_path):
     found = kernel(tmp_path, NOTHING | streaming(0.25))
     assert found.headroom.fraction == pytest.approx(0.75)
     assert found.headroom.priority == pytest.approx(0.75 * found.critical_path_score)
@@ -233,7 +233,7 @@ def test_priority_is_headroom_times_the_share_of_the_path(tmp_path):
     ("gfx1030", 0x73BF, ("GL2C_EA_RDREQ_128B_sum", 128), 512),
 ])  # fmt: skip
 def test_a_stream_is_bound_by_bandwidth_on_every_family(tmp_path, target, pci_id, read, gbps):
-    """And on gfx1030 the classes that its counters cannot tell of are named as such."""
+    """On gfx1030, the classes that its counters cannot decide are also listed."""
     alive = {"SQ_WAVES": [WAVES], "SQ_ITEMS": [64 * WAVES], "SQ_WAVE_CYCLES": [8 * CU_CYCLES], "GRBM_GUI_ACTIVE": [1e9]}
     counters = dict.fromkeys(family_of(target).counters(), [0.0]) | alive | {read[0]: [0.7 * gbps * MS / read[1]]}
     work = [Dispatch("k", 0, MS, grid=64 * WAVES, counters=counters)]
@@ -275,8 +275,8 @@ def test_scores_lie_within_their_bounds_and_the_verdict_is_the_best_that_holds(v
 
 
 @given(numbers, numbers)
-def test_nothing_that_is_filled_in_leaves_the_bounds(values, others):
-    """And a verdict of high certainty stays whatever the missing numbers turn out to be."""
+def test_filling_in_missing_numbers_keeps_scores_within_their_bounds(values, others):
+    """A verdict of high certainty also stays the same, whatever the missing numbers turn out to be."""
     part = classify(evidence(values))
     filled = {name: value if value is not None else (others[name] or 0.0) for name, value in values.items()}
     whole = classify(evidence(filled))
@@ -288,8 +288,8 @@ def test_nothing_that_is_filled_in_leaves_the_bounds(values, others):
 
 
 @given(st.lists(st.floats(0, 1), min_size=4, max_size=4), st.permutations(CLASSES))
-def test_what_ranks_first_whatever_is_missing(bounds, names):
-    """Of two that are equally strong, the first of CLASSES ranks first."""
+def test_the_class_that_ranks_first_whatever_is_missing(bounds, names):
+    """Of two equally strong classes, the one that comes first in CLASSES ranks first."""
     low, high = (Score(None, *sorted(pair)) for pair in (bounds[:2], bounds[2:]))
     first, second = (ClassScore(name, score, {}) for name, score in zip(names, (low, high), strict=False))
     possible = {

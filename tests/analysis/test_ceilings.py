@@ -1,4 +1,4 @@
-"""Measured ceilings: a recorded roofline.csv, what is written against what is read, and files that hold none."""
+"""Measured ceilings: a recorded roofline.csv, a round trip through a written file, and files without ceilings."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ rates = st.floats(0.001, 1e9).map(lambda number: float(f"{number:.8g}"))
 ceilings = st.builds(Ceiling, rates, rates, rates)
 
 
-def test_a_recorded_file_says_what_its_columns_say(shared_data):
+def test_a_recorded_file_yields_the_values_of_its_columns(shared_data):
     path = shared_data / "counters" / "vcopy_MI200" / "roofline.csv"
     rows = list(csv.reader(path.read_text().splitlines()))
     for device in (0, 1):
@@ -35,8 +35,8 @@ def test_a_recorded_file_says_what_its_columns_say(shared_data):
         )
 
 
-def test_0_means_that_it_was_not_measured(tmp_path):
-    """As rocprof-compute writes for an MI300X: there are no FP4 matrix units to try."""
+def test_a_0_means_that_the_rate_was_not_measured(tmp_path):
+    """As rocprof-compute writes it for an MI300X, which has no FP4 matrix units to measure."""
     names = "device,HBMBw,HBMBwLow,hbmBwHigh,MFMAF4Flops,MFMAF4FlopsLow,MFMAF4FlopsHigh,MALLBw"
     (tmp_path / "r.csv").write_text(f"{names}\n0,4244.35,4242.49,4246.21,0,0,0,0\n")
     found = read_ceilings(tmp_path / "r.csv")
@@ -47,7 +47,7 @@ def test_0_means_that_it_was_not_measured(tmp_path):
 
 
 @given(st.dictionaries(st.sampled_from(LEVELS), ceilings), st.dictionaries(st.sampled_from(PIPES), ceilings))
-def test_what_is_written_is_read(tmp_path_factory, bandwidth, arithmetic):
+def test_written_ceilings_are_read_back(tmp_path_factory, bandwidth, arithmetic):
     path = tmp_path_factory.mktemp("csv") / "roofline.csv"
     path.write_text(to_csv(Ceilings("", None, None, bandwidth, arithmetic)))
     if bandwidth or arithmetic:
@@ -90,14 +90,14 @@ def test_a_document_with_levels_and_pipes(tmp_path):
 
 @pytest.mark.parametrize("name", ["value", "low", "high"])
 @pytest.mark.parametrize("number", [0, -1.0, float("inf"), float("nan"), "fast", None, [1]])
-def test_what_is_no_rate_is_refused(tmp_path, name, number):
+def test_a_value_that_is_not_a_rate_is_refused(tmp_path, name, number):
     path = document(tmp_path, HBM | {name: number})
     with pytest.raises(TraceError, match="is not a ceilings.json|contains no ceilings"):
         read_ceilings(path)
 
 
 @pytest.mark.parametrize("entry", [{"value": 1, "low": 1}, {"value": 1, "low": 1, "high": 1}, 7, "value"])
-def test_an_entry_that_lacks_something_is_refused(tmp_path, entry):
+def test_an_incomplete_entry_is_refused(tmp_path, entry):
     with pytest.raises(TraceError, match="is not a ceilings.json"):
         read_ceilings(document(tmp_path, entry))
 
@@ -117,7 +117,7 @@ def test_an_entry_that_lacks_something_is_refused(tmp_path, entry):
         ("gfx942", "measured", ["gfx942"], "modelled", "has measured ceilings, but the kernels' times are modelled"),
     ],
 )  # fmt: skip
-def test_ceilings_are_of_the_device_and_of_the_kind_of_times_that_kernels_have(
+def test_ceilings_must_be_for_the_device_and_the_kind_of_times_of_the_kernels(
     tmp_path, target, timing, targets, of_kernels, said
 ):
     path = document(tmp_path, HBM, target=target, timing=timing)
@@ -140,11 +140,11 @@ def test_the_column_of_a_level_or_pipe(key):
 
 
 @pytest.mark.parametrize("name", [None, "", "FP8Flops", "FP32FlopsLow", "MFMAI8OpsHigh", "MFMAX8Flops", "device"])
-def test_other_columns_are_of_no_pipe(name):
+def test_other_columns_belong_to_no_pipe(name):
     assert _pipe(name) is None
 
 
-def test_the_row_of_a_device_and_a_rate_without_a_spread(tmp_path):
+def test_each_device_reads_its_row_and_a_rate_may_have_no_spread(tmp_path):
     (tmp_path / "r.csv").write_text("device,HBMBw,HBMBwLow,FP32Flops\n0,5,4,1\n1,7,6,2\n")
     for number, hbm, f32 in ((0, Ceiling(5, 4, 5), Ceiling(1, 1, 1)), (1, Ceiling(7, 6, 7), Ceiling(2, 2, 2))):
         found = read_ceilings(tmp_path / "r.csv", number)
@@ -161,7 +161,7 @@ def test_a_row_is_written_with_eight_digits():
     assert to_csv(found) == "device,L2Bw,L2BwLow,L2BwHigh,MFMAI8Ops,MFMAI8OpsLow,MFMAI8OpsHigh\n0,1234.5679,1,2,3,2,4\n"
 
 
-def test_a_file_that_is_not_text(tmp_path):
+def test_a_file_that_is_not_text_is_refused(tmp_path):
     (tmp_path / "c.json").write_bytes(b"\xff{")
     with pytest.raises(TraceError, match="is not text"):
         read_ceilings(tmp_path / "c.json")

@@ -50,7 +50,7 @@ LANES = 512 * 256
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory):
-    """The folder with the program, and kernel -> {'VGPRs': 3, ...} by the compiler's remarks."""
+    """The folder with the program, and kernel -> {'VGPRs': 3, ...} from the compiler's remarks."""
     folder = tmp_path_factory.mktemp("code")
     (folder / "k.hip").write_text(SOURCE)
     flags = "-O2", "--offload-arch=gfx942", "-Rpass-analysis=kernel-resource-usage"
@@ -77,7 +77,7 @@ def flop(kernels, name):
     return next(roof["flop"] for roof in roofs if roof["kernel"].startswith(name))
 
 
-def test_registers_are_those_that_the_compiler_counted(built, kernels):
+def test_registers_are_those_that_the_compiler_reports(built, kernels):
     assert set(built[1]) == set(kernels) - {"", "__amd_rocclr_fillBufferAligned"}
     for name, remarks in built[1].items():
         found = kernels[name]["resources"]
@@ -85,7 +85,7 @@ def test_registers_are_those_that_the_compiler_counted(built, kernels):
         assert found["sgpr_per_wave"] == remarks["TotalSGPRs"] and found["scratch_bytes"] == remarks["ScratchSize"]
 
 
-def test_packed_instructions_are_two_operations_and_plain_ones_one(kernels):
+def test_a_packed_instruction_counts_as_two_operations_and_a_plain_one_as_one(kernels):
     assert flop(kernels, "hip_packed") == LANES * 64 * 2 * 2
     assert flop(kernels, "hsa_plain") == LANES * 64 * 2
     assert any("100 % of SQ_INSTS_VALU_FMA_F32 are packed" in note for note in kernels["hip_packed"]["notes"])
@@ -93,7 +93,7 @@ def test_packed_instructions_are_two_operations_and_plain_ones_one(kernels):
 
 
 @pytest.mark.parametrize("kernel, factor", [("idle", "idle-waves"), ("counts", "atomics"), ("in_memory", "scratch")])
-def test_what_holds_a_kernel_back_is_named(kernels, kernel, factor):
+def test_what_limits_the_occupancy_of_a_kernel_is_named(kernels, kernel, factor):
     names = {name: [found["name"] for found in kernels[name]["bottleneck"]["factors"]] for name in kernels if name}
     assert factor in names[kernel] and factor not in names["hsa_plain"]
 
@@ -107,8 +107,8 @@ def test_a_program_that_is_too_large_is_not_read(built, kernels, monkeypatch):
         assert len(code_objects.CodeObjects(trace)._of_program()) == images
 
 
-def test_a_program_that_was_built_again_since_is_not_asked(built, kernels, rocm_perf_in):
-    """Its code may be another's by now: the analysis then tells what the trace does."""
+def test_the_code_of_a_program_that_was_rebuilt_since_is_not_used(built, kernels, rocm_perf_in):
+    """Its code may have changed since, so the analysis reports only what the trace contains."""
     program = built[0] / "k"
     program.touch()
     database = built[0] / "run/.rocpd_profile/base_results.db"
@@ -116,7 +116,7 @@ def test_a_program_that_was_built_again_since_is_not_asked(built, kernels, rocm_
     packed = next(entry for entry in again["analysis"]["kernels"] if entry["kernel"].startswith("hip_packed"))
     assert any("count once" in note and "SQ_INSTS_VALU_FMA_F32" in note for note in packed["notes"])
     assert packed["resources"]["vgpr_per_thread"] % 4 == 0
-    # rocprofv3 leaves the code objects that it met beside its thread traces.
+    # rocprofv3 leaves the code objects that it saw beside its thread traces.
     att = thread_traces.write(built[0] / "att")
     ((_, image),) = code_objects_in(program)
     (att / "gfx942_code_object_id_2.out").write_bytes(image)

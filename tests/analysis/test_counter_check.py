@@ -1,4 +1,4 @@
-"""Counters that cannot be true are left out, and said so."""
+"""Counters that cannot be true are left out, and the reason is given."""
 
 import math
 
@@ -15,7 +15,7 @@ from rocm_perf_lab.rocpd.tables import Trace
 from rocpd_database import MODELLED, Dispatch
 
 
-def test_a_grid_beyond_all_measure_is_counted_without_overflow():
+def test_the_waves_of_a_huge_grid_are_counted_without_overflow():
     sizes = (2**31 - 1,) * 3
     launched = waves(Grid("gfx942", sizes, (1, 1, 1)), np.array([0]))
     assert float(launched[0][0]) == pytest.approx(float(2**31 - 1) ** 3)
@@ -34,7 +34,7 @@ three = st.tuples(*[st.integers(1, 9)] * 3)
 
 
 @given(three, three, st.sampled_from([(64, "gfx942"), (32, "gfx1030")]))
-def test_waves_of_a_grid_are_those_of_its_workgroups_one_by_one(grid, workgroup, wave):
+def test_the_waves_of_a_grid_are_the_sum_of_those_of_its_workgroups(grid, workgroup, wave):
     size, target = wave
     expected = 0
     for corner in np.ndindex(*(math.ceil(g / w) for g, w in zip(grid, workgroup, strict=True))):
@@ -44,7 +44,7 @@ def test_waves_of_a_grid_are_those_of_its_workgroups_one_by_one(grid, workgroup,
 
 
 def trace_of(tmp_path, *counters: dict[str, float], own=None, target="gfx942", name="t.db") -> Trace:
-    """Dispatches of one kernel, of 1024 work-items each."""
+    """Dispatches of one kernel with 1024 work-items each."""
     work = [Dispatch("k", 100 * at, 100 * at + 50, grid=1024, counters={name: [value] for name, value in of.items()})
             for at, of in enumerate(counters)]  # fmt: skip
     return read_trace(rocpd_database.write(tmp_path / name, work, own, target=target))
@@ -65,8 +65,8 @@ def of_kernel(base: Trace, *passes: Trace):
         ({"SQ_INSTS_VALU": 0, "TCC_HIT_sum": 0}, "every counter of a pass is 0"),
     ],
 )
-def test_what_contradicts_the_grid_is_left_out(tmp_path, counters, why):
-    """With it the counters of the other passes: whatever disturbs one can disturb all."""
+def test_counters_that_contradict_the_grid_are_left_out(tmp_path, counters, why):
+    """So are the counters of the other passes, since whatever disturbs one pass can disturb all."""
     base, other = trace_of(tmp_path, {}), trace_of(tmp_path, {"SQ_BUSY_CYCLES": 5}, name="other.db")
     found = of_kernel(base, other, trace_of(tmp_path, counters, name="pass.db"))
     assert not found.values and why in why_none(found) and found.notes == (why_none(found),)
@@ -79,15 +79,15 @@ def test_what_contradicts_the_grid_is_left_out(tmp_path, counters, why):
         ({"SQ_WAVES": 32, "SQ_WAIT_ANY": 7}, "gfx1030", None),
         ({"SQ_WAVES": 16, "SQ_WAIT_ANY": 7}, "gfx1030", None),
         ({"SQ_INSTS_VALU_MFMA_MOPS_F64": 0, "SQ_INSTS_VALU": 1}, "gfx942", None),
-        ({"SQ_INSTS_VALU_MFMA_MOPS_F64": 0}, "gfx942", MODELLED),  # the software device counts what there is
+        ({"SQ_INSTS_VALU_MFMA_MOPS_F64": 0}, "gfx942", MODELLED),  # on the software device, a counter of 0 is exact
     ],
 )
-def test_what_can_be_true_stays(tmp_path, counters, target, own):
+def test_counters_that_can_be_true_are_kept(tmp_path, counters, target, own):
     found = of_kernel(trace_of(tmp_path, counters, own=own, target=target))
     assert found.values == counters and found.notes == () and why_none(found) is None
 
 
-def test_one_disturbed_dispatch_costs_the_others_nothing(tmp_path):
+def test_one_disturbed_dispatch_does_not_affect_the_others(tmp_path):
     good = {"SQ_WAVES": 16, "SQ_INSTS_VALU": 100}
     found = of_kernel(trace_of(tmp_path, good, {"SQ_WAVES": 99, "SQ_INSTS_VALU": 5000}, good, good))
     assert found.values == {"SQ_WAVES": 64, "SQ_INSTS_VALU": 400} and "collected on 3 dispatches" in found.notes[0]

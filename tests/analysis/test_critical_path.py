@@ -1,4 +1,4 @@
-"""The critical path against its definition: every path written out, and the schedule replayed with a node made longer."""
+"""The critical path against its definition: all paths are enumerated, and the schedule is replayed with a longer node."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from rocpd_database import Dispatch
 
 @st.composite
 def dags(draw, most=9):
-    """A graph that a schedule could have produced: each node starts some delay after its last predecessor."""
+    """A graph that a schedule could have produced: each node starts some time after its last predecessor ends."""
     n = draw(st.integers(1, most))
     predecessors = [sorted(draw(st.sets(st.integers(0, v - 1), max_size=3))) if v else [] for v in range(n)]
     start, end = [], []
@@ -60,7 +60,7 @@ def delays(n, start, end, edges):
 
 
 def replay(n, start, end, edges, longer):
-    """The last end if the nodes' durations grew by `longer[v]`: the schedule run forward again."""
+    """The last end time if each node's duration grew by `longer[v]`, from replaying the schedule."""
     delay, origin, ends = delays(n, start, end, edges), min(start), {}
     for v in topological(n, edges):
         ready = max((ends[s] for s, t in edges if t == v), default=origin)
@@ -77,7 +77,7 @@ def all_paths(n, edges):
 
 
 @given(dags())
-def test_the_path_is_the_longest_of_all_and_accounts_for_the_whole_span(drawn):
+def test_the_critical_path_is_the_longest_path_and_accounts_for_the_whole_span(drawn):
     n, start, end, edges = drawn
     found = critical_path(make_dag(*drawn))
     nodes = found.nodes.tolist()
@@ -119,7 +119,7 @@ def test_no_speed_up_of_a_symbol_beats_its_ceiling(drawn):
 
 
 @given(dags())
-def test_exposed_time_is_time_alone(drawn):
+def test_exposed_time_is_the_time_during_which_nothing_else_runs(drawn):
     n, start, end, _ = drawn
     exposed = critical_path(make_dag(*drawn)).exposed_ns.tolist()
     for v in range(n):
@@ -127,8 +127,8 @@ def test_exposed_time_is_time_alone(drawn):
         assert exposed[v] == sum(all(u == v or not start[u] <= t < end[u] for u in range(n)) for t in instants)
 
 
-def test_clock_skew_between_dependent_nodes_is_survived(tmp_path):
-    """b is recorded as starting before a, on which it depends, has ended: hardware clocks do that."""
+def test_clock_skew_between_dependent_nodes_is_tolerated(tmp_path):
+    """b is recorded as starting before the end of a, on which it depends, as happens with hardware clocks."""
     work = [
         Dispatch("c", 95, 130, depends_on=[(1, "queue")]),
         Dispatch("b", 80, 100, depends_on=[(2, "queue")]),
@@ -140,7 +140,7 @@ def test_clock_skew_between_dependent_nodes_is_survived(tmp_path):
     assert (found.length_ns, found.work_ns, found.delay_ns) == (50, 50, 0), "what two share counts once"
 
 
-def test_dependencies_in_a_circle_are_refused(tmp_path):
+def test_circular_dependencies_are_refused(tmp_path):
     work = [Dispatch("a", 0, 10, depends_on=[(1, "queue")]), Dispatch("b", 0, 10, depends_on=[(0, "queue")])]
     trace = read_trace(rocpd_database.write(tmp_path / "t.db", work, rocpd_database.MODELLED))
     with pytest.raises(TraceError, match="circle"):
@@ -148,7 +148,7 @@ def test_dependencies_in_a_circle_are_refused(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["mi300x_bmm_a.db", "mi300x_bmm_b.db"])
-def test_totals_of_recorded_runs_are_those_of_sql(name, shared_data):
+def test_totals_of_recorded_runs_equal_those_of_sql(name, shared_data):
     path = shared_data / "rocpd" / name
     trace = read_trace(path)
     found = critical_path(build_dag(trace))

@@ -1,4 +1,4 @@
-"""The device behind an agent: what the trace says comes before what is known of the product."""
+"""The device behind an agent: figures in the trace take precedence over what is known about the product."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def agent(product: str = "", pci_id: int | None = 0x74A1, target: str = "gfx942"
     return Agent(1, "GPU", target, product, pci_id, figures)
 
 
-def test_figures_of_the_agent_come_before_those_of_its_product():
+def test_figures_of_the_agent_take_precedence_over_those_of_its_product():
     found = device_of(agent("My GPU", **FIGURES))
     assert (found.cu.value, found.xcd.value, found.clock.value) == (300.0, 6.0, 2000.0)
     assert (found.target, found.family_name, found.product, found.product_name) == ("gfx942", "cdna3", MI300X, "My GPU")
@@ -33,11 +33,11 @@ def test_figures_of_the_agent_come_before_those_of_its_product():
 
 
 @pytest.mark.parametrize("zero", [0, -1, "many", None])
-def test_a_figure_that_cannot_be_is_none(zero):
+def test_an_impossible_figure_is_ignored(zero):
     assert device_of(agent(cu_count=zero)).cu.value == 304.0
 
 
-def test_given_figures_come_first():
+def test_figures_given_by_the_user_take_precedence():
     found = device_of(agent("My GPU", **FIGURES), 1500.0, 999.0)
     assert (found.clock.value, found.memory_bandwidth.value, found.cu.value) == (1500.0, 999.0, 300.0)
 
@@ -51,7 +51,7 @@ def test_the_name_of_a_device(product, pci_id, name):
 
 
 @pytest.mark.parametrize("pci_id, who", [(0x1234, "PCI id 0x1234"), (None, "gfx1201")])
-def test_what_is_not_known_of_another_device(pci_id, who):
+def test_unknown_figures_of_a_device_have_reasons(pci_id, who):
     found = device_of(agent("My GPU", pci_id, "gfx1201"))
     assert (found.family, found.family_name, found.product) == (None, "unknown", None)
     assert found.cu.reason == "neither the trace's agent (cu_count) nor products.toml (cu) has it"

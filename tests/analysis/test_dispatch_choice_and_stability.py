@@ -43,12 +43,12 @@ def test_the_longest_dispatch_wins_not_the_symbol_with_the_most_time(tmp_path):
     assert runtime_ms(trace) == 220e-6
 
 
-def test_of_equally_long_dispatches_the_first(tmp_path):
+def test_of_equally_long_dispatches_the_first_is_chosen(tmp_path):
     trace = trace_of(tmp_path, Dispatch("z", 0, 50), Dispatch("a", 100, 150))
     assert select(trace, symbols_of(trace)).row == 0
 
 
-def test_with_only_runtime_kernels_the_longest_of_them(tmp_path):
+def test_with_only_runtime_kernels_the_longest_of_them_is_chosen(tmp_path):
     trace = trace_of(tmp_path, Dispatch("__amd_rocclr_copyBuffer", 0, 9), Dispatch("__amd_rocclr_fillBufferAligned", 20, 50))
     chosen = select(trace, symbols_of(trace))
     assert (chosen.symbol.name, chosen.only_runtime_kernels) == ("__amd_rocclr_fillBufferAligned", True)
@@ -56,7 +56,7 @@ def test_with_only_runtime_kernels_the_longest_of_them(tmp_path):
 
 
 @given(st.lists(st.floats(0.1, 1e4), min_size=2, max_size=9))
-def test_stability_is_the_sample_s(runs):
+def test_stability_uses_the_sample_standard_deviation(runs):
     found = stability(runs)
     assert found.median_ms == statistics.median(runs)
     assert found.cv == pytest.approx(statistics.stdev(runs) / statistics.mean(runs))
@@ -75,7 +75,7 @@ def test_one_run_has_no_spread():
 
 
 @pytest.mark.parametrize("name", ["hipify_image", "hsa_like", "hip", "__amd_rocclr_of_mine"])
-def test_no_name_of_the_programs_makes_a_kernel_the_runtimes(tmp_path, name):
+def test_no_name_makes_a_kernel_of_the_program_a_runtime_kernel(tmp_path, name):
     trace = trace_of(tmp_path, Dispatch(name, 0, 900), Dispatch("__amd_rocclr_copyBuffer", 1000, 3000))
     with sqlite3.connect(trace.path) as connection:
         connection.execute("UPDATE rocpd_info_kernel_symbol SET code_object_id = 2 WHERE kernel_name = ?", (f"{name}.kd",))
@@ -85,13 +85,13 @@ def test_no_name_of_the_programs_makes_a_kernel_the_runtimes(tmp_path, name):
     assert dominant_symbol(path).name == name and focus(BaseRun(trace), True).symbol.name == name
 
 
-def test_a_new_helper_in_the_runtimes_code_object_is_the_runtimes(tmp_path):
+def test_a_new_helper_in_the_runtimes_code_object_is_a_runtime_kernel(tmp_path):
     trace = trace_of(tmp_path, Dispatch("mine", 0, 9), Dispatch("__amd_rocclr_new", 20, 90), Dispatch(
         "__amd_rocclr_copyBuffer", 100, 200))  # fmt: skip
     assert {symbol.name for symbol in symbols_of(trace) if symbol.is_runtime} == {"__amd_rocclr_new", "__amd_rocclr_copyBuffer"}
 
 
-def test_what_was_passed_over_is_said(tmp_path):
+def test_a_longer_kernel_that_was_passed_over_is_reported(tmp_path):
     path = rocpd_database.write(tmp_path / "t.db", [Dispatch("mine", 0, 10), Dispatch("__amd_rocclr_copyBuffer", 20, 900)])
     documents = analyse(path)
     assert documents.profile.kernel.name == "mine" and "__amd_rocclr_copyBuffer" in documents.profile.kernel.selection

@@ -15,7 +15,7 @@ from rocm_perf_lab.profiling.pipeline import analyse
 from rocpd_database import Dispatch
 
 
-def test_they_are_those_of_rocprofv3(shared_data):
+def test_durations_equal_those_of_rocprofv3(shared_data):
     folder = shared_data / "rocprofv3" / "ms_stats"
     with (folder / "ms_kernel_stats.csv").open(newline="") as file:
         theirs = {row["Name"]: row for row in csv.DictReader(file)}
@@ -30,7 +30,7 @@ def test_they_are_those_of_rocprofv3(shared_data):
 
 @settings(max_examples=25)
 @given(took=st.lists(st.integers(1, 50), min_size=1, max_size=60))
-def test_median_and_p95_are_those_of_numpy(took, tmp_path_factory):
+def test_median_and_p95_equal_those_of_numpy(took, tmp_path_factory):
     path = tmp_path_factory.mktemp("durations") / "t.db"
     work, now = [], 0
     for duration in took:

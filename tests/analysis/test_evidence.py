@@ -1,4 +1,4 @@
-"""Evidence for bottlenecks: what it is made of, and why it is missing."""
+"""Evidence for bottlenecks: what it is computed from, and why it is missing."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def roofline(compute: Value = UNKNOWN, ns: int = 0, position: str | None = None,
         (roofline(), None, f"no counters; {NO_TIME}"),
     ],
 )
-def test_the_share_of_its_time_that_a_kernel_computes(given, value, reason):
+def test_the_share_of_its_time_that_a_kernel_spends_computing(given, value, reason):
     found = _compute_fraction(given)
     assert (found.value, found.reason) == (value, reason)
 
@@ -57,7 +57,7 @@ def test_the_side_of_the_ridge(given, value, reason):
     assert (found.value, found.reason) == (value, reason)
 
 
-def test_the_greatest_of_several_is_only_known_if_all_are():
+def test_the_greatest_of_several_values_is_known_only_if_all_are():
     values = {"a": Value(0.25, "fraction"), "b": Value(0.5, "fraction"), "c": UNKNOWN}
     assert _greatest(values, ("a", "b")).value == 0.5
     assert (_greatest(values, ("a", "c")).value, _greatest(values, ("a", "c")).reason) == (None, "no counters")
@@ -75,7 +75,7 @@ def test_the_greatest_of_several_is_only_known_if_all_are():
         (8000.0, None, 2.0, None, "no such counter is known"),
     ],
 )
-def test_the_life_of_a_wave(cycles, waves, rounds, value, reason):
+def test_the_lifetime_of_a_wave(cycles, waves, rounds, value, reason):
     names = {"wave_cycles": cycles, "waves": waves, "rounds_of_waves": rounds}
     found = _life({name: Value(number, "cycles") for name, number in names.items() if number is not None})
     assert (found.value, found.reason) == (value, reason)
@@ -91,7 +91,7 @@ def device(cu: float | None = 100.0, xcd: float | None = 4.0, clock: float | Non
     "counted, ns, xcd, clock, measured, cycles",
     [
         (4000.0, 1000, 4.0, 2000.0, True, 1000.0),
-        (40_000.0, 1000, 4.0, 2000.0, True, 2000.0),  # no more than the peak clock makes
+        (40_000.0, 1000, 4.0, 2000.0, True, 2000.0),  # no more cycles than at the peak clock
         (4000.0, 1000, 4.0, 2000.0, False, 2000.0),
         (4000.0, 1000, None, 2000.0, True, 2000.0),
         (0.0, 1000, 4.0, 2000.0, True, 2000.0),
@@ -102,7 +102,7 @@ def device(cu: float | None = 100.0, xcd: float | None = 4.0, clock: float | Non
         (None, 0, 4.0, 2000.0, True, NO_TIME),
     ],
 )
-def test_the_cycles_of_a_kernel_are_those_counted_or_those_of_the_peak_clock(counted, ns, xcd, clock, measured, cycles):
+def test_the_cycles_of_a_kernel_are_counted_or_follow_from_the_peak_clock(counted, ns, xcd, clock, measured, cycles):
     found = _cycles({"active_cycles": Value(counted, "cycles")}, ns, device(xcd=xcd, clock=clock), measured)
     assert (found.value if isinstance(cycles, float) else found.reason) == cycles
     assert _cycles({}, 1000, device(), True).value == 2000.0
@@ -169,7 +169,7 @@ def test_how_many_waves_there_are():
         assert len(none) == 4 and {value.reason for value in none.values()} == {said}
 
 
-def test_what_the_trace_may_fill_in():
+def test_a_thread_trace_may_fill_in_only_missing_values():
     values = {"a": Value(0.0, ""), "b": UNKNOWN}
     assert [_is_missing(values, name) for name in "abc"] == [False, True, True]
     assert [Evidence(values).number(name) for name in "abc"] == [0.0, None, None]

@@ -1,4 +1,4 @@
-"""Critical path, slack and what-if against networkx, on graphs of every kind of edge with any times whatever."""
+"""Critical path, slack and what-if against networkx, on graphs with every kind of edge and arbitrary times."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from rocm_perf_lab.rocpd.tables import Edges
 
 LAUNCH, QUEUE, WAIT = (Edges.KINDS.index(kind) for kind in ("launch", "queue", "wait"))
 SOURCE, SINK = "source", "sink"
-FAR = 10**6  # makes the longest of all paths one that leads from source to sink, whatever the delays' signs
+FAR = 10**6  # so that the longest path leads from source to sink, whatever the signs of the delays
 
 
 def random_dag(random: np.random.Generator, gpu_nodes: int, calls: int, most_edges: int) -> Dag:
-    """Nodes with random times; edges follow a random order of the nodes, not the times. Calls launch, and wait."""
+    """Nodes with random times; edges follow a random order of the nodes, not their times. Calls launch and wait."""
     n = gpu_nodes + calls
     order = random.permutation(n).astype(np.int32)
     place = np.empty(n, np.int64)
@@ -60,7 +60,7 @@ def edges_of(dag: Dag) -> list[tuple[int, int, int]]:
 
 
 def as_networkx(dag: Dag, duration: np.ndarray) -> networkx.DiGraph:
-    """From start to start: an edge weighs what must pass. The delays are those of the recorded times."""
+    """Edges lead from start to start, weighted with the time that must pass. The delays follow from the recorded times."""
     ready = {v: [] for v in range(len(dag))}
     for s, t, kind in edges_of(dag):
         ready[t].append(int(dag.start[s] if kind == LAUNCH else dag.end[s]))
@@ -92,8 +92,8 @@ def longest_to_sink(graph: networkx.DiGraph) -> dict:
 
 
 @given(st.integers(1, 9), st.integers(0, 2**32 - 1), st.booleans())
-def test_nodes_are_in_an_order_in_which_everything_comes_after_what_it_depends_on(nodes, seed, in_time):
-    """Also where clocks disagree; there is no such order if dependencies form a cycle."""
+def test_nodes_are_in_topological_order(nodes, seed, in_time):
+    """Clocks may disagree; there is no such order if dependencies form a cycle."""
     random = np.random.default_rng(seed)
     pairs = random.integers(0, nodes, (random.integers(0, 2 * nodes), 2))
     pairs = np.unique(np.sort(pairs) if in_time else pairs, axis=0)
@@ -109,7 +109,7 @@ def test_nodes_are_in_an_order_in_which_everything_comes_after_what_it_depends_o
 
 
 @given(dags())
-def test_the_length_is_that_of_the_longest_path(dag):
+def test_the_length_equals_that_of_the_longest_path(dag):
     found = critical_path(dag)
     graph = as_networkx(dag, dag.duration)
     assert found.length_ns == longest(graph)
@@ -119,7 +119,7 @@ def test_the_length_is_that_of_the_longest_path(dag):
 
 
 @given(dags())
-def test_slack_is_what_the_passes_forward_and_backward_leave(dag):
+def test_slack_is_the_difference_of_the_forward_and_backward_passes(dag):
     found = critical_path(dag)
     graph = as_networkx(dag, dag.duration)
     to_sink = longest_to_sink(graph)
@@ -169,7 +169,7 @@ def test_what_if_is_the_longest_path_with_shorter_kernels(dag, pattern, factor):
 
 
 @given(dags(), st.lists(st.sampled_from([0.0, 0.25, 0.5, 1.0]), min_size=3, max_size=3))
-def test_kernels_that_get_shorter_by_different_shares(dag, left):
+def test_kernels_may_get_shorter_by_different_shares(dag, left):
     found = critical_path(dag)
     span, dominant, fraction = GraphReplay(dag, found).run(dict(zip("abc", left, strict=True)))
     share = np.array([*left, 1.0])[dag.symbol]
@@ -181,7 +181,7 @@ worlds = st.lists(st.lists(st.sampled_from([0.0, 0.25, 0.5, 1.0]), min_size=3, m
 
 
 @given(dags(), worlds, st.sampled_from([1, 10**6]))
-def test_worlds_side_by_side_are_those_one_after_the_other(dag, worlds, room):
+def test_scenarios_evaluated_together_equal_those_evaluated_one_by_one(dag, worlds, room):
     replay = GraphReplay(dag, critical_path(dag))
     left = [dict(zip("abc", world, strict=True)) for world in worlds]
     with pytest.MonkeyPatch.context() as patch:
@@ -195,7 +195,7 @@ CAUSES_OF = {"a": ("atomics", "barriers"), "b": ("barriers", "launch")}
 
 @st.composite
 def stacks(draw):
-    """Of a and b: times that do not grow with what is taken away, and that otherwise are any."""
+    """Stacks for a and b, with arbitrary times that never grow as causes are removed."""
     found = {}
     for kernel, causes in CAUSES_OF.items():
         times = [100]
@@ -206,7 +206,7 @@ def stacks(draw):
 
 
 @given(dags(), stacks(), st.booleans())
-def test_a_programs_stack_is_the_mean_over_all_orders_of_what_its_longest_path_loses(dag, stacks, draws):
+def test_a_programs_stack_is_the_mean_loss_of_its_longest_path_over_all_orders(dag, stacks, draws):
     path = critical_path(dag)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(program_stack_module, "MOST_EXACT", -1 if draws else 10)
@@ -239,7 +239,7 @@ def test_a_programs_stack_is_the_mean_over_all_orders_of_what_its_longest_path_l
 
 
 @given(dags())
-def test_dominance_shifts_where_it_is_said_to(dag):
+def test_the_dominant_kernel_changes_at_the_reported_factor(dag):
     found = critical_path(dag)
     _, shift = what_if(dag, found, [])
     if shift is None:
@@ -254,12 +254,12 @@ def test_dominance_shifts_where_it_is_said_to(dag):
         assert all(dominant(factor) == shift.kernel for factor in (1.25, 2.0, 5.0, 100.0))
     else:
         assert dominant(shift.factor) == shift.then != shift.kernel
-        # Between two steps it can shift and shift back: only the steps themselves are certain.
+        # Between two steps, dominance can shift and shift back: only the steps themselves are certain.
         assert all(dominant(step) == shift.kernel for step in (1.25, 1.5, 2.0, 3.0, 5.0, 10.0, 30.0) if step < shift.factor)
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_compiled_loops_give_what_plain_ones_give(seed, monkeypatch):
+def test_compiled_loops_give_the_same_results_as_plain_ones(seed, monkeypatch):
     dag = random_dag(np.random.default_rng(seed), 300, 60, 900)
     results = []
     for many in (10**9, 0):

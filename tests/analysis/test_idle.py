@@ -44,7 +44,7 @@ def test_a_copy_was_late(tmp_path):
     assert causes(found) == {"copy": 90, "latency": 10} and found.longest[0].cause == "copy"
 
 
-def test_only_how_long_it_lasted_counts_and_not_when(tmp_path):
+def test_only_the_duration_of_a_copy_counts_and_not_its_time(tmp_path):
     calls = [Call("hipLaunchKernel", 0, 1), Call("hipMemcpyAsync", 2, 3), Call("hipLaunchKernel", 4, 5)]
     work = [Dispatch("a", 1, 10, call=0), Dispatch("b", 200, 250, call=2), Copy(10, 190, call=1)]
     (found,) = idle_of(tmp_path / "t.db", work, calls=calls)
@@ -52,7 +52,7 @@ def test_only_how_long_it_lasted_counts_and_not_when(tmp_path):
 
 
 def test_the_host_waited_for_a_copy_first(tmp_path):
-    """The second launch came when a copy that blocks was done: 60 of the copy, 30 of the host, 10 to start."""
+    """The second launch came after a blocking copy: 60 ns for the copy, 30 for the host, 10 to start."""
     calls = [Call("hipLaunchKernel", 0, 5), Call("hipMemcpy", 90, 165), Call("hipLaunchKernel", 190, 195)]
     work = [Dispatch("a", 0, 100, call=0), Dispatch("b", 200, 250, call=2), Copy(100, 160, call=1)]
     (found,) = idle_of(tmp_path / "t.db", work, calls=calls)
@@ -97,7 +97,7 @@ def trace_of(drawn) -> Trace:
 
 
 @given(st.lists(WORK, min_size=1, max_size=9))
-def test_gaps_are_the_instants_between_kernels_in_which_none_runs(drawn):
+def test_gaps_are_the_times_between_kernels_during_which_none_runs(drawn):
     trace = trace_of(drawn)
     dag = build_dag(trace)
     found = {one.agent_id: one for one in idle(trace, dag, critical_path(dag))}

@@ -1,4 +1,4 @@
-"""What is put together about one kernel: times and counters of a small trace, and what the software device makes doubtful."""
+"""The analysis of one kernel: times and counters from a small trace, and what the software device makes doubtful."""
 
 from __future__ import annotations
 
@@ -69,12 +69,12 @@ def test_evidence_of_a_thread_trace_is_noted():
     )
 
 
-CYCLES = 8 * 1050  # of eight dies, half of what the peak clock of 2100 MHz makes in 1000 ns
+CYCLES = 8 * 1050  # over eight dies: half the cycles of the 2100 MHz peak clock in 1000 ns
 COUNTERS = {"SQ_INSTS_VALU": [304 * 525], "GRBM_GUI_ACTIVE": [CYCLES], "SQ_WAVES": [8.0]}
 
 
 def studied(path, own=None, counters=COUNTERS, on_path=None, traced=None):
-    """What is found of a kernel with a dispatch of 1000 ns, beside one of another kernel."""
+    """The analysis of a kernel with a dispatch of 1000 ns, in a trace with a dispatch of another kernel."""
     work = [Dispatch("k", 1000, 2000, counters=counters, workgroup=256, grid=512), Dispatch("other", 3000, 3001)]
     trace = read_trace(rocpd_database.write(path, work, own))
     symbol = next(one for one in symbols_of(trace) if one.name == "k")
@@ -82,8 +82,8 @@ def studied(path, own=None, counters=COUNTERS, on_path=None, traced=None):
 
 
 @pytest.mark.parametrize("own, busy", [(None, 0.5), ({"timing": "measured"}, 0.5), ({"timing": "modelled"}, 0.25)])
-def test_counted_cycles_count_where_times_are_measured(tmp_path, own, busy):
-    """A model's clock always runs at its peak, whatever the counter says."""
+def test_counted_cycles_are_used_where_times_are_measured(tmp_path, own, busy):
+    """A modelled clock always runs at its peak, whatever the counter says."""
     found = studied(tmp_path / "t.db", own)
     assert found.evidence.number("valu_busy_fraction") == pytest.approx(busy)
     assert found.counters == {name: value for name, (value,) in COUNTERS.items()}
@@ -102,7 +102,7 @@ UNKNOWN = Value.missing("", "not traced")
 
 
 def traced(cause: str):
-    """A trace of which nothing is known but a stack: the cause has 60 of 100 ns, and barriers have 20."""
+    """A trace that holds only a stack: the cause accounts for 60 of 100 ns and barriers for 20."""
     parts = (TimePart(cause, 60.0, 60, 60), TimePart("barriers", 20.0, 20, 20))
     stack = TimeStack(100, parts, 20, {cause: 40, "barriers": 80}, (), (), (cause, "barriers"), (100, 40, 80, 20))
     names = ("waves", "wait_fraction", "stall_fraction", "valu_fraction", "mfma_fraction")
@@ -123,14 +123,14 @@ def test_a_stack_decides_and_a_small_grid_is_doubtful_on_the_software_device(tmp
 
 
 @pytest.mark.parametrize("parameters, is_known", [(table_hash(), True), ("other", False)])
-def test_gains_have_an_error_if_that_of_the_model_is_known(tmp_path, parameters, is_known):
+def test_gains_have_an_error_if_the_models_error_is_known(tmp_path, parameters, is_known):
     own = {"timing": "modelled", "timing_parameters": parameters}
     remedies = studied(tmp_path / "t.db", own, traced=traced("memory-latency")).bottleneck.remedies
     assert [one.cause for one in remedies] == ["memory-latency", "barriers"]
     assert [one.low is not None for one in remedies] == [is_known] * 2
 
 
-def test_notes_are_those_of_the_roofline_where_there_is_one(tmp_path):
+def test_notes_come_from_the_roofline_where_there_is_one(tmp_path):
     requests = {"TCC_BUBBLE_sum": [0.0], "TCC_EA0_RDREQ_sum": [8.0], "TCC_EA0_RDREQ_32B_sum": [0.0],
                 "TCC_EA0_WRREQ_sum": [8.0], "TCC_EA0_WRREQ_64B_sum": [8.0]}  # fmt: skip
     assert MALL_NOTE in studied(tmp_path / "t.db", counters=COUNTERS | requests).notes

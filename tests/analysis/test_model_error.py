@@ -1,4 +1,4 @@
-"""Which limit a kernel has, what is said of the model's error, and how calibration.py finds it."""
+"""Which limit a kernel has, what is reported about the model's error, and how calibration.py finds it."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def errors(repository, monkeypatch):
         sys.modules.pop(name)
 
 
-def test_the_limit_is_the_launch_or_what_the_bottleneck_says():
+def test_the_limit_is_the_launch_or_follows_from_the_bottleneck():
     overhead = timing_parameters()["launch_overhead_ns"]["value"]
     assert dominant_limit(overhead / 0.41, "compute-throughput-limited") == LAUNCH
     found = ("latency-bound", "memory-bandwidth-bound", "compute-throughput-limited", "unknown")

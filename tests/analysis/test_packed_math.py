@@ -1,4 +1,4 @@
-"""Packed instructions: told from plain ones by a thread trace or by the code, and counted as the two operations they do."""
+"""Packed instructions: distinguished from plain ones by a thread trace or the code, and counted as two operations each."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_a_trace_tells_how_often_each_ran():
     assert found.shares == {FMA: 0.75, HALF: 1.0, ADD: 0.0}
 
 
-def test_code_alone_tells_only_what_is_of_one_form():
+def test_code_alone_decides_only_if_all_instructions_have_one_form():
     assert from_code(CODE).shares == {HALF: 1.0, ADD: 0.0, MUL: 1.0}
 
 
@@ -55,13 +55,13 @@ def test_flops_and_the_peak_of_f32_grow_with_the_packed_share(share):
 
 def test_a_saturated_packed_f16_kernel_is_at_its_peak_and_not_at_half_of_it():
     device = device_of(Agent(1, "GPU", "gfx90a", "MI210", 0x740F, {"cu_count": 104, "max_engine_clk_fcompute": 1700}))
-    cycles = 104 * 4 * 1700e6 * 1e-3  # of all SIMDs in 1 ms, an instruction takes four
+    cycles = 104 * 4 * 1700e6 * 1e-3  # over all SIMDs in 1 ms; an instruction takes four
     busy = unpacked(counters(**{HALF: cycles / 4}), Packing({HALF: 1.0}, "its code"))
     (part,) = (part for part in roofline(busy, 10**6, device).arithmetic if part.precision == "f16" and part.pipe == "valu")
     assert part.fraction.value == pytest.approx(1.0)
 
 
-def test_what_is_not_known_stays_and_is_said():
+def test_what_is_not_known_stays_unchanged_and_is_noted():
     same = unpacked(counters(**{FMA: 100.0, ADD: 5.0}), Packing({ADD: 0.0}, "its code"))
     assert same.values[FMA] == 100.0 and not same.once
     (note,) = same.notes
@@ -69,7 +69,7 @@ def test_what_is_not_known_stays_and_is_said():
     assert not unpacked(counters(), None).notes
 
 
-def test_kernels_together_keep_what_each_was_counted():
+def test_kernels_combined_keep_the_counts_of_each():
     first = unpacked(counters(**{FMA: 100.0}), Packing({FMA: 1.0}, "its code"))
     together = sum_of([first, counters(**{FMA: 100.0})])
     assert (together.values[FMA], together.once[FMA]) == (300.0, 200.0)

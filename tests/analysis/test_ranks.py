@@ -1,4 +1,4 @@
-"""What each of several databases is, by what is known of where and when it was recorded."""
+"""What each of several databases is, judged by where and when it was recorded."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ def run(
 
 @pytest.fixture(autouse=True)
 def builds(monkeypatch):
-    """Runs whose names begin with different letters are of different builds; a number other than 0 is another input."""
+    """Runs whose names begin with different letters are from different builds; a number other than 0 means a different
+    input."""
 
     def other_build(one: Origin, other: Origin) -> str | None:
         return None if one.path.name[0] == other.path.name[0] else "they have other kernels"
@@ -45,15 +46,15 @@ LATER, LATEST = (20, 30), (40, 50)
 @pytest.mark.parametrize(
     "origins, found",
     [
-        # Numbers of a launcher decide, whatever the times.
+        # The launcher's rank numbers decide, whatever the times.
         ([run("a0", 1), run("b0", 0, LATER)], [("b0", [], []), ("a0", [], [])]),
         ([run("a0", 0), run("a1_0", 0), run("a2_0", 1)], [("a0", ["a1_0"], []), ("a2_0", [], [])]),
-        # Without numbers, runs at the same time are ranks and later ones repeats.
+        # Without rank numbers, runs at the same time are ranks, and later ones are repeats.
         ([run("a0"), run("a1_0", None, (5, 12))], [("a0", [], []), ("a1_0", [], [])]),
         ([run("a0"), run("a1_0", None, LATER), run("a2_0", None, LATEST)], [("a0", ["a1_0", "a2_0"], [])]),
         ([run("a0"), run("a1_0", None, LATER, host="other")], [("a0", [], []), ("a1_0", [], [])]),
         ([run("a0", 0), run("a1_0", None, (5, 12))], [("a0", [], []), ("a1_0", [], [])]),
-        # Counter passes belong to the rank of their number, or to the first that ran the same and has none from that time.
+        # Counter passes belong to the rank with their number, or to the first that ran the same and has no pass from that time.
         ([run("c0", 1, counted=True), run("c0", 0), run("c1_0", 1)], [("c0", [], []), ("c1_0", [], ["c0"])]),
         ([run("a0"), run("ap1", None, LATER, counted=True)], [("a0", [], ["ap1"])]),
         (
@@ -102,7 +103,7 @@ def test_a_run_at_the_same_time_as_a_repeat_is_refused():
         ranks([run("a0"), run("a1_0", None, LATER), run("a2_0", None, (25, 35))])
 
 
-def test_one_build_on_several_machines_or_without_times_is_of_several_ranks():
+def test_runs_of_one_build_on_several_machines_or_without_times_are_ranks():
     assert len(told(run("a0"), run("a1", None, LATER, host="other"))) == 2
     assert len(told(run("a0"), run("a1", None, None))) == 2
     assert len(told(run("a0"), run("b0", None, (5, 12)))) == 2  # at the same time

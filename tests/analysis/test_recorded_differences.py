@@ -12,7 +12,7 @@ def difference(predicted: float, recorded: float, candidate: str = "b", paramete
 
 
 @pytest.mark.parametrize("predicted, recorded, error", [(0.5, 0.5, 0), (3, 2, 0.5), (2, 3, 0.5), (0.25, 1, 3), (1, 0.25, 3)])
-def test_a_ratio_is_wrong_by_as_much_above_as_below(predicted, recorded, error):
+def test_a_ratio_is_equally_wrong_above_and_below(predicted, recorded, error):
     assert difference(predicted, recorded).error == pytest.approx(error)
 
 

@@ -1,4 +1,4 @@
-"""Every recorded database, analysed whole: totals against plain SQL on the base tables, and nothing on disk changes."""
+"""Every recorded database, fully analysed: totals equal those of plain SQL on the base tables, and nothing on disk changes."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def fingerprint(folder: Path) -> dict[str, tuple[str, int]]:
 
 
 class Sql:
-    """Queries in which {name} stands for the table rocpd_name with its suffix; no view is used."""
+    """Runs queries in which {name} stands for the table rocpd_name with its suffix; no view is used."""
 
     def __init__(self, path: Path):
         self.connection = sqlite3.connect(f"{path.as_uri()}?mode=ro&immutable=1", uri=True)
@@ -57,7 +57,7 @@ def recording(shared_data, name) -> Path:
     return shared_data / name
 
 
-# Outermost calls that wait for the GPU, or that launched something.
+# Outermost calls that wait for the GPU or that launched something.
 OF_CALLS = """SELECT n.string, COUNT(*), SUM(r."end" - r.start) FROM {region} r JOIN {string} n ON n.id = r.name_id
               WHERE n.string IN ('hipDeviceSynchronize', 'hipStreamSynchronize', 'hipEventSynchronize', 'hipFree')
               OR r.id IN (SELECT stack_id FROM {event} WHERE id IN
@@ -67,7 +67,7 @@ OF_HSA_CALLS = "rocprofv3/msr_systrace/msr_results.db"  # launches are those of 
 
 
 @every_recording
-def test_totals_are_those_of_plain_sql(recording):
+def test_totals_equal_those_of_plain_sql(recording):
     before = fingerprint(recording.parent)
     documents, sql = analyse(recording), Sql(recording)
     assert fingerprint(recording.parent) == before
@@ -88,7 +88,7 @@ def test_totals_are_those_of_plain_sql(recording):
 
 
 @every_recording
-def test_copies_are_those_of_plain_sql(recording):
+def test_copies_equal_those_of_plain_sql(recording):
     rows = Sql(recording)(
         """SELECT s.string, COUNT(*), SUM(c."end" - c.start), SUM(c.size) FROM {memory_copy} c
            JOIN {string} s ON s.id = c.name_id GROUP BY 1"""
@@ -104,7 +104,7 @@ def test_copies_are_those_of_plain_sql(recording):
 
 
 @every_recording
-def test_counters_are_those_of_plain_sql(recording):
+def test_counters_equal_those_of_plain_sql(recording):
     trace = read_trace(recording)
     rows = Sql(recording)(
         """SELECT p.name, d.dispatch_id, SUM(e.value) FROM {pmc_event} e JOIN {info_pmc} p ON p.id = e.pmc_id
@@ -120,7 +120,7 @@ def test_counters_are_those_of_plain_sql(recording):
 
 
 def shifted(recording: Path, copy: Path, jitter: np.random.Generator) -> Path:
-    """A copy in which starts and ends are off by up to 120 ns, as clocks are: neighbours overlap by up to 240 ns more."""
+    """A copy with starts and ends off by up to 120 ns, as with real clocks: neighbours overlap by up to 240 ns more."""
     shutil.copy(recording, copy)
     copy.chmod(0o644)
     with sqlite3.connect(copy) as connection:
@@ -140,7 +140,7 @@ def table_of(connection: sqlite3.Connection, name: str) -> str:
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("name", ["rocpd/mi300x_bmm_a.db", "rocpd/mi300x_bmm_b.db"])
 def test_a_stream_keeps_its_order_whatever_the_clocks_do(recording, tmp_path, seed):
-    """Without host calls the one stream of the recording is all there is: a chain, whose longest path is all of it."""
+    """Without host calls, the recording has just one stream: a chain, which is its own longest path."""
     trace = read_trace(shifted(recording, tmp_path / "t.db", np.random.default_rng(seed)))
     path = critical_path(build_dag(trace))
     start, end = trace.dispatches.start.astype(np.int64), trace.dispatches.end.astype(np.int64)
@@ -179,7 +179,7 @@ def test_without_a_clock_every_time_is_null_with_its_reason(shared_data):
     assert documents.analysis.kernels and all(kernel.time_ms is None for kernel in documents.analysis.kernels)
 
 
-def test_the_broken_one_is_named_and_stays_untouched(shared_data, tmp_path):
+def test_the_broken_recording_is_named_and_stays_untouched(shared_data, tmp_path):
     folder = shared_data / Path(BROKEN).parent
     before = fingerprint(folder)
     with pytest.raises(TraceError, match="its writer was interrupted.*ROCTx"):
@@ -198,7 +198,7 @@ def test_the_broken_one_is_named_and_stays_untouched(shared_data, tmp_path):
 
 @every_recording
 def test_host_calls_are_counted_as_calls(recording, name):
-    """Not as the two nodes of one that waits; their time is what they took, also before and after the GPU's span."""
+    """A call that waits counts once although it has two nodes. Times include what lies before and after the GPU's span."""
     found = {symbol.kernel: (symbol.dispatches, symbol.total_ms) for symbol in analyse(recording).dag.symbols
              if symbol.kind == "host call"}  # fmt: skip
     expected = {call: (count, total / 1e6) for call, count, total in Sql(recording)(OF_CALLS)} if found else {}

@@ -1,4 +1,4 @@
-"""Rooflines worked out by hand, on the MI300X's figures: 304 CUs, 2100 MHz, 5300 GB/s."""
+"""Rooflines worked out by hand from the MI300X's figures: 304 CUs, 2100 MHz, 5300 GB/s."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_an_idle_kernel_has_no_position_and_no_headroom():
     assert headroom(found, Evidence({}), 0.5).kernel_speedup.value is None
 
 
-def test_one_missing_counter_leaves_the_rest_standing():
+def test_one_missing_counter_does_not_affect_the_rest():
     counters = {name: value for name, value in NOTHING.items() if name != "SQ_INSTS_VALU_MFMA_MOPS_F8"}
     found = roofline(SymbolCounters(counters | {"TCC_EA0_WRREQ_sum": 8.0}), 1000, device_of(MI300X))
     assert found.flops.value is None and found.flops.not_collected == ("SQ_INSTS_VALU_MFMA_MOPS_F8",)
@@ -80,7 +80,7 @@ def test_one_missing_counter_leaves_the_rest_standing():
     assert found.fraction.value is None and "MOPS_F8" in found.fraction.reason
 
 
-def test_given_figures_take_the_place_of_the_device_s():
+def test_given_figures_replace_those_of_the_device():
     device = device_of(MI300X, clock_mhz=1000, memory_bandwidth_gbps=100)
     found = roof(device=device, SQ_INSTS_VALU_ADD_F64=2.0**20, TCC_EA0_WRREQ_64B_sum=1000.0, TCC_EA0_WRREQ_sum=1000.0)
     part = next(p for p in found.arithmetic if (p.precision, p.pipe) == ("f64", "valu"))
@@ -107,7 +107,7 @@ def test_amdahl_bounds_the_program():
     assert found.binding == "HBM"
 
 
-def test_headroom_counts_what_vector_instructions_take_to_issue_but_not_masked_lanes():
+def test_headroom_counts_the_issue_time_of_vector_instructions_but_not_masked_lanes():
     reads = dict(TCC_BUBBLE_sum=1024.0, TCC_EA0_RDREQ_sum=1024.0)
     busy = {"valu_busy_fraction": Value(0.8, "fraction"), "divergent_lane_fraction": Value(0.0, "fraction")}
     found = headroom(roof(**reads), Evidence(busy), 1.0)
@@ -116,8 +116,8 @@ def test_headroom_counts_what_vector_instructions_take_to_issue_but_not_masked_l
     assert half.fraction.value == pytest.approx(0.6)
 
 
-def test_no_headroom_is_0_and_never_less():
-    found = headroom(roof(TCC_BUBBLE_sum=1e8, TCC_EA0_RDREQ_sum=1e8), Evidence({}), 0.5)  # a MALL answers: above the peak
+def test_headroom_is_never_less_than_0():
+    found = headroom(roof(TCC_BUBBLE_sum=1e8, TCC_EA0_RDREQ_sum=1e8), Evidence({}), 0.5)  # served by a MALL: above the peak
     assert (found.fraction.value, found.kernel_speedup.value, found.priority.value) == (0, 1, 0)
 
 
@@ -138,8 +138,8 @@ def measured(bandwidth=None, arithmetic=None):
     return Ceilings("roofline.csv", None, None, rates(bandwidth), rates(arithmetic))
 
 
-def test_measured_ceilings_stand_beside_the_peaks_by_hand():
-    """64 MiB at 4000 GB/s of HBM where the sheet says 5300; FMAs at 70 of 81.7 TFLOP/s."""
+def test_measured_ceilings_are_shown_beside_the_peaks_by_hand():
+    """64 MiB at 4000 GB/s of HBM where the data sheet says 5300; FMAs at 70 of 81.7 TFLOP/s."""
     work = dict(SQ_INSTS_VALU_FMA_F32=2.0**20, TCC_BUBBLE_sum=2.0**19, TCC_EA0_RDREQ_sum=2.0**19)
     ceilings = measured({"HBM": 4000.0}, {("f32", "valu"): 70_000.0})
     found = roofline(SymbolCounters(NOTHING | work), 1_000_000, device_of(MI300X), ceilings)
@@ -162,7 +162,7 @@ def test_without_ceilings_their_fields_are_null_with_the_reason():
 
 
 @given(st.lists(st.tuples(st.integers(1, 10**9), st.floats(0, 1e12), st.floats(0, 1e12)), min_size=1, max_size=5))
-def test_several_kernels_together_are_sums_over_sums(kernels):
+def test_several_kernels_combined_are_ratios_of_sums(kernels):
     parts = [SymbolCounters(NOTHING | {"SQ_INSTS_VALU_FMA_F32": fma, "TCC_EA0_WRREQ_sum": w}) for _, fma, w in kernels]
     time_ns = sum(ns for ns, _, _ in kernels)
     together = roofline(sum_of(parts), time_ns, device_of(MI300X))
@@ -173,7 +173,7 @@ def test_several_kernels_together_are_sums_over_sums(kernels):
         assert together.intensity.value == pytest.approx(flops / bytes)
 
 
-def test_together_kernels_have_only_what_all_of_them_have():
+def test_kernels_combined_have_only_the_figures_that_all_of_them_have():
     some = {name: value for name, value in NOTHING.items() if name != "TCC_BUBBLE_sum"}
     together = roofline(sum_of([SymbolCounters(NOTHING), SymbolCounters(some)]), 1000, device_of(MI300X))
     assert together.level("HBM").work.not_collected == ("TCC_BUBBLE_sum",)
@@ -182,7 +182,7 @@ def test_together_kernels_have_only_what_all_of_them_have():
 # ---- other families ----
 
 
-def test_what_passes_the_mall_is_all_traffic_beyond_the_l2():
+def test_mall_traffic_is_all_traffic_beyond_the_l2():
     found = roof(TCC_BUBBLE_sum=65536.0, TCC_EA0_RDREQ_sum=65536.0)
     assert [level.name for level in found.levels] == ["HBM", "MALL", "L2", "L1", "LDS"]
     assert found.level("MALL").work == found.level("HBM").work
@@ -192,8 +192,8 @@ def test_what_passes_the_mall_is_all_traffic_beyond_the_l2():
     assert [level.name for level in cdna2.levels] == ["HBM", "L2", "L1", "LDS"]
 
 
-def test_rdna2_has_the_bytes_beyond_its_l2_and_a_reason_for_the_rest():
-    """A copy of 1 MiB in 128-byte reads and 64-byte writes."""
+def test_rdna2_reports_the_bytes_beyond_its_l2_and_a_reason_for_the_rest():
+    """A copy of 1 MiB with 128-byte reads and 64-byte writes."""
     rx6800xt = Agent(1, "GPU", "gfx1030", "", 0x73BF, {"cu_count": 72, "num_xcc": 1, "max_engine_clk_fcompute": 2250})
     counters = dict.fromkeys(family_of("gfx1030").counters(), 0.0)
     counters |= {"GL2C_EA_RDREQ_128B_sum": 8192.0, "GL2C_MC_WRREQ_sum": 16384.0, "GL2C_EA_WRREQ_64B_sum": 16384.0}

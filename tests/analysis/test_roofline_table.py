@@ -1,4 +1,4 @@
-"""The table of recorded bytes in the documentation is what the command prints, and its copy moves what it must."""
+"""The documented table of recorded bytes is what the command prints, and its copy kernel moves the bytes it must."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import subprocess
 import sys
 
 
-def test_the_documented_table_is_the_command_s(repository, shared_data):
+def test_the_documented_table_is_that_of_the_command(repository, shared_data):
     document = (repository / "docs" / "ROOFLINE_DESIGN.md").read_text("utf-8")
     shown = re.search(r"(?s)<!-- recorded copy -->\n```\n(.*?)```", document)[1]
     folders = [shared_data / "counters" / name for name in ("vcopy_MI300X_A1", "vcopy_MI200")]

@@ -1,4 +1,4 @@
-"""Errors of estimates, from the database to the sums of a kernel: exact dispatches add nothing, others add up."""
+"""Errors of estimates, from the database to the sums of a kernel: exact dispatches add no error, others add up."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ COUNTERS = {"SQ_WAVES": [4.0], "TCC_HIT_sum": [1000.0]}
 
 
 def trace_with(path: Path, errors: dict[int, tuple[float, float]]):
-    """Three dispatches of 100, 200 and 300 ns. errors: event -> that of its duration (a fraction) and of its TCC_HIT_sum."""
+    """Three dispatches of 100, 200 and 300 ns. errors: event -> errors of its duration (a fraction) and of its TCC_HIT_sum."""
     work = [Dispatch("k", 1000 * i, 1000 * i + 100 * i, counters=COUNTERS) for i in (1, 2, 3)]
     rocpd_database.write(path, work, SOFTWARE)
     with sqlite3.connect(path) as database:
@@ -56,7 +56,7 @@ NAN = float("nan")
 
 
 def sampled(errors: list[float], counters: dict[str, list[float]], values: dict[str, list[float]], ns: int = 100):
-    """Of three dispatches of 100, 200 and 300 ns, or multiples of `ns`, of which the kernel has the last two."""
+    """The sampling of a kernel with the last two of three dispatches, which take 1, 2 and 3 times `ns`."""
     estimates = types.SimpleNamespace(
         durations=np.array(errors), counters={name: np.array(column) for name, column in counters.items()}
     )
@@ -74,18 +74,18 @@ def test_only_dispatches_of_the_kernel_count() -> None:
     assert found is not None and (found.dispatches, found.time, found.counters) == (1, 0.25 * 300 / 500, {})
 
 
-def test_dispatches_without_a_value_of_a_counter_are_taken_for_the_others() -> None:
+def test_dispatches_without_a_counter_value_are_assumed_to_be_like_the_others() -> None:
     errors = {"exact": [5.0, NAN, NAN], "all": [5.0, 8.5, 4.0], "one": [5.0, 8.0, NAN], "none": [5.0, 8.0, NAN]}
     values = {"exact": [1.0, 1.0, 1.0], "all": [1.0, 1.0, 1.0], "one": [1.0, 1.0, NAN], "none": [1.0, NAN, NAN]}
     found = sampled([0.5, 0.25, 0.25], errors, values)
     assert found is not None and found.counters == {"all": 12.5, "one": 16.0, "none": 16.0}
 
 
-def test_nothing_is_said_of_exact_values(tmp_path: Path) -> None:
+def test_exact_values_have_no_sampling_note(tmp_path: Path) -> None:
     trace = trace_with(tmp_path / "t.db", {})
     assert trace.estimates is None and sampling_of(trace, symbols_of(trace)[0]) is None
 
 
-def test_dispatches_that_take_no_time_have_no_error_of_it() -> None:
+def test_dispatches_that_take_no_time_have_no_error_in_time() -> None:
     found = sampled([0.5, NAN, 0.25], {}, {}, ns=0)
     assert found is not None and (found.dispatches, found.time) == (1, 0.0)

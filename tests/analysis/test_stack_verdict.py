@@ -1,4 +1,4 @@
-"""Verdict, headroom and remedies from a time stack, held against sums over its worlds."""
+"""Verdict, headroom and remedies from a time stack, compared with sums over its scenarios."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ COUNTED = classify(
 
 
 def stack(costs: dict[str, float], hidden: float = 0.0) -> TimeStack:
-    """Of a dispatch whose time is 100 plus its costs. hidden: what any of them costs if it is the only one left."""
+    """For a dispatch that takes 100 plus its costs. hidden: extra time as long as any of the causes is left."""
     return stack_of(tuple(costs), lambda left: 100 + sum(costs[name] for name in left) + (hidden if left else 0))
 
 
 def stack_of(names: tuple[str, ...], time: Callable[[list[str]], float]) -> TimeStack:
-    """time: of the dispatch with these causes."""
+    """time: that of the dispatch with the given causes."""
     times = []
     for world in product((True, False), repeat=len(names)):
         times.append(round(time([name for name, there in zip(reversed(names), world, strict=True) if there])))
@@ -57,15 +57,15 @@ def test_the_largest_part_is_the_verdict_whatever_counters_say():
     assert found.score == pytest.approx(0.5) and found.confidence == pytest.approx(400 / 600)
 
 
-def test_remedies_begin_with_the_cause_and_end_with_what_is_fixed():
-    """Two causes that hide each other, and the fixed cost of the dispatch, which is not the verdict."""
+def test_remedies_begin_with_the_main_cause_and_end_with_the_fixed_cost():
+    """Several causes and the fixed cost of the dispatch, which is the largest part but not the verdict."""
     of = stack({"barriers": 400, "atomics": 390, "launch": 450, "lds-latency": 80})
     assert verdict(of).name == "barriers"
     assert [one.cause for one in verdict(of).remedies] == ["barriers", "atomics", "lds-latency", "launch"]
 
 
-def test_a_cause_that_is_hidden_behind_others_is_no_verdict_though_it_may_be_the_largest_part():
-    """Atomics would take 500 by themselves, beside 300 each of two others that take longer together."""
+def test_a_cause_hidden_behind_others_is_not_the_verdict_even_if_it_is_the_largest_part():
+    """Atomics alone would take 500; two others take 300 each, and longer than atomics together."""
     others = ("memory-latency", "lds-latency")
     of = stack_of((*others, "atomics"), lambda left: 100 + max(500 * ("atomics" in left), 300 * len({*left} & {*others})))
     assert of.parts[0].cause == "atomics" and of.parts[0].first_ns == 0
@@ -82,7 +82,7 @@ def test_conditions_that_cost_nothing_are_left_out():
     assert found.advice == ("make the workgroup's size a multiple of 64",)
 
 
-def test_remedies_have_the_gain_of_their_experiment_the_line_and_the_error():
+def test_remedies_state_the_gain_of_their_experiment_the_line_and_the_error():
     of = stack({"uncoalesced": 400, "memory-latency": 200, "vector-issue": 4}, hidden=50)
     uncoalesced, latency = verdict(of).remedies
     assert (uncoalesced.cause, uncoalesced.line, uncoalesced.gain) == ("uncoalesced", "a.hip:7", pytest.approx(400 / 754))
@@ -104,7 +104,7 @@ def test_the_fixed_cost_of_a_dispatch_is_the_verdict_only_where_it_is_most_of_th
     assert verdict(stack({})) is COUNTED
 
 
-def test_headroom_is_the_world_without_losses():
+def test_headroom_is_measured_against_a_run_without_losses():
     found = stack_verdict.headroom(stack({"uncoalesced": 400, "vector-issue": 100, "atomics": 300}), 9000.0, 0.5)
     assert (found.ceiling_ns.value, found.binding, found.by) == (pytest.approx(2000.0), "vector-issue", "experiments")
     of_bytes = stack_verdict.headroom(stack({"uncoalesced": 400, "memory-bandwidth": 200, "beyond-l2": 100}), 8000.0, 0.5)

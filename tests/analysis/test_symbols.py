@@ -1,4 +1,4 @@
-"""Dispatches by kernel symbol, and the run that they are of."""
+"""Dispatches by kernel symbol, and the run that they belong to."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ def told(of) -> list[tuple]:
     return [(one.name, one.rows.tolist(), one.total_ns, one.longest) for one in symbols_of(of)]
 
 
-def test_symbols_have_their_rows_their_time_and_their_longest_dispatch(tmp_path):
-    """Most time first, and of equal times by name; of dispatches that took as long, the first."""
+def test_each_symbol_has_its_rows_its_time_and_its_longest_dispatch(tmp_path):
+    """Symbols are sorted by time, then by name; of equally long dispatches, the first is taken."""
     found = trace(tmp_path / "t.db")
     assert told(found) == [(FILL, [3], 100, 3), ("a", [0, 2, 4], 80, 2), ("b", [1], 30, 1), ("c", [5], 30, 5)]
     assert [one.is_runtime for one in symbols_of(found)] == [True, False, False, False]
@@ -47,17 +47,17 @@ def test_symbols_have_their_rows_their_time_and_their_longest_dispatch(tmp_path)
     assert told(trace(tmp_path / "copies.db", [Copy(1, 2)])) == []
 
 
-def test_kernels_of_one_symbol_are_one_whatever_their_ids(tmp_path):
+def test_kernels_with_one_name_are_one_symbol_whatever_their_ids(tmp_path):
     same = "UPDATE rocpd_info_kernel_symbol SET kernel_name = 'a.kd' WHERE display_name = 'c'"
     assert told(trace(tmp_path / "t.db", WORK, same))[0][1:] == ([0, 2, 4, 5], 110, 2)
 
 
-def test_a_kernel_that_the_file_lacks_has_a_name_all_the_same(tmp_path):
+def test_a_kernel_that_the_file_lacks_has_a_name_nevertheless(tmp_path):
     found = trace(tmp_path / "t.db", WORK, "UPDATE rocpd_kernel_dispatch SET kernel_id = 99 WHERE id = 6")
     assert ("kernel 99", [5], 30, 5) in told(found)
 
 
-def test_symbols_that_fit_a_pattern(tmp_path):
+def test_symbols_that_match_a_pattern(tmp_path):
     symbols = symbols_of(trace(tmp_path / "t.db"))
     assert [one.name for one in fitting(symbols, "b")] == ["b"] and fitting(symbols, None) == symbols
     with pytest.raises(EmptyPartError) as error:

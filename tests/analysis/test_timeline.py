@@ -1,4 +1,4 @@
-"""Lanes and rates of a timeline, against what counting by hand at each moment gives."""
+"""Lanes and rates of a timeline, compared with counting by hand at each moment."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def columns(drawn) -> tuple[np.ndarray, np.ndarray]:
 
 
 @given(slices)
-def test_each_slice_has_the_lowest_lane_that_is_free(drawn):
+def test_each_slice_gets_the_lowest_free_lane(drawn):
     lanes = _without_overlaps(*columns(drawn)).tolist()
     for place, (begin, _) in enumerate(drawn):
         taken = {lanes[earlier] for earlier in range(place) if drawn[earlier][1] > begin}
@@ -33,7 +33,7 @@ def test_each_slice_has_the_lowest_lane_that_is_free(drawn):
 
 
 @given(slices, st.data())
-def test_at_each_moment_the_rates_of_those_that_run_are_added(drawn, data):
+def test_at_each_moment_the_rates_of_running_slices_are_added(drawn, data):
     values = data.draw(st.lists(st.sampled_from([np.nan, 0.0, 1.0, 24.0, 840.0]), min_size=len(drawn), max_size=len(drawn)))
     at, total = _rates(*columns(drawn), np.array(values))
     told = dict(zip(at.tolist(), total, strict=True))
@@ -46,7 +46,7 @@ def test_at_each_moment_the_rates_of_those_that_run_are_added(drawn, data):
             if value == value and begin <= moment < end
         ]
         assert rate == pytest.approx(sum(running), rel=1e-4)
-        assert running or rate == 0  # and no rest of a sum
+        assert running or rate == 0  # with no rounding residue of a sum
 
 
 CALLS = [
@@ -105,7 +105,7 @@ def test_the_tracks_of_a_run(timeline):
     "most, left_out, shown, path",
     [(8, 0, {*range(8)}, [1, 3, 2]), (9, 0, {*range(8)}, [1, 3, 2]), (3, 5, {0, 1, 2}, [1, 2]), (1, 7, {1}, [1])],
 )
-def test_the_longest_are_shown_if_there_are_too_many(timeline, most, left_out, shown, path):
+def test_the_longest_slices_are_shown_if_there_are_too_many(timeline, most, left_out, shown, path):
     found = timeline(most)
     assert found.left_out == left_out and {node for one in found.tracks for node in one.nodes.tolist()} == shown
     assert found.tracks[-1].nodes.tolist() == path
@@ -126,7 +126,7 @@ def test_what_a_viewer_shows_of_a_slice(timeline):
 
 
 def test_counters_that_explain_times_have_tracks(timeline):
-    (track,) = timeline().counters  # hits of the L2 explain none
+    (track,) = timeline().counters  # L2 hits explain no times
     assert (track.name, track.time.tolist(), track.rate) == ("SQ_INSTS per us", [0, 100], [40.0, 0.0])
 
 
@@ -138,8 +138,8 @@ def test_slices_that_overlap_are_on_several_tracks(timeline):
     ]  # fmt: skip
 
 
-def test_a_path_is_cut_where_the_one_before_ended():
-    """The third node is on the path, but its time is not; the last one ended before its predecessor."""
+def test_a_node_of_the_path_begins_where_the_one_before_ended():
+    """The second node on the path does not count; the last one ended before its predecessor."""
 
     class Dag:
         start, end, origin = np.array([10, 30, 35, 20]), np.array([40, 60, 50, 22]), 10

@@ -1,4 +1,4 @@
-"""What a thread trace adds to the evidence, and what it cannot tell."""
+"""What a thread trace adds to the evidence, and what it cannot show."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def fraction(number: float | None) -> Value:
 
 
 def traced(wait=0.5, stall=0.75, waves=4.0, truncated=0, valu=0.25, mfma=0.125, mix=None):
-    """Two instructions take 96 + 4 and 90 + 10 cycles. By default three accesses were made."""
+    """Two instructions take 96 + 4 and 90 + 10 cycles. By default, three accesses were made."""
     costs = [types.SimpleNamespace(latency=latency, idle=idle) for latency, idle in ((96, 4), (90, 10))]
     return types.SimpleNamespace(
         wait_fraction=fraction(wait),
@@ -52,7 +52,7 @@ def test_how_busy_units_are_needs_a_grid_that_fills_the_device(grid, busy):
         (None, 0.5, {}),
     ],
 )
-def test_stalls_that_are_no_waits(wait, stall, found):
+def test_stalls_that_are_not_waits(wait, stall, found):
     assert numbers(from_thread_trace(traced(wait, stall, mix={}), None)) == found
 
 

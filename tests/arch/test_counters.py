@@ -20,7 +20,7 @@ from rocm_perf_lab.arch.families import FAMILIES
         ({}, None, False, False),
     ],
 )
-def test_where_the_software_device_has_a_counter(events, model, on_device, on_gfx90a):
+def test_where_the_software_device_provides_a_counter(events, model, on_device, on_gfx90a):
     counter = Counter("TCC_EA0_RDREQ_sum", "requests", "reads", events, model)
     assert (counter.on_device, counter.on_software("gfx90a")) == (on_device, on_gfx90a)
     assert counter.block == "TCC" and counter.hardware == tuple(events)
@@ -45,7 +45,7 @@ def test_what_a_counter_is_used_for():
     assert all(len(set(names)) == len(names) for names in found.values())
 
 
-def test_the_document_says_all_of_it():
+def test_the_document_contains_all_of_it():
     of_table = Counter("SQ_WAVES", "waves", "waves that began", {"gfx942": 4}, "counts them")
     unmodelled = Counter("XYZ_A", "cycles", "something", {"gfx942": 4}, None, "too detailed")
     first, second = counters_document([of_table, unmodelled]).model_dump()

@@ -1,4 +1,4 @@
-"""What the units of each family do in a clock, beside what its parts are made of."""
+"""What the units of each family do per clock, compared with what they consist of."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from rocm_perf_lab.arch import cdna2, cdna3, cdna4, rdna2
 from rocm_perf_lab.arch.families import FAMILIES, family_of
 
 
-# A line of 128 bytes from each channel of the L2; a line of 64 or 128 bytes from the L1; 32 banks of 4 bytes of the LDS.
+# A line of 128 bytes from each L2 channel; a line of 64 or 128 bytes from the L1; 32 LDS banks of 4 bytes.
 @pytest.mark.parametrize(
     "family, l2, cu",
     [
@@ -50,7 +50,7 @@ def test_every_target_belongs_to_one_family():
 
 
 @pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.name)
-def test_each_counter_is_asked_for_once(family):
+def test_each_counter_is_requested_once(family):
     counters = family.counters()
     assert [*counters] == sorted(set(counters)) and "SQ_WAVES" in counters
     assert set(family.operations) == {*family.flops, *family.integer_operations}

@@ -1,4 +1,4 @@
-"""Counter formulas: against recordings of a kernel whose traffic is known, and what becomes of missing counters."""
+"""Counter formulas: compared with recordings of a kernel whose traffic is known, and the effect of missing counters."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from rocm_perf_lab.arch.families import family_of
 from rocm_perf_lab.arch.metric import metric
 
 MIB = 2**20
-# vecCopy(double*, double*, double*, int, int): one load, one store of 8 bytes by each of 1048576 work-items.
+# vecCopy(double*, double*, double*, int, int): each of 1048576 work-items does one load and one store of 8 bytes.
 RECORDINGS = {"vcopy_MI300X_A1": cdna3.FAMILY, "vcopy_MI200": cdna2.FAMILY}
 
 
@@ -40,7 +40,7 @@ def test_recorded_copy_moves_what_it_must(recording):
     for number, counters in enumerate(dispatches):
         read, write = (formula(counters).value for formula in family.hbm_bytes)
         assert read == pytest.approx(8 * MIB, rel=0.01)
-        if family is cdna3.FAMILY or number == 0:  # MI200's 8 MiB L2 keeps dirty lines for the next dispatch
+        if family is cdna3.FAMILY or number == 0:  # the MI200's 8 MiB L2 keeps dirty lines for the next dispatch
             assert write == pytest.approx(8 * MIB, rel=0.01)
         assert family.cache_bytes["L2"](counters).value == pytest.approx(16 * MIB, rel=0.001)
         # The bias that the metric declares: 32 useful bytes per access, counted as whole lines.
@@ -49,14 +49,14 @@ def test_recorded_copy_moves_what_it_must(recording):
         assert family.cache_bytes["LDS"](counters).value == 0
         assert family.evidence["waves"](counters).value == 16384
         assert family.evidence["l1_accesses_per_vmem_instruction"](counters).value == 16
-        assert family.evidence["l2_read_bytes_per_lane"](counters).value == 4  # 8 a load, none a store
+        assert family.evidence["l2_read_bytes_per_lane"](counters).value == 4  # 8 per load, none per store
         assert 0.7 < family.evidence["wait_fraction"](counters).value < 1
         for formula in family.flops.values():
             if not set(formula.counters) - set(counters):
                 assert formula(counters).value == 0
 
 
-def test_the_recorded_waves_wait_want_to_issue_or_issue(shared_data):
+def test_the_recorded_waves_wait_are_ready_to_issue_or_issue(shared_data):
     path = shared_data / "counters" / "vcopy_MI200" / "pmc_perf.csv.gz"
     with gzip.open(path, "rt") as file:
         for row in csv.DictReader(file):
@@ -100,7 +100,7 @@ COUNTERS = {
     "GL2C_MC_WRREQ_sum": 50, "GL2C_EA_WRREQ_64B_sum": 40, "GL2C_HIT_sum": 30, "GL2C_MISS_sum": 10,
     "SQC_LDS_BANK_CONFLICT": 125, "SQC_LDS_IDX_ACTIVE": 500,
 }  # fmt: skip
-# By hand. An FMA is two operations; 640 lanes were launched, in vector instructions 64 x 100 could have worked.
+# By hand. An FMA is two operations; 640 lanes were launched, and 64 x 100 could have worked in vector instructions.
 OPERATIONS = {
     ("f16", "valu"): 64 * 16, ("f32", "valu"): 64 * 21, ("f64", "valu"): 64 * 26, ("f16", "mfma"): 1536,
     ("bf16", "mfma"): 2048, ("f32", "mfma"): 2560, ("f64", "mfma"): 3072, ("i8", "mfma"): 3584,
@@ -154,8 +154,8 @@ def test_every_formula_by_hand(target):
     assert {name: formula(COUNTERS).value for name, formula in family.evidence.items()} == pytest.approx(evidence)
 
 
-def test_more_lanes_at_work_than_launched_is_no_divergence():
-    """By a rounding error or a counter that ran on: a share is not negative."""
+def test_more_active_lanes_than_launched_ones_are_no_divergence():
+    """A rounding error or a counter that ran on must not make a share negative."""
     more = COUNTERS | {"SQ_THREAD_CYCLES_VALU": 6400}
     assert cdna3.FAMILY.evidence["divergent_lane_fraction"](more).value == 0
 

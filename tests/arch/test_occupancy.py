@@ -1,4 +1,4 @@
-"""Occupancy rules where no compiler is at hand: known cases, and what must hold for all kernels."""
+"""Occupancy rules, tested without a compiler: known cases, and what must hold for all kernels."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_the_two_numbers_differ_where_only_part_of_a_workgroup_would_fit():
     [
         (dict(), 32, ("wave slots",)),
         (dict(vgprs=128), 16, ("VGPRs",)),
-        (dict(vgprs=124, accum=4), 16, ("VGPRs",)),  # 128 of the unified file, as a recorded GEMM has them
+        (dict(vgprs=124, accum=4), 16, ("VGPRs",)),  # 128 of the unified file, as in a recorded GEMM
         (dict(sgprs=96), 32, ("wave slots",)),
         (dict(sgprs=97), 28, ("SGPRs",)),
         (dict(lds=4097), 32, ("wave slots",)),
@@ -51,8 +51,8 @@ def test_resident_waves(kernel, resident, limited_by):
     assert found.fraction == resident / 32
 
 
-def test_small_workgroups_of_two_waves_are_limited_by_their_barriers():
-    rules = rdna2.rules(32, wgp_mode=False)  # 2 SIMDs x 16 waves, 16 workgroups of two waves fill them exactly
+def test_small_workgroups_of_two_waves_are_limited_by_barriers():
+    rules = rdna2.rules(32, wgp_mode=False)  # 2 SIMDs x 16 waves: 16 workgroups of two waves fill them exactly
     assert occupancy(rules, KernelResources(8, 0, 16, 0, 64)).resident_waves_per_cu == 32
     assert cdna2.FAMILY.occupancy_rules is CDNA
 

@@ -1,4 +1,4 @@
-"""compiler_waves_per_simd against clang's own figure, on kernels with drawn registers, LDS and workgroups."""
+"""compiler_waves_per_simd against clang's own figure, on kernels with random registers, LDS and workgroups."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ pytestmark = pytest.mark.usefixtures("hipcc")
 
 
 def compiler_waves(rules: OccupancyRules, kernel: KernelResources, drawn: Drawn) -> int:
-    """For a launch bound clang compares the largest with the smallest size, and searches those between if that has more."""
+    """For a launch bound, clang compares the largest with the smallest size, and searches those between if the smallest has
+    more."""
 
     def of(size: int) -> Occupancy:
         return occupancy(rules, replace(kernel, workgroup_size=size))

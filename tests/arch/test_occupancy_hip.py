@@ -19,13 +19,13 @@ from rocm_perf_lab.arch.occupancy import KernelResources, OccupancyRules, occupa
 
 @dataclass(frozen=True)
 class Hip:
-    """HIP's figures of a target."""
+    """HIP's figures for a target."""
 
     waves_per_simd: int
     simds: int
     vgprs: int
     vgpr_granule: int
-    sgprs: int | None  # a SIMD's; None where waves have their own
+    sgprs: int | None  # per SIMD; None where each wave has its own
     lds_bytes: int = 64 * 1024  # what the driver reports for a workgroup, also in WGP mode
 
     def blocks(self, kernel: KernelResources, vgprs: int, wave_size: int) -> int:
@@ -53,7 +53,7 @@ HIP = {
 
 
 def as_hip(rules: OccupancyRules) -> OccupancyRules:
-    """The two differences: HIP does not round LDS up to what the hardware allocates, and knows half of a WGP's LDS."""
+    """There are two differences: HIP does not round LDS up to what the hardware allocates, and knows half of a WGP's LDS."""
     whole_wgp = rules.lds_bytes == 128 * 1024
     return replace(rules, lds_granule=1, lds_bytes=64 * 1024 if whole_wgp else rules.lds_bytes)
 

@@ -1,4 +1,4 @@
-"""What would lift the occupancy: it does, and less would not."""
+"""What would raise the occupancy: the suggested change does, and a smaller one would not."""
 
 from __future__ import annotations
 
@@ -43,14 +43,14 @@ def texts(rules: OccupancyRules, kernel: KernelResources) -> list[str]:
              "workgroups of 1024 threads instead of 256: 3 -> 8 waves per SIMD"],
         ),
         (
-            KernelResources(124, 4, 16, 16384, 256),  # a recorded GEMM: registers and LDS limit it together
+            KernelResources(124, 4, 16, 16384, 256),  # a recorded GEMM: limited by registers and LDS together
             ["32 fewer VGPRs (96 at most) and 3,584 fewer bytes of LDS per workgroup (12,800 at most): 4 -> 5 waves per SIMD"],
         ),
         (KernelResources(8, 0, 16, 0, 256), []),
         (KernelResources(8, 0, 16, 0, 192), ["workgroups of 128 threads instead of 192: 30 -> 32 waves per CU"]),
     ],
 )  # fmt: skip
-def test_in_words(kernel, said):
+def test_lifts_in_words(kernel, said):
     assert texts(CDNA, kernel) == said
 
 
@@ -72,7 +72,7 @@ kernels = st.builds(
 
 
 @given(kernels, st.sampled_from([rules for _, rules in MODES.values()]))
-def test_a_lift_does_what_it_says_and_one_register_or_byte_more_does_not(kernel, rules):
+def test_a_lift_raises_occupancy_and_one_register_or_byte_more_does_not(kernel, rules):
     before = occupancy(rules, kernel).resident_waves_per_cu
     for lift in lifts(rules, kernel):
         changed = kernel
@@ -86,7 +86,7 @@ def test_a_lift_does_what_it_says_and_one_register_or_byte_more_does_not(kernel,
 
 
 @given(kernels, st.sampled_from([rules for _, rules in MODES.values()]))
-def test_where_nothing_lifts_it_no_smaller_kernel_has_more(kernel, rules):
+def test_where_nothing_raises_occupancy_no_smaller_kernel_has_more(kernel, rules):
     if not lifts(rules, kernel):
         least = replace(kernel, arch_vgprs=1, accum_vgprs=0, sgprs=1, lds_bytes=0)
         assert occupancy(rules, least).resident_waves_per_cu == occupancy(rules, kernel).resident_waves_per_cu

@@ -1,4 +1,4 @@
-"""products.toml: consistent in itself, with the families, and with a recorded MI300X."""
+"""products.toml is consistent in itself, with the families, and with a recorded MI300X."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ def test_every_product_has_a_family_and_its_own_pci_ids():
     assert product_of(0x1234) is None and product_of(None) is None
 
 
-# What AMD publishes, in TFLOP/s or TOP/s at the boost clock. MI250X: of a package, which holds two of the devices. Left out is
-# the F32 of CDNA's VALU with packed instructions, which is twice as much.
+# What AMD publishes, in TFLOP/s or TOP/s at the boost clock. MI250X: per package, which holds two of the devices. The F32 rate
+# of CDNA's VALU with packed instructions, which is twice as high, is left out.
 PUBLISHED = {
     "rx6800xt": (1, {("f32", "valu"): 20.74, ("f16", "valu"): 41.47}),
     "mi300x": (
@@ -60,7 +60,7 @@ def test_a_product_reaches_what_amd_publishes(key):
     assert rates == pytest.approx(published, rel=0, abs=0.05)  # as many digits as are published
 
 
-def test_the_mi300x_is_what_a_recorded_one_says_of_itself(shared_data):
+def test_the_mi300x_matches_a_recorded_one(shared_data):
     database = shared_data / "rocpd" / "mi300x_bmm_a.db"
     connection = sqlite3.connect(f"{database.as_uri()}?mode=ro&immutable=1", uri=True)
     (text,) = connection.execute("SELECT extdata FROM rocpd_info_agent WHERE type = 'GPU'").fetchone()

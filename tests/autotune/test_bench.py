@@ -1,4 +1,4 @@
-"""Which device configurations run on, how they are timed there, and how often."""
+"""Which device the configurations run on, how they are timed there, and how often."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from rocm_perf_lab.errors import UnavailableError
 
 @pytest.fixture
 def bench(tmp_path, monkeypatch):
-    """bench(there, **options of a plan) -> (the bench, its timers, what was noted); None for no device at all."""
+    """bench(there, **options of a plan) -> (the bench, its timers, the notes); None stands for no device."""
 
     def select(choice, scratch):
         if found is None:
@@ -25,7 +25,7 @@ def bench(tmp_path, monkeypatch):
         return found
 
     def choose(_name, _device, _scratch, _timeout, _note, *, counters):
-        assert not counters  # times alone are wanted
+        assert not counters  # only times are needed
         return types.SimpleNamespace(trace=None)
 
     def run(there: Device | None, /, **options):
@@ -57,7 +57,7 @@ SOFTWARE, HARDWARE = (Device(is_hardware, "gfx942", "a device", {}, (), ()) for 
         (HARDWARE, {"measure": "wall", "runs": 1}, [WallTimer], False, 1),
     ],
 )
-def test_modelled_times_are_taken_once_and_others_three_times(bench, device, options, timers, is_modelled, runs):
+def test_modelled_times_are_taken_once_and_measured_ones_three_times(bench, device, options, timers, is_modelled, runs):
     found, evaluation, notes = bench(device, **options)
     assert [type(one) for one in evaluation._timers] == timers and all(one.device is device for one in evaluation._timers)
     assert (found.description, found.target) == ("a device", "gfx942")
@@ -71,7 +71,7 @@ def test_modelled_times_are_taken_once_and_others_three_times(bench, device, opt
 
 
 @pytest.mark.parametrize("measure", ["auto", "wall"])
-def test_without_a_device_processes_are_timed(bench, measure):
+def test_without_a_device_the_process_is_timed(bench, measure):
     found, evaluation, notes = bench(None, measure=measure, timeout=7.0)
     (timer,) = evaluation._timers
     assert (type(timer), timer.device, timer.timeout) == (WallTimer, None, 7.0)
@@ -80,6 +80,6 @@ def test_without_a_device_processes_are_timed(bench, measure):
 
 
 @pytest.mark.parametrize("options", [{"measure": "gpu"}, {"device": "gfx942"}, {"device": "MI210"}])
-def test_a_device_that_is_asked_for_has_to_be_there(bench, options):
+def test_a_requested_device_must_exist(bench, options):
     with pytest.raises(UnavailableError):
         bench(None, **options)

@@ -1,4 +1,4 @@
-"""What --budget may say."""
+"""What --budget accepts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Results that are kept: what is put is what is found again, and what another file holds is refused."""
+"""Cached results: stored results are found again, and other kinds of files are refused."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ OUTCOMES = [
 ]
 
 
-def test_what_is_put_is_found_under_the_same_values_of_the_same_experiment(tmp_path):
+def test_a_stored_outcome_is_found_under_the_same_values_of_the_same_experiment(tmp_path):
     path = tmp_path / "folder" / "cache.db"
     with contextlib.closing(Cache(path, "one")) as cache:
         for number, outcome in enumerate(OUTCOMES):
@@ -44,7 +44,7 @@ def test_the_order_of_values_does_not_count():
     assert canonical({"a": 1}) != canonical({"a": "1"})
 
 
-def test_a_file_that_is_no_cache_is_refused(tmp_path):
+def test_a_file_that_is_not_a_cache_is_refused(tmp_path):
     (tmp_path / "text").write_text("no database, but long enough to have a header of one")
     with sqlite3.connect(tmp_path / "other.db") as database:
         database.execute("CREATE TABLE mine (a)")

@@ -1,4 +1,4 @@
-"""`rocm-perf autotune --scheduler` on a real cluster of processes, of which programs kill some."""
+"""`rocm-perf autotune --scheduler` on a real cluster of processes, some of which are killed by programs."""
 
 from __future__ import annotations
 
@@ -50,11 +50,11 @@ def test_killed_workers_lose_nothing(tune, tmp_path):
     assert {one["configuration"]["a"]: one["status"] for one in found["evaluations"]} == dict.fromkeys(range(6), "ok")
     ran = (tmp_path / "ran").read_text().split()
     assert set(ran) == set("012345") and ran.count("5") > 1
-    assert tune(list(range(6)))["reused"] == 6  # kept by the process that searches, not by workers
+    assert tune(list(range(6)))["reused"] == 6  # stored by the searching process, not by workers
     assert (tmp_path / "ran").read_text().split() == ran
 
 
-def test_what_kills_every_worker_is_a_result_but_not_kept(tune):
+def test_a_configuration_that_kills_every_worker_is_a_result_but_not_cached(tune):
     for _ in range(2):
         found = tune([6, 7], "--workers", "1")
         assert {one["configuration"]["a"]: one["status"] for one in found["evaluations"]} == {6: "lost", 7: "ok"}

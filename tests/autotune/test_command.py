@@ -37,7 +37,7 @@ def program(tmp_path) -> Path:
     return path
 
 
-def test_values_are_literal_words_and_failures_are_results(rocm_perf, program, tmp_path):
+def test_values_are_passed_literally_and_failures_are_results(rocm_perf, program, tmp_path):
     words = ["--cmd-template", "./program {a} '{text}' {n}", "--check", "grep -qv 'result 2'"]
     done = rocm_perf(*TUNE, *words, "--write-config", "best.json", "--write-t4", "t4.json")
     assert done.returncode == 0, done.stderr
@@ -53,7 +53,7 @@ def test_values_are_literal_words_and_failures_are_results(rocm_perf, program, t
     assert json.loads((tmp_path / "best.json").read_text()) == {"n": 7} | found["best"]["configuration"]
     again = rocm_perf("autotune", "--simulate", "t4.json", "--strategy", "random", "--json")
     assert json.loads(again.stdout)["best"]["ms"] == found["best"]["ms"]
-    assert sum(" of at most " in line for line in done.stderr.splitlines()) == 13  # each as it comes
+    assert sum(" of at most " in line for line in done.stderr.splitlines()) == 13  # each one as soon as it is found
     reused = json.loads(rocm_perf(*TUNE, *words).stdout)
     assert reused["reused"] == 13 and (tmp_path / "ran").read_text().splitlines() == ran
 
@@ -72,7 +72,7 @@ def test_building_with_defines_and_the_environment(rocm_perf, program, tmp_path)
     assert len(failed) == 2 and all("no such tile" in one["reason"] for one in failed)
 
 
-def test_a_killed_search_goes_on(program, tmp_path):
+def test_a_killed_search_resumes(program, tmp_path):
     (tmp_path / "space.json").write_text(json.dumps({"parameters": {"a": list(range(10, 40))}}))
     program.write_text(PROGRAM.replace('echo "result', 'sleep 0.05\necho "result'))
     command = [sys.executable, "-m", "rocm_perf_lab", *TUNE, "--cmd-template", "./program {a}", "--budget", "20"]
@@ -83,12 +83,12 @@ def test_a_killed_search_goes_on(program, tmp_path):
         time.sleep(0.01)
     os.kill(first.pid, signal.SIGKILL)
     first.wait()
-    time.sleep(0.3)  # what was running ends by itself
+    time.sleep(0.3)  # the running program ends by itself
     before = ran.read_text().splitlines()
     resumed = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120)
     found = json.loads(resumed.stdout)
     assert found["evaluated"] == 20 and found["reused"] in (len(before) - 1, len(before))
-    # At most the one that was running when it was killed ran again.
+    # At most the configuration that was running when the search was killed ran again.
     after = ran.read_text().splitlines()
     assert len(set(after)) == 20 and len(after) <= 21
 
@@ -108,7 +108,7 @@ def test_a_killed_search_goes_on(program, tmp_path):
         ([], 2, "--cmd-template"),
     ],
 )
-def test_wrong_calls(rocm_perf, program, words, code, said):
+def test_wrong_command_lines(rocm_perf, program, words, code, said):
     done = rocm_perf(*TUNE, *words)
     last = done.stderr.splitlines()[-1]
     assert done.returncode == code and last.startswith("rocm-perf: error: ") and said in last and done.stdout == ""
@@ -130,7 +130,7 @@ def hanging(program, tmp_path):
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_what_takes_too_long_leaves_no_process(rocm_perf, hanging, way, process_is_gone, tmp_path):
+def test_a_run_that_takes_too_long_leaves_no_process(rocm_perf, hanging, way, process_is_gone, tmp_path):
     done = rocm_perf(*hanging, *way, "--timeout", "2", "--budget", "1")
     assert done.returncode == 47 and "still running after 2 s" in done.stderr
     (pid,) = tmp_path.glob("pid.?")
@@ -138,7 +138,7 @@ def test_what_takes_too_long_leaves_no_process(rocm_perf, hanging, way, process_
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_an_interrupt_ends_all_workers_and_what_they_run(hanging, way, process_is_gone, tmp_path):
+def test_an_interrupt_ends_all_workers_and_their_programs(hanging, way, process_is_gone, tmp_path):
     command = [sys.executable, "-m", "rocm_perf_lab", *hanging, *way, "--workers", "2"]
     search = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     deadline = time.monotonic() + 60
@@ -150,7 +150,7 @@ def test_an_interrupt_ends_all_workers_and_what_they_run(hanging, way, process_i
     assert len(pids) == 2 and all(process_is_gone(int(pid.read_text())) for pid in pids)
 
 
-def test_a_cache_that_is_another_database_stays_as_it_is(rocm_perf, program, tmp_path):
+def test_another_database_given_as_the_cache_stays_unchanged(rocm_perf, program, tmp_path):
     with contextlib.closing(sqlite3.connect(tmp_path / "trace.db")) as database:
         database.execute("CREATE TABLE rocpd_string (id INTEGER)")
     before = (tmp_path / "trace.db").read_bytes()

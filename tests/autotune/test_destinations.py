@@ -1,4 +1,4 @@
-"""Where `rocm-perf autotune` writes is looked at before anything runs, and nothing is ever replaced that is no file."""
+"""`rocm-perf autotune` checks its destinations before anything runs, and never replaces anything but a regular file."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def tune(rocm_perf, tmp_path):
         (["--profile", "none/run"], 73, "mkdir -p"),
     ],
 )
-def test_what_cannot_be_written_is_known_before_anything_runs(tune, tmp_path, words, code, said):
+def test_a_destination_that_cannot_be_written_is_refused_before_anything_runs(tune, tmp_path, words, code, said):
     (tmp_path / "precious").mkdir()
     (tmp_path / "precious" / "thesis.tex").touch()
     space = (tmp_path / "space.json").read_bytes()
@@ -44,7 +44,7 @@ def test_what_cannot_be_written_is_known_before_anything_runs(tune, tmp_path, wo
     assert not (tmp_path / "ran").exists() and (tmp_path / "space.json").read_bytes() == space
 
 
-def test_pipes_links_and_redirected_output_stay_what_they_are(tune, tmp_path):
+def test_pipes_links_and_redirected_output_are_written_to_and_not_replaced(tune, tmp_path):
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "link").symlink_to("target")
     read: list[str] = []
@@ -61,7 +61,7 @@ def test_pipes_links_and_redirected_output_stay_what_they_are(tune, tmp_path):
     assert said.startswith("<!doctype html>") and "1 of 1 configurations evaluated" in said.split("</html>")[-1]
 
 
-def test_what_permissions_forbid_is_known_before_anything_runs(tune, tmp_path):
+def test_what_permissions_forbid_is_refused_before_anything_runs(tune, tmp_path):
     (tmp_path / "locked").mkdir(mode=0o555)
     (tmp_path / "secret").touch(mode=0o100)
     for words in (["--write-config", "locked/x"], ["--profile", "locked/run"], ["--cache", "locked/x"]):

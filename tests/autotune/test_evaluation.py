@@ -1,4 +1,4 @@
-"""What is no fault of a configuration is no result of it either."""
+"""An error that is not the fault of a configuration is not recorded as its result."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def evaluation(tmp_path):
     return Evaluation(program, [WallTimer()], 1, 60, tmp_path / "scratch")
 
 
-def test_of_all_that_a_build_says_the_end_is_kept(evaluation, tmp_path):
+def test_only_the_end_of_the_output_of_a_build_is_kept(evaluation, tmp_path):
     build = "sh -c 'yes é | head -c 40000002; echo the reason; exit 1{status}'"
     program = TunedProgram(read_space(tmp_path / "space.json"), "true", build)
     outcome = Evaluation(program, [WallTimer()], 1, 60, tmp_path / "scratch")({"status": 1})
@@ -39,13 +39,13 @@ def test_a_full_disk_ends_the_search_and_not_the_configuration(evaluation, monke
         evaluation({"status": 1})
 
 
-def test_a_scratch_folder_that_went_away_is_named(evaluation, tmp_path):
+def test_a_scratch_folder_that_disappeared_is_named(evaluation, tmp_path):
     (tmp_path / "scratch").rmdir()
     with pytest.raises(OutputError, match="scratch"):
         evaluation({"status": 0})
 
 
-def test_builds_are_for_the_gpu_that_is_there_unless_they_say_otherwise(evaluation, tmp_path, monkeypatch):
+def test_builds_target_the_present_gpu_unless_they_specify_another(evaluation, tmp_path, monkeypatch):
     build = "sh -c 'test $HCC_AMDGPU_TARGET = gfx942 -a {status} = 0'"
     program = TunedProgram(read_space(tmp_path / "space.json"), "true", build)
     here = Evaluation(program, [WallTimer()], 1, 60, tmp_path / "scratch", "gfx942")
@@ -55,7 +55,7 @@ def test_builds_are_for_the_gpu_that_is_there_unless_they_say_otherwise(evaluati
 
 
 def measured(work: list[Dispatch], folder) -> tuple[float, dict[str, int]]:
-    """What the timer says of a run that a collector has recorded as `work`."""
+    """The timer's result for a run that a collector has recorded as `work`."""
 
     def record(command, environment, database, output, errors):
         write(database, work)
@@ -64,7 +64,7 @@ def measured(work: list[Dispatch], folder) -> tuple[float, dict[str, int]]:
     return GpuTimer(record, device).measure(["true"], {}, folder, None)
 
 
-def test_the_time_of_a_run_is_that_of_its_own_kernels_in_ms(tmp_path):
+def test_the_time_of_a_run_is_the_sum_of_its_own_kernels_in_ms(tmp_path):
     work = [
         Dispatch("fill", 1_000_000, 3_500_000, workgroup=64, grid=640),
         Dispatch("sum", 4_000_000, 9_000_000, workgroup=128, grid=1280, lds=512),

@@ -25,7 +25,7 @@ def test_the_time_is_the_median(runs, ms, cv):
 
 
 @pytest.mark.parametrize("runs", [[], [1.0], [0.0, 0.0], [-1.0, -2.0]])
-def test_what_has_no_variation(runs):
+def test_outcomes_without_a_variation(runs):
     assert variation(runs) is None
 
 

@@ -1,4 +1,4 @@
-"""What is said besides the winner, on results of which the truth is known, and the page that shows it."""
+"""Findings other than the winner, on results whose truth is known, and the page that shows them."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def test_the_page_shows_every_configuration(tuned, evaluated):
     assert len(circles) == len(timed)
     assert [across for across, _ in circles] == sorted(across for across, _ in circles)
     slower = sorted(range(len(timed)), key=lambda at: timed[at].outcome.ms)
-    assert [circles[at][1] for at in slower] == sorted((down for _, down in circles), reverse=True)  # up is slow
+    assert [circles[at][1] for at in slower] == sorted((down for _, down in circles), reverse=True)  # larger values are slower
     assert tab.locator("#progress .failed").count() == sum(one.outcome.status != OK for one in evaluated)
     assert tab.locator("#all tbody tr").count() == len(evaluated)
 
@@ -92,7 +92,7 @@ def test_the_table_sorts_and_searches_and_effects_are_those_of_the_parameters(tu
     tab.fill("#search", "a=1 b=2")
     assert tab.inner_text("#found") == "4 configurations" and tab.locator("#all tbody tr").count() == 4
     titles = tab.locator("#effects h3").all_inner_texts()
-    assert [title[0] for title in titles] == ["a", "b", "c"]  # those that matter most first
+    assert [title[0] for title in titles] == ["a", "b", "c"]  # the most important first
     medians = tab.locator("#effects table >> nth=0").locator("td:nth-child(4)").all_inner_texts()
     assert medians == ["2.5 ms", "6.5 ms", "10.5 ms", "14.5 ms"]
     expect_accessible(tab)
@@ -102,7 +102,7 @@ FEW = [ran([6.0, 6.0], a=1, b=1), failed(a=1, b=2), ran([2.0, 2.0], a=2, b=1), r
 
 
 def test_the_head_of_the_page_by_hand():
-    """The defaults take 6 ms and the best 2 ms, in both of its runs; the next takes 3 ms."""
+    """The defaults take 6 ms and the best takes 2 ms in both of its runs; the next takes 3 ms."""
     profile = BestProfile(
         run_directory="best.rocm-perf", runtime_ms=2.0, cv=0.0, timing="measured", kernel="rows", bottleneck="memory-bound"
     )
@@ -129,7 +129,7 @@ def test_the_head_of_the_page_by_hand():
 
 
 def test_effects_by_hand():
-    """Of a parameter's values the best and the median; numbers before words, and what failed counts for nothing."""
+    """Best and median time for each value of a parameter; numbers come before words, and failures do not count."""
     found = document(result(FEW))
     a, b = _effects(found, ["a", "b"])
     assert (a["title"], a["share"], a["most"]) == ("a", 0.0, 6.0)
@@ -143,13 +143,13 @@ def test_effects_by_hand():
     }  # fmt: skip
 
 
-def test_what_is_modelled_says_so():
+def test_modelled_times_are_labelled():
     assert "Time (modelled)" in page(result([ran([1.0], True, a=1)]))
     assert "Time (measured, gpu time)" in page(result([ran([1.0], a=1)]))
 
 
 @pytest.mark.parametrize(("modelled", "kind"), [(True, "recorded, modelled"), (False, "recorded")])
-def test_a_recording_of_modelled_times_stays_one(rocm_perf, tmp_path, modelled, kind):
+def test_a_recording_of_modelled_times_stays_modelled(rocm_perf, tmp_path, modelled, kind):
     (tmp_path / "t4.json").write_text(json.dumps(t4(result([ran([1.0], modelled, a=1), ran([2.0], modelled, a=2)]))))
     done = rocm_perf("autotune", "--simulate", "t4.json", "--write-t4", "again.json", "--write-report", "page.html")
     assert f"best: 1 ms ({kind}): a=1" in done.stdout and f"Time ({kind})" in (tmp_path / "page.html").read_text()
@@ -163,7 +163,7 @@ def test_everything_that_is_null_has_a_reason():
 
 
 def test_other_tools_read_the_results():
-    """Against the schema that Kernel Tuner brings."""
+    """Checked against the schema that comes with Kernel Tuner."""
     files, jsonschema = pytest.importorskip("kernel_tuner.file_utils"), pytest.importorskip("jsonschema")
     _version, schema = files.output_file_schema("results")
     jsonschema.validate(t4(result([*GRID[:3], failed(a=1, b=1, c=1)])), schema)

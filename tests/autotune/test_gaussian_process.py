@@ -1,4 +1,4 @@
-"""The process against scikit-learn's, which is slower and in double precision."""
+"""The Gaussian process against scikit-learn's, which is slower and in double precision."""
 
 import numpy as np
 import pytest
@@ -23,9 +23,9 @@ def likeness(process):
 @settings(max_examples=12)
 @example(seed=524, count=3, dimensions=1, smooth=False)  # points with large weights
 @given(seed=st.integers(0, 1000), count=points_seen, dimensions=st.integers(1, 7), smooth=st.booleans())
-def test_predictions_are_those_of_scikit_learn(seed, count, dimensions, smooth):
+def test_predictions_equal_those_of_scikit_learn(seed, count, dimensions, smooth):
     generator = np.random.default_rng(seed)
-    points = generator.integers(0, 5, (count, dimensions)) / 4  # on a grid: some of them more than once
+    points = generator.integers(0, 5, (count, dimensions)) / 4  # on a grid, so some of them occur more than once
     values = np.sin(3 * points).sum(axis=1) + 0.1 * generator.standard_normal(count)
     process = GaussianProcess(dimensions, generator)
     process.fit(points, values, steps=8)
@@ -35,13 +35,13 @@ def test_predictions_are_those_of_scikit_learn(seed, count, dimensions, smooth):
     means, spreads = likeness(process).fit(points, values).predict(asked, return_std=True)
     scale = values.std()
     ours = process.predict(asked)
-    assert ours[0] == pytest.approx(means, abs=3e-3 * scale)  # ours has single precision
+    assert ours[0] == pytest.approx(means, abs=3e-3 * scale)  # ours is in single precision
     assert ours[1] == pytest.approx(spreads, abs=1e-2 * scale)
     assert process.means(asked) == pytest.approx(ours[0], abs=1e-3 * scale)
 
 
 @pytest.mark.parametrize("smooth", [True, False])
-def test_errors_are_those_of_a_prediction_without_the_value(smooth):
+def test_errors_are_those_of_predictions_made_without_the_value(smooth):
     generator = np.random.default_rng(0)
     points = generator.random((25, 3))
     values = points[:, 0] * 4 + np.cos(5 * points[:, 1])
@@ -57,7 +57,7 @@ def test_errors_are_those_of_a_prediction_without_the_value(smooth):
         assert errors[left_out] / values.std() == pytest.approx(standard[left_out] - predicted, abs=1e-6)
 
 
-def test_smooth_fit_leaves_the_walk_where_it_is():
+def test_a_smooth_fit_does_not_move_the_walk():
     generator = np.random.default_rng(0)
     points, values = generator.random((40, 4)), generator.random(40)
     process = GaussianProcess(4, generator)

@@ -1,4 +1,4 @@
-"""What is known before anything runs, against LLVM's limits by hand and the occupancy that a profile would show."""
+"""What is known before anything runs, against LLVM's limits by hand and the occupancy shown in a profile."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def read(tmp_path):
 
 
 @pytest.mark.parametrize("target", ["gfx942", None])
-def test_only_what_can_be_launched_is_left(read, target):
+def test_only_configurations_that_can_be_launched_are_left(read, target):
     space, _ = known_before(read(SPACE), target)
     rows = {tuple(space.named(row).values()) for row in space}
     xs, ys, sizes = SPACE["parameters"].values()
@@ -38,7 +38,7 @@ def test_only_what_can_be_launched_is_left(read, target):
     assert rows == {(x, y, lds) for x in xs for y in ys for lds in sizes if x * y <= 1024 and lds <= 65536}
 
 
-def test_too_many_registers_for_the_workgroup_cannot_be_launched(read):
+def test_a_workgroup_with_too_many_registers_cannot_be_launched(read):
     space, _ = known_before(read(SPACE | {"fixed": {"vgprs": 129}}), "gfx942")  # 3 waves on a SIMD: 768 threads
     assert {space.named(row)["x"] * space.named(row)["y"] for row in space if space.named(row)["lds"] == 0} == {
         8, 16, 32, 64, 128, 256, 512
@@ -54,7 +54,7 @@ def test_the_occupancy_is_that_of_the_rules(read):
 
 
 @pytest.mark.parametrize("name", STRATEGIES)
-def test_what_cannot_be_launched_is_never_proposed(read, name):
+def test_configurations_that_cannot_be_launched_are_never_proposed(read, name):
     space, occupancy = known_before(read(SPACE), "gfx942")
     strategy = create(name, space, 1, Options(1000, occupancy=occupancy))
     proposed = []

@@ -1,4 +1,4 @@
-"""The pool of a search guided by a model: coordinates, neighbours, and what was proposed already."""
+"""The pool of a search guided by a model: coordinates, neighbours, and configurations proposed before."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from rocm_perf_lab.autotune import neighbourhood
 from rocm_perf_lab.autotune.neighbourhood import Pool
 from rocm_perf_lab.autotune.space import Space
 
-# c has one value: it is no coordinate.
+# c has only one value, so it is not a coordinate.
 SPACE = Space({"a": [1, 2, 4], "b": ["left", "right"], "c": [7]})
 
 
@@ -45,13 +45,13 @@ def test_neighbours_differ_in_one_parameter_or_in_two():
     assert rows(found, found.near(found.at[2, 1, 0])[0]) == [(0, 1, 0), (1, 1, 0), (2, 0, 0)]
 
 
-def test_what_differs_in_three_parameters_is_no_neighbour():
+def test_configurations_that_differ_in_three_parameters_are_no_neighbours():
     found = pool(Space({"a": [1, 2], "b": [1, 2], "c": [1, 2]}))
     one, two = found.near(found.at[0, 0, 0])
     assert rows(found, one) == [(0, 0, 1), (0, 1, 0), (1, 0, 0)] and rows(found, two) == [(0, 1, 1), (1, 0, 1), (1, 1, 0)]
 
 
-def test_what_was_proposed_is_no_candidate():
+def test_a_configuration_that_was_proposed_is_no_longer_a_candidate():
     found = pool()
     found.without([(0, 1, 0), (2, 1, 0)])
     assert found.unasked().tolist() == [0, 2, 3, 4]
@@ -59,7 +59,7 @@ def test_what_was_proposed_is_no_candidate():
 
 
 def sampled(monkeypatch, most: int = 2) -> Pool:
-    """A pool with some of the configurations of a space that has more than `most`."""
+    """A pool with some of the configurations of a space that holds more than `most`."""
     monkeypatch.setattr(neighbourhood, "_MOST", most)
     return pool(Space({"a": [1, 2, 4], "b": ["left", "right"]}))
 
@@ -80,7 +80,7 @@ def test_a_pool_of_a_large_space_grows_by_neighbours(monkeypatch):
     assert len(found.points) == len(after)
 
 
-def test_what_is_in_the_pool_is_not_added_again(monkeypatch):
+def test_configurations_in_the_pool_are_not_added_again(monkeypatch):
     found = sampled(monkeypatch)
     found.add([(0, 0), (1, 1), (0, 0)])
     count, points = len(found.rows), found.points
@@ -89,7 +89,7 @@ def test_what_is_in_the_pool_is_not_added_again(monkeypatch):
     assert len(found.rows) == count and found.points is points
 
 
-def test_neighbours_of_a_configuration_are_looked_for_once(monkeypatch):
+def test_neighbours_of_a_configuration_are_searched_for_once(monkeypatch):
     found, asked = sampled(monkeypatch), []
     monkeypatch.setattr(found._space, "neighbours", lambda row: asked.append(row) or [])
     found.add_neighbours([(0, 0), (1, 0)])

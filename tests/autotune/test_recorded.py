@@ -1,4 +1,4 @@
-"""Recordings of which anything may be wrong: read as they are, or refused in one line."""
+"""Recordings in which anything may be wrong: they are read as they are, or refused in one line."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def test_damaged_files_are_refused_or_read(tmp_path_factory, data):
     flipped[cut] ^= 1 << data.draw(st.integers(0, 7))
     path.write_bytes(flipped)
     try:
-        assert read_recording(path).times  # a changed time stamp or name in the header harms nothing
+        assert read_recording(path).times  # a changed timestamp or name in the header does no harm
     except TraceError:
         pass
 
@@ -91,7 +91,7 @@ def test_deep_nesting_is_refused(tmp_path):
         read_recording(tmp_path / "deep")
 
 
-def test_one_configuration_is_a_space_too(tmp_path):
+def test_a_single_configuration_is_a_space(tmp_path):
     path = tmp_path / "recording.json"
     path.write_text(json.dumps(T4 | {"results": T4["results"][:1]}))
     recording = read_recording(path)
@@ -122,11 +122,11 @@ def test_numbers_come_before_text_and_only_recorded_configurations_are_valid(tmp
     "metadata, is_modelled",
     [({"timing": "modelled"}, True), ({"timing": "measured"}, False), ({}, False), ("modelled", False), (None, False)],
 )
-def test_a_recording_is_modelled_if_it_says_so(tmp_path, metadata, is_modelled):
+def test_a_recording_is_modelled_if_it_is_labelled_so(tmp_path, metadata, is_modelled):
     assert read(tmp_path, T4 | {"metadata": metadata}).is_modelled is is_modelled
 
 
-def test_another_objective_than_time(tmp_path):
+def test_an_objective_other_than_time(tmp_path):
     entry = {"a": 1, "time": 3.0, "energy": 9.0}
     document = {"tune_params_keys": ["a"], "cache": {"1": entry}}
     assert [*read(tmp_path, document).times.values()] == [3.0]
@@ -142,7 +142,7 @@ def test_another_objective_than_time(tmp_path):
         (3, 3.0), (0.5, 0.5), (9e99, 9e99), (1e100, None), (0, None), (-1.0, None), (True, None), ("3", None), (None, None),
     ],
 )  # fmt: skip
-def test_what_is_a_time(tmp_path, value, time):
+def test_which_values_are_times(tmp_path, value, time):
     rows = {"1": {"a": 1, "time": value}, "2": {"a": 2, "time": 1.0}}
     assert read(tmp_path, {"tune_params_keys": ["a"], "cache": rows}).times == {(0,): time, (1,): 1.0}
 

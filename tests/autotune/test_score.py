@@ -17,14 +17,14 @@ from rocm_perf_lab.errors import TraceError
 
 
 def test_the_score_by_hand():
-    """Times 1, 2, 3, 4: the first of random search is 2.5 on average, the best of two 5/3, of three 5/4, of four 1.
+    """Times 1, 2, 3, 4: random search finds 2.5 on average at first, 5/3 as the best of two, 5/4 of three, 1 of four.
 
     The median is 2.5; 95 % of the way to 1 is 1.075, which random search expects to reach with the fourth.
     """
     scale = Scale([3, 1, 4, 2])
     assert scale.budget == 4
     assert scale.expected == pytest.approx([5 / 2, 5 / 3, 5 / 4, 1])
-    # 2 at once, then 1: (0.5/1.5 + (5/3 - 1)/(2/3) + 1 + 0) / 4, the last because there is nothing left to win.
+    # 2 at once, then 1: (0.5/1.5 + (5/3 - 1)/(2/3) + 1 + 0) / 4; the last is 0 because nothing is left to gain.
     assert scale.score([2, 1, 3, 4]) == pytest.approx((1 / 3 + 1 + 1 + 0) / 4)
     assert scale.score([1]) == pytest.approx(3 / 4)
 
@@ -77,18 +77,18 @@ def dedispersion(shared_data):
 
 
 def test_the_budget_of_a_recorded_space(dedispersion):
-    assert Scale(dedispersion.times.values()).budget == 2334  # as published of it
+    assert Scale(dedispersion.times.values()).budget == 2334  # as published for it
 
 
 def test_the_sequential_strategy_is_ahead_of_random_search(dedispersion):
     scale = Scale(dedispersion.times.values())
     trace, _ = simulate(dedispersion, "sequential", 0, Options(200))
-    assert min(trace) < scale.expected[400]  # of random search with twice the evaluations
+    assert min(trace) < scale.expected[400]  # random search with twice the evaluations
 
 
 def test_the_sequential_strategy_finds_an_optimum_in_a_far_corner(dedispersion):
-    """Around it all is slow, and the next best are far from it and within 2 %."""
+    """Everything around it is slow, and the next best are far from it and within 2 %."""
     scale = Scale(dedispersion.times.values())
     traces = [simulate(dedispersion, "sequential", seed, Options(scale.budget))[0] for seed in range(2)]
     assert [min(trace) for trace in traces] == [scale.best] * 2
-    assert sum(map(scale.score, traces)) / 2 > 0.92  # 0.980 ± 0.003 of 100 seeds
+    assert sum(map(scale.score, traces)) / 2 > 0.92  # 0.980 ± 0.003 over 100 seeds

@@ -18,7 +18,7 @@ every_way = pytest.mark.parametrize("way", WAYS)
 
 
 class Scripted:
-    """Proposes the batches as they are, and keeps what it is told."""
+    """Proposes the given batches, and keeps the results that it receives."""
 
     def __init__(self, *batches: list[int]):
         self._batches, self.told = [*batches], []
@@ -31,7 +31,7 @@ class Scripted:
 
 
 class Memory(dict):
-    """A cache of outcomes by the value of x."""
+    """A cache of outcomes, keyed by the value of x."""
 
     def get(self, values):
         return super().get(values["x"])
@@ -52,7 +52,7 @@ def loop(strategy, budget=100, evaluate=evaluate, cache=None, **options) -> Sear
     return SearchLoop(SPACE, strategy, evaluate, cache, budget, **options)
 
 
-def test_the_first_of_the_fastest_is_the_best():
+def test_the_first_of_equally_fast_ones_is_the_best():
     found = [
         Evaluated({"x": n}, outcome, False) for n, outcome in enumerate([EvaluationOutcome(FAILED), ok(2.0), ok(1.0), ok(1.0)])
     ]
@@ -61,7 +61,7 @@ def test_the_first_of_the_fastest_is_the_best():
 
 
 @every_way
-def test_what_is_proposed_is_evaluated_told_and_heard_in_its_order(way):
+def test_proposals_are_evaluated_and_reported_in_order(way):
     strategy, heard = Scripted([3, 1, 2], [5, 4]), []
     found = loop(strategy, heard=lambda one, number: heard.append((one.values["x"], number)), **way).run()
     assert [one.values["x"] for one in found] == [3, 1, 2, 5, 4] and not any(one.reused for one in found)
@@ -71,13 +71,13 @@ def test_what_is_proposed_is_evaluated_told_and_heard_in_its_order(way):
 
 @every_way
 @pytest.mark.parametrize("budget, order", [(0, []), (1, [3]), (3, [3, 1, 2]), (4, [3, 1, 2, 5]), (6, [3, 1, 2, 5, 4])])
-def test_a_batch_is_cut_where_the_budget_ends(way, budget, order):
+def test_a_batch_is_truncated_where_the_budget_ends(way, budget, order):
     strategy = Scripted([3, 1, 2], [5, 4])
     assert [one.values["x"] for one in loop(strategy, budget, **way).run()] == order == [x for x, _ in strategy.told]
 
 
 @every_way
-def test_what_the_cache_knows_is_not_evaluated_again(way):
+def test_cached_configurations_are_not_evaluated_again(way):
     cache, ran = Memory({2: ok(0.5)}), []
 
     def counted(values, worker):
@@ -88,15 +88,15 @@ def test_what_the_cache_knows_is_not_evaluated_again(way):
     found = loop(strategy, evaluate=counted, cache=cache, **way).run()
     assert sorted(ran) == [1, 3] and {one.values["x"]: one.reused for one in found} == {3: False, 1: False, 2: True}
     assert sorted(strategy.told) == [(1, None), (2, 0.5), (3, 30.0)]
-    assert cache.keys() == {2, 3} and cache[3].ms == 30.0  # what was lost may run another time
+    assert cache.keys() == {2, 3} and cache[3].ms == 30.0  # a lost configuration may run another time
 
 
 @every_way
 @pytest.mark.parametrize(
     "seconds, order", [(None, [3, 1, 2]), (2.0, [3, 1, 2]), (1.0, [3, 1]), (0.5, [3]), (0.0, [3]), (-1.0, [])]
 )
-def test_nothing_begins_once_the_time_is_up(way, monkeypatch, seconds, order):
-    """The clock stands still until the first configuration ends, and goes on by a second with each."""
+def test_nothing_is_started_once_the_time_is_up(way, monkeypatch, seconds, order):
+    """The clock stands still until the first configuration ends, and advances by a second with each."""
     now = [100.0]
     monkeypatch.setattr(search_loop, "time", types.SimpleNamespace(monotonic=lambda: now[0]))
 
@@ -128,8 +128,8 @@ def test_an_error_stops_the_others_and_is_raised(way):
 
 
 @pytest.mark.parametrize("asynchronous", [False, True])
-def test_results_are_told_in_batch_order_unless_nobody_waits(asynchronous):
-    """The first configuration ends once all others have run."""
+def test_results_are_reported_in_batch_order_unless_the_search_is_asynchronous(asynchronous):
+    """The first configuration ends only once all others have run."""
     others = threading.Semaphore(0)
 
     def first_is_slow(values, worker):

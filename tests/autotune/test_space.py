@@ -47,7 +47,7 @@ def write(tmp_path, content):
 
 
 @given(conditions, st.tuples(*[st.integers(-9, 9)] * 3))
-def test_constraints_mean_what_python_means(text, values):
+def test_constraints_mean_the_same_as_in_python(text, values):
     named = dict(zip(NAMES, values, strict=True))
     assert Expression(text, named)(named) == bool(eval(text, {}, named))
 
@@ -84,7 +84,7 @@ def test_enumeration_sampling_and_neighbours(tmp_path_factory, values, constrain
 
 @pytest.mark.parametrize("kept", [1, 100], ids=["few are valid", "all are valid"])
 def test_samples_are_uniform(kept):
-    """Chi-square with 19 degrees of freedom stays below 60 but for one time in a million; the seed is fixed."""
+    """Chi-square with 19 degrees of freedom exceeds 60 less than once in a million times; the seed is fixed."""
     valid = [(a, b) for a in range(100) for b in range(20) if a < kept and (kept == 1 or b == 0 and a < 20)]
     space = Space({"a": range(100), "b": range(20)}, members=valid)
     generator = np.random.default_rng(3)
@@ -94,7 +94,7 @@ def test_samples_are_uniform(kept):
 
 
 def test_a_large_space_is_sampled_without_being_listed(tmp_path):
-    values = {f"p{number}": list(range(30)) for number in range(6)}  # 7e8, of which half are valid
+    values = {f"p{number}": list(range(30)) for number in range(6)}  # 7e8, half of which are valid
     space = read_space(write(tmp_path, {"parameters": values, "constraints": ["p0 < p1"]})).space
     rows = space.sample(np.random.default_rng(0), 500)
     assert len(set(rows)) == 500 and all(row[0] < row[1] for row in rows)
@@ -102,7 +102,7 @@ def test_a_large_space_is_sampled_without_being_listed(tmp_path):
 
 
 class Zeros:
-    """Draws the first configuration each time; `sizes` of the blocks that were drawn."""
+    """Draws the first configuration each time; `sizes` are those of the blocks that were drawn."""
 
     def __init__(self):
         self.sizes = []
@@ -116,14 +116,14 @@ class Zeros:
 
 
 @pytest.mark.parametrize("count, draws, block", [(1, 2200, 20), (3, 2600, 28), (10, 4000, 56)])
-def test_a_space_of_which_few_are_valid_is_listed_after_2000_draws_and_200_for_each_that_is_wanted(count, draws, block):
+def test_a_space_with_few_valid_ones_is_listed_after_2000_draws_and_200_per_wanted_one(count, draws, block):
     space = Space({"a": range(30), "b": range(30)}, members=[(at, 7) for at in range(1, 21)])
     generator = Zeros()
     assert space.sample(generator, count) == [(at, 7) for at in range(1, 1 + count)]
     assert sum(generator.sizes) == draws and generator.sizes[0] == block and max(generator.sizes) == block
 
 
-def test_what_is_drawn_is_not_drawn_again_and_excluded_ones_are_not_listed():
+def test_nothing_is_drawn_twice_and_excluded_configurations_are_not_listed():
     space = Space({"a": range(3)})
     assert space.sample(Zeros(), 2) == [(0,), (1,)]
     assert space.sample(Zeros(), 2, {(0,)}) == [(1,), (2,)] and space.sample(Zeros(), 9, {(1,)}) == [(0,), (2,)]
@@ -131,7 +131,7 @@ def test_what_is_drawn_is_not_drawn_again_and_excluded_ones_are_not_listed():
 
 
 @pytest.mark.parametrize("most, complete, count", [(6, True, 6), (7, True, 6), (5, False, 5), (1, False, 1)])
-def test_a_pool_has_all_configurations_or_as_many_as_it_may(most, complete, count):
+def test_a_pool_holds_all_configurations_or_as_many_as_allowed(most, complete, count):
     rows, is_complete = Space({"a": range(3), "b": range(2)}).pool(np.random.default_rng(0), most)
     assert (is_complete, len(rows), rows.dtype) == (complete, count, np.int16) and len({*map(tuple, rows.tolist())}) == count
 

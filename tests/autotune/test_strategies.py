@@ -1,4 +1,4 @@
-"""Every strategy on random spaces: what must hold whatever it proposes."""
+"""Every strategy on random spaces: what must hold regardless of its proposals."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def space_of(limit: int) -> Space:
 
 
 def evaluate(values, _worker=0) -> EvaluationOutcome:
-    """Fails for w == 1, which would be the fastest otherwise."""
+    """Fails for w == 1, which would otherwise be the fastest."""
     if values["w"] == 1:
         return EvaluationOutcome(FAILED, "fails")
     ms = 1 + abs(math.log2(values["x"]) - 2) + abs(values["y"] - 3) + (values["z"] == "left") + values["w"]
@@ -49,7 +49,7 @@ def test_what_always_holds(name, limit, seed, budget):
     rows = [tuple(one.values.items()) for one in found]
     assert len(set(rows)) == len(rows) <= budget
     assert all(one.values["x"] * one.values["y"] <= limit for one in found)
-    if name != "three-phase":  # which prunes
+    if name != "three-phase":  # it prunes
         assert len(rows) == min(budget, len(space.listed))
     best = best_of(found)
     assert best is None or (best.outcome.status == OK and best.values["w"] != 1)
@@ -60,7 +60,7 @@ def test_what_always_holds(name, limit, seed, budget):
 @every_strategy
 @settings(max_examples=4)
 @given(seed=st.integers(0, 1000), budget=st.integers(1, 200), workers=st.integers(1, 5))
-def test_what_holds_without_waiting_for_each_other(name, seed, budget, workers):
+def test_what_holds_when_workers_do_not_wait_for_each_other(name, seed, budget, workers):
     space = space_of(40)
     strategy = create(name, space, seed, Options(budget))
     found = SearchLoop(space, strategy, evaluate, None, budget, workers=workers, asynchronous=True).run()
@@ -74,7 +74,7 @@ def test_what_holds_without_waiting_for_each_other(name, seed, budget, workers):
 
 @every_strategy
 def test_a_slow_configuration_holds_up_no_other_worker(name):
-    """The first ends when 39 others have: waiting for it would never end, so what is told then fails the test."""
+    """The first one ends when 39 others have, so a search that waited for it would run into the timeout and fail."""
     done, first = threading.Semaphore(0), threading.Lock()
 
     def one_is_slow(values, _worker):
@@ -92,12 +92,12 @@ def test_a_slow_configuration_holds_up_no_other_worker(name):
 
 
 @every_strategy
-def test_another_seed_is_another_trace(name):
+def test_another_seed_gives_another_trace(name):
     assert run(name, 96, 1, 30)[1] != run(name, 96, 2, 30)[1]
 
 
 @every_strategy
-def test_an_interrupted_search_goes_on_without_repeating(name, tmp_path):
+def test_an_interrupted_search_resumes_without_repeating(name, tmp_path):
     ran = []
 
     def counted(values, _worker):
@@ -133,7 +133,7 @@ def test_a_model_that_fits_badly_prunes_nothing():
     assert len(found) == len(space.listed)
 
 
-def test_a_model_that_fits_prunes_what_is_slow():
+def test_a_model_that_fits_well_prunes_slow_configurations():
     def smooth(values, _worker=0):
         return EvaluationOutcome(OK, None, [1.0 + (values["y"] - 3) ** 2], "wall")
 
@@ -147,8 +147,8 @@ def test_a_model_that_fits_prunes_what_is_slow():
 
 
 @pytest.mark.parametrize("names", [("BLOCK_M", "BLOCK_N", "UNROLL"), ("BM", "BN", "U")])
-def test_names_of_a_tile_hide_no_other_parameter(names):
-    """Most of the time is the third parameter's: the model has to see it whatever the others are called."""
+def test_parameters_named_like_a_tile_hide_no_other_parameter(names):
+    """The third parameter accounts for most of the time: the model has to see it whatever the others are called."""
     sizes = [16, 32, 64, 128]
     space = Space({names[0]: sizes, names[1]: sizes, names[2]: [1, 2, 3, 4, 5]}, [])
 
@@ -174,8 +174,8 @@ def test_the_square_of_a_tile_is_a_feature_of_the_model():
 
 
 @pytest.mark.parametrize("name", ["sequential", "three-phase"])
-def test_what_is_known_of_the_code_guides_the_search(name):
-    """Times that follow from the code alone, which no parameter shows."""
+def test_what_is_known_about_the_code_guides_the_search(name):
+    """The times depend on the code alone, and no parameter reveals them."""
     space = Space({"x": list(range(20)), "y": list(range(20))})
     cost = {row: zlib.crc32(bytes(row)) % 1000 for row in map(tuple, space.listed.tolist())}
 
@@ -196,7 +196,7 @@ def test_what_is_known_of_the_code_guides_the_search(name):
 
 
 @every_strategy
-def test_what_was_good_before_comes_first(name):
+def test_configurations_that_were_good_before_come_first(name):
     space = space_of(96)
     first = space.sample(np.random.default_rng(1), 2)
     strategy = create(name, space, 0, Options(12, first=first))

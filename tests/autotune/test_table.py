@@ -45,7 +45,7 @@ def result(*outcomes: EvaluationOutcome, total: int | None = 9, model=None, prof
     return TuningResult("random", 7, 20, "a GPU", total, found, model or {}, {}, profile=profile)
 
 
-def test_each_further_line_is_there_if_there_is_something_to_say():
+def test_each_further_line_is_printed_only_if_it_applies():
     model = {"r2": 0.5, "residual": 0.0123456, "warning": "too few"}
     profile = BestProfile.model_construct(run_directory="best.rocm-perf", kernel="sum()", bottleneck="latency-bound")
     lines = table(
@@ -73,13 +73,13 @@ def test_each_further_line_is_there_if_there_is_something_to_say():
         ([outcome(10.1, 10.3, 10.2)], "not distinguishable from the next"),
     ],
 )
-def test_how_sure_it_is_that_the_best_is_the_best(others, words):
+def test_how_certain_it_is_that_the_best_is_the_best(others, words):
     lines = table(result(outcome(9.5, 10.0, 10.5), *others))
     (line,) = [line for line in lines if "95 % interval" in line]
     assert line.endswith(f"; {words}") and "best: 10 ms (measured, gpu time, CV 5.0%): a=0 b=2" in lines
 
 
-def test_nothing_but_failures():
+def test_a_search_with_nothing_but_failures():
     failures = [EvaluationOutcome(status) for status in ("failed", "timeout", "timeout")]
     assert table(result(*failures)) == [
         "3 of 9 configurations evaluated on a GPU: 0 reused, 3 failed, 0 unstable; random, seed 7",
@@ -103,7 +103,7 @@ class Kept:
         self.measures.append(measure)
 
 
-def test_a_search_in_a_recording_reports_only_what_is_better():
+def test_a_search_of_a_recorded_space_reports_only_each_new_best():
     said: dict[bool, list[str]] = {}
     for only_better in (True, False):
         said[only_better], kept = [], Kept()

@@ -27,11 +27,11 @@ def test_a_value_never_becomes_more_than_one_word(text, words):
     assert filled(text, "-Da=1", "-Db=2", a="x y", b=3, on=True, off=False, defines="whole") == words
 
 
-def test_without_defines_their_word_is_left_out():
+def test_without_defines_the_placeholder_word_is_left_out():
     assert filled("cc {defines} a.c") == ["cc", "a.c"]
 
 
-def test_fields_are_those_that_have_to_be_filled():
+def test_fields_are_the_placeholders_that_have_to_be_filled():
     template = Template("--check", "app {a} {{b}} {c}{c} {} {d-e}")
     assert template.fields == {"a", "c"} and template.option == "--check"
     template.check(["c", "a", "other"])
@@ -46,7 +46,7 @@ def test_fields_are_those_that_have_to_be_filled():
 @pytest.mark.parametrize(
     "text, said", [("", "--check is empty"), ("  ", "--check is empty"), ("app 'a", "cannot be split into words")]
 )
-def test_what_is_no_command_is_refused(text, said):
+def test_text_that_is_not_a_command_is_refused(text, said):
     with pytest.raises(SpaceError, match=said):
         Template("--check", text)
 

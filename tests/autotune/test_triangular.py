@@ -30,7 +30,7 @@ def test_systems(monkeypatch, kind, transposed):
     np.testing.assert_allclose(one, other, rtol=1e-4 if kind == np.float32 else 1e-10)
 
 
-def test_what_has_no_factor(monkeypatch):
+def test_a_matrix_without_a_factor(monkeypatch):
     assert both(monkeypatch, lambda: triangular.cholesky(np.array([[1.0, 2.0], [2.0, 1.0]]))) == (None, None)
 
 

@@ -1,4 +1,4 @@
-"""The profile of the best configuration: what is built and run, and what is kept of it."""
+"""The profile of the best configuration: what is built and run, and which results are kept."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from rocm_perf_lab.profiling import session
 
 @pytest.fixture
 def profiled(tmp_path, monkeypatch):
-    """profiled(build, parameter) -> (what is kept of the profile, the request for it)."""
+    """profiled(build, parameter) -> (what is kept from the profile, the request for it)."""
     requests = []
 
     def profile(request, _output, _note):
@@ -60,7 +60,7 @@ def test_variables_are_part_of_the_command(profiled):
     assert profiled(to="environment")[1].words == ["env", "a=2", "./app"]
 
 
-def test_it_is_built_again_for_the_target(profiled, tmp_path):
+def test_the_best_is_built_again_for_the_target(profiled, tmp_path):
     script = (
         f"import os; open({str(tmp_path / 'built')!r}, 'w').write(os.environ['HCC_AMDGPU_TARGET'] + os.environ.get('a', ''))"
     )
@@ -71,6 +71,6 @@ def test_it_is_built_again_for_the_target(profiled, tmp_path):
     assert Path(tmp_path / "built").read_text() == "gfx9422"
 
 
-def test_a_build_that_now_fails_is_said(profiled):
+def test_a_build_that_now_fails_is_reported(profiled):
     with pytest.raises(NothingRanError, match="when the best was built again"):
         profiled(f"{sys.executable} -c 'raise SystemExit(3)'")

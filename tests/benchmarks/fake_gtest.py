@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Speaks as googletest does. What a case does is its name; each start and each case is noted in the file that $NOTES names."""
+"""Prints what googletest prints. The name of a case says what it does; each start and each case is noted in the file $NOTES."""
 
 import os
 import re

@@ -1,4 +1,4 @@
-"""What benchmarks/calibration.py prints, worked out by hand; which recorded sizes it runs; a fit whose answer is known."""
+"""What benchmarks/calibration.py prints, worked out by hand; which recorded sizes it runs; and a fit with a known answer."""
 
 from __future__ import annotations
 
@@ -41,12 +41,12 @@ def test_large_sizes_and_unknown_programs_are_left_out(calibration, tmp_path):
     times.write_text("\n".join(["kernel_name,problem_size,iterations,avg_ms,min_ms,max_ms", *rows]))
     (point,) = calibration.recorded_points(times, ["relu", "stencil2d"], False)
     assert (point.name, point.arguments) == ("relu 1024", ["--size", "1024"])
-    assert point.recorded_us == pytest.approx(4.5)  # 3 iterations of 15 us together, of which the longest took 6
+    assert point.recorded_us == pytest.approx(4.5)  # 3 iterations of 15 us in all; the longest took 6
     assert len(list(calibration.recorded_points(times, ["relu"], True))) == 2
 
 
-def test_a_fit_finds_what_the_times_were_made_with(calibration):
-    """Times that are an overhead and a product, with one program that nothing describes."""
+def test_a_fit_finds_the_parameters_that_the_times_were_computed_from(calibration):
+    """Times that consist of an overhead and a product, with one program that no parameter describes."""
     from silicon import fit
 
     def times(overhead, rate):
@@ -60,5 +60,5 @@ def test_a_fit_finds_what_the_times_were_made_with(calibration):
     found = model.fitted(np.full(6, True))
     assert found == pytest.approx({"overhead": 2.4, "rate": 9.0, "idle": 7.0}, rel=0.03)
     far = fit.linearised(parameters, [100 * time for time in times(2, 10)], times(2, 10), stepped)
-    assert far.fitted(np.full(6, True))["rate"] == pytest.approx(10 / 1.5)  # no further than its source allows
-    assert math.isclose(far.fitted(np.full(6, False))["rate"], 10)  # and with nothing to fit to, its source's value
+    assert far.fitted(np.full(6, True))["rate"] == pytest.approx(10 / 1.5)  # no further than the bounds of its source
+    assert math.isclose(far.fitted(np.full(6, False))["rate"], 10)  # with nothing to fit to, the value from its source

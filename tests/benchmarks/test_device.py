@@ -1,4 +1,4 @@
-"""The figures of the device's speed: what is printed is what was measured, and start-up does not count."""
+"""Figures for the device's speed: the printed values are those measured, and start-up does not count."""
 
 from __future__ import annotations
 

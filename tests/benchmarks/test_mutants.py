@@ -23,12 +23,12 @@ TEXT = IMPORTS + "def least(a: int | None, b: int) -> int:\n    limit: int | Non
         ("= 0", "= 1", True),
     ],
 )
-def test_annotations_and_their_imports_are_no_mutants(before: str, after: str, is_mutant: bool) -> None:
+def test_annotations_and_their_imports_are_not_mutated(before: str, after: str, is_mutant: bool) -> None:
     assert TEXT.count(before) == 1
     assert (mutants._meaning(TEXT) != mutants._meaning(TEXT.replace(before, after))) == is_mutant
 
 
-def test_text_that_is_no_python_is_no_mutant() -> None:
+def test_text_that_is_not_python_is_no_mutant() -> None:
     assert mutants._meaning("return return") is None
 
 
@@ -41,13 +41,13 @@ def test_text_that_is_no_python_is_no_mutant() -> None:
         ("analysis/thread_trace/waits.py", {"tests/analysis/thread_trace/test_recorded_trace.py"}, [["tests/analysis"]]),
     ],
 )
-def test_own_tests_come_first(file: str, own: set[str], later: list[list[str]]) -> None:
+def test_a_modules_own_tests_come_first(file: str, own: set[str], later: list[list[str]]) -> None:
     first, *others = mutants._rounds(REPOSITORY, Path("src/rocm_perf_lab") / file)
     assert own <= set(first) and first[-len(mutants.STATIC) :] == list(mutants.STATIC)
     assert others[: len(later)] == later
 
 
-def test_tests_that_import_a_module_are_its_own() -> None:
+def test_tests_that_import_a_module_count_as_its_own() -> None:
     first, *_ = mutants._rounds(REPOSITORY, Path("src/rocm_perf_lab/analysis/recorded_differences.py"))
     assert {"tests/analysis/test_recorded_differences.py", "tests/optimize/test_remeasure.py"} <= set(first)
     assert all((REPOSITORY / one.partition("::")[0]).is_file() for one in first)

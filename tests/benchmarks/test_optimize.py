@@ -1,4 +1,4 @@
-"""The table of `benchmarks/optimize.py` on known cases, and the page of the softmax beside what the transformation does."""
+"""The table of `benchmarks/optimize.py` on known cases, and the softmax page compared with what the transformation does."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_every_row_can_be_prepared(entry, repository):
             assert one.origin == "tests" or len(one.sizes) == 3
 
 
-def test_outputs_are_compared_but_for_times(entry):
+def test_outputs_are_compared_except_for_times(entry):
     before = "PASS sum=12.5\nAverage kernel execution time 7.1 (us)\nvalue 3\n"
     plain, checked = (entry.Entry("x", "tests", "x", "x", "", ("",), (), check) for check in ("", "grep -q PASS"))
     for one, like, unlike in (

@@ -1,4 +1,4 @@
-"""benchmarks/predictions.py: what it makes of journals."""
+"""benchmarks/predictions.py: its tables from journals."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def line(number: int, at_most: float | None, predicted: float | None, measured: 
     return json.dumps(found.as_json())
 
 
-def test_a_run_is_told_in_a_row(tmp_path, capsys, monkeypatch):
+def test_a_run_is_summarised_in_one_row(tmp_path, capsys, monkeypatch):
     lines = [line(1, 0.5, 0.4, 0.2), line(2, 0.5, 0.2, 0.3, False), line(3, 0.5, 0.1, 0.6), line(4, 0.5, 0.05, -0.1, False)]
     unknown = [line(5, None, None, 0.1), line(6, 0.5, 0.4, None, False)]
     (tmp_path / "journal.jsonl").write_text("\n".join([*lines, lines[0], *unknown, json.dumps({"event": "passed over"})]))
@@ -27,11 +27,11 @@ def test_a_run_is_told_in_a_row(tmp_path, capsys, monkeypatch):
     predictions.main()
     told = capsys.readouterr().out.splitlines()
     assert told[0] == "4 proposals measured in 1 runs, 1 times one was passed over"
-    # Of the six pairs, those with the last one are in the order of the predictions, and the others are not.
+    # Of the six pairs, those with the last proposal are in the order of the predictions, and the others are not.
     assert told[-1] == "| all | 4 | 2 | 3 | 325% | 0.00 |"
 
 
-def test_without_predictions_it_says_so(tmp_path, monkeypatch):
+def test_missing_predictions_are_reported(tmp_path, monkeypatch):
     (tmp_path / "journal.jsonl").write_text(line(1, None, None, 0.1))
     monkeypatch.setattr("sys.argv", ["predictions.py", str(tmp_path)])
     with pytest.raises(SystemExit, match="1 journals, and no outcome"):

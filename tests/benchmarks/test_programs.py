@@ -1,4 +1,4 @@
-"""Programs of a checkout are built, run and judged; the checkout stays as it is, and a run that was cut goes on."""
+"""Programs of a checkout are built, run and judged; the checkout stays unchanged, and an interrupted run resumes."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ int main(int argc, char** argv) {
 
 @pytest.fixture
 def fake(tmp_path) -> Path:
-    """Of three programs: two that run (one with a size to be made smaller), and one that wants a file."""
+    """A checkout with three programs: two that run (one with a size to be reduced), and one that needs a file."""
     root = tmp_path / "checkout"
     for stem, arguments in (("sum", "100"), ("wrong", "100"), ("data", "../data/list.txt 4")):
         _write(root / f"src/{stem}-hip/Makefile", MAKEFILE.format(stem=stem, arguments=arguments))
@@ -87,13 +87,13 @@ def test_a_checkout_from_build_to_optimizer(fake, table, tmp_path, repository, n
     wrong = found["wrong"]["stages"]["run"]
     assert (wrong["check"], wrong["class"], wrong["reason"]) == ("FAIL", verdict.OPEN, "FAIL")
     assert {path: path.read_bytes() for path in fake.rglob("*") if path.is_file()} == before
-    # Nothing is tried twice, and what was seen is still told.
+    # Nothing is tried twice, and earlier results are still reported.
     again = subprocess.run([*command, "--timeout", "0.01"], capture_output=True, text=True)
     assert "| sum | 2 | ok | ok | ok | ok | ok | ok | ok | PASS |" in again.stdout
     assert "1 PASS, 1 FAIL, 0 none" in again.stdout
 
 
-def test_sizes_in_the_source_are_made_smaller_in_the_copy(fake, table, tmp_path):
+def test_sizes_in_the_source_are_reduced_in_the_copy(fake, table, tmp_path):
     given = checkout.read_table(table)
     building.copy(Program(fake, "sum", given["sum"]), tmp_path / "sum")
     assert (tmp_path / "sum/sum-cuda/size.h").read_text() == "#define N 1000// elements\n"
@@ -103,7 +103,7 @@ def test_sizes_in_the_source_are_made_smaller_in_the_copy(fake, table, tmp_path)
         building.copy(Program(fake, "sum", Given(macros="ABSENT=1")), tmp_path / "other")
 
 
-def test_the_makefile_says_how_it_is_started(fake):
+def test_the_makefile_says_how_a_program_is_started(fake):
     program = Program(fake, "sum")
     assert program.start == ["./main", "100"]
     (program.folder / "main.cu").write_text("#include <hipcub/hipcub.hpp>\n")
@@ -121,7 +121,7 @@ def test_the_makefile_says_how_it_is_started(fake):
         ("--lmem -n=4 x.txt 50", "", "--lmem -n=4 x.txt 2"),
     ],
 )
-def test_arguments_are_made_smaller(given, usage, expected):
+def test_arguments_are_reduced(given, usage, expected):
     source = f'if (argc < 2) {{ std::cerr << "Usage: " << argv[0]\\n << "{usage}\\n"; }} a = b < c;'
     assert smaller.smaller(given.split(), smaller.usage_of(["#include <vector>", source])) == expected.split()
 
@@ -169,7 +169,7 @@ def test_a_stage_waits_for_what_it_needs():
     assert next_stage({"build": fine, "run": fine, "isolate": failed}, stages) is None
 
 
-def test_what_a_command_started_ends_with_it(tmp_path):
+def test_processes_that_a_command_started_end_with_it(tmp_path):
     ran = run(["sh", "-c", "(sleep 1; touch late) & echo begun; sleep 60"], tmp_path, tmp_path / "log", 0.3)
     assert (ran.status, ran.output) == (None, "begun\n")
     assert run(["sleep", "1.5"], tmp_path, tmp_path / "log", 10).status == 0
@@ -184,7 +184,7 @@ def test_every_row_of_the_table_is_well_formed(repository):
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_what_ends_the_benchmark_ends_the_program_that_it_runs(tmp_path, process_is_gone, number):
+def test_ending_the_benchmark_ends_the_program_that_it_runs(tmp_path, process_is_gone, number):
     script = f"""
 import sys, pathlib, threading
 sys.path.insert(0, {str(needs.REPOSITORY / "benchmarks")!r})

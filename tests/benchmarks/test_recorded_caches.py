@@ -1,4 +1,4 @@
-"""What the benchmarks of published cache counters compute, against numbers worked out otherwise."""
+"""What the benchmarks of published cache counters compute, against numbers worked out in another way."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ def counters(look_ups: int, reads: int, hits: int, misses: int) -> dict[str, flo
 @pytest.mark.parametrize(
     "load, l1, l2",
     [
-        (counters(64, 64, 15 * 64, 64), 0, 93.75),  # a number of 8 bytes from each of 64 rows, a sixteenth of a line each time
-        (counters(16, 4, 0, 4), 75, 0),  # 64 numbers of 8 bytes that follow each other, in four lines, of four lanes each
+        (counters(64, 64, 15 * 64, 64), 0, 93.75),  # one number of 8 bytes from each of 64 rows: a sixteenth of a line each
+        (counters(16, 4, 0, 4), 75, 0),  # 64 consecutive numbers of 8 bytes in four lines, in groups of four lanes
     ],
 )
 def test_rates_of_loads_worked_out_by_hand(load, l1, l2):
@@ -31,8 +31,8 @@ def test_rates_of_loads_worked_out_by_hand(load, l1, l2):
     assert caches.l2_hit_rate(load) == l2
 
 
-def test_a_stencil_reads_all_numbers_but_those_of_the_edges():
-    """Counted by marking each point inside and its six neighbours."""
+def test_a_stencil_reads_all_points_but_those_on_the_edges():
+    """Counted by marking each inner point and its six neighbours."""
     import fetched_bytes
 
     shape = (6, fetched_bytes._EDGE, fetched_bytes._EDGE)

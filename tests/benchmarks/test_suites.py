@@ -1,4 +1,4 @@
-"""Test programs of others are run so that every case is reached once, and the table says what became of each."""
+"""Third-party test programs are run so that every case is reached once, and the table states each result."""
 
 from __future__ import annotations
 
@@ -43,9 +43,9 @@ def test_every_case_is_reached_once_whatever_ends_its_process(tmp_path, notes):
     outcomes = binary.attempt(cases, cap=120)
     assert {case: outcome for case, (outcome, _) in outcomes.items()} == EXPECTED
     noted = Counter(notes.read_text().split())
-    # One process more after each of: refuse, fault, crash, sleep, refuse_and_fail.
+    # One more process after each of refuse, fault, crash, sleep, refuse_and_fail.
     assert noted.pop("start") == 6
-    # A fault need not end the process at once: the case behind it may begin, be stopped, and begin anew.
+    # A fault need not end the process at once: the next case may begin, be stopped, and begin again.
     behind = {"Other.crash", "Param/0.pass3"}
     assert {case for case, times in noted.items() if times != 1} <= behind
     assert set(noted) == set(EXPECTED)
@@ -54,17 +54,17 @@ def test_every_case_is_reached_once_whatever_ends_its_process(tmp_path, notes):
     assert "exit status -6" in outcomes["Other.crash"][1]
 
 
-def test_the_end_of_all_time_is_no_fault_of_the_case_under_way(tmp_path, notes):
+def test_running_out_of_time_is_no_fault_of_the_running_case(tmp_path, notes):
     outcomes = Binary(FAKE, tmp_path, case_cap=50).attempt(["Quick.pass1", "Other.sleep", "Other.skip"], cap=5)
     assert {case: outcome for case, (outcome, _) in outcomes.items()} == {"Quick.pass1": gtest.PASSED}
 
 
-def test_a_program_that_lists_nothing_says_why(tmp_path):
+def test_a_program_that_lists_no_cases_is_reported_with_the_reason(tmp_path):
     with pytest.raises(CannotList, match="no such library"):
         Binary(["sh", "-c", "echo no such library; exit 127"], tmp_path, 1).cases(10)
 
 
-def test_thrust_tells_the_reason_after_the_end():
+def test_thrust_prints_the_reason_after_the_end_of_a_case():
     progress = thrust_tests.Progress()
     said = (
         "Running 3 unit tests.\nRunning TestA...\r[PASS]    239.796 ms TestA\nRunning TestB...\r[ERROR]              TestB\n"
@@ -81,14 +81,14 @@ def test_thrust_tells_the_reason_after_the_end():
     assert thrust_tests.listed("TestA\nTestB\nWarning: Resource leak\n") == ["TestA", "TestB"]
 
 
-def test_what_thrusts_authors_know_to_fail_is_left_out():
+def test_known_failures_of_thrust_are_left_out():
     progress = thrust_tests.Progress()
     for line in ("Running TestA...[KNOWN FAILURE]      TestA", "KNOWN FAILURE: TestA", "[testing/device_delete.cu:43]"):
         progress.line(line)
     assert progress.outcomes == {"TestA": (gtest.SKIPPED, "")}
 
 
-def test_ggml_tells_a_case_when_it_has_ended():
+def test_ggml_names_a_case_when_it_has_ended():
     table = '"backend_name","op_name","op_params"\n"ROCm0","ADD","type=f16,ne=[1,2]"\n"CPU","ADD","type=f16,ne=[1,2]"\n'
     table += '"ROCm0","ADD","type=f16,ne=[1,2]"\n"ROCm0","SUM","ne=[4]"\n'
     assert ggml_tests.listed("loaded\n" + table) == ["ADD(type=f16,ne=[1,2])", "SUM(ne=[4])"]
@@ -97,7 +97,7 @@ def test_ggml_tells_a_case_when_it_has_ended():
     assert progress.current is None  # not before the backend is ready
     for line in ("Backend 1/1: ROCm0", "  ADD(1): \x1b[1;32mOK\x1b[0m", "  ADD(2): not supported [ROCm0] "):
         progress.line(line)
-    progress.line("[ADD] NMSE = 0.5 > 0.0000001   ADD(3): FAIL")  # what it says of the case under way
+    progress.line("[ADD] NMSE = 0.5 > 0.0000001   ADD(3): FAIL")  # its output about the running case
     assert progress.current == "ADD(3)"
     progress.line("  ADD(3): [ADD] NMSE = 0.5 > 0.0000001 \x1b[1;31mFAIL\x1b[0m")
     progress.process_ended(-6)
@@ -107,7 +107,7 @@ def test_ggml_tells_a_case_when_it_has_ended():
 
 
 @given(st.lists(st.integers(0, 255), min_size=1, max_size=50), st.integers(1, 40), st.integers(0, 60), st.integers())
-def test_drawn_test_data_is_a_part_of_it(tmp_path_factory, values, size, count, seed):
+def test_sampled_test_data_is_a_subset(tmp_path_factory, values, size, count, seed):
     folder = tmp_path_factory.mktemp("data")
     layout, records = b"\1" * size, [bytes([value]) * size for value in values]
     head = b"rocSPARSE\0" + layout + b"ROCsparse\0"
@@ -123,7 +123,7 @@ def test_drawn_test_data_is_a_part_of_it(tmp_path_factory, values, size, count, 
         assert some == records
 
 
-def test_what_would_be_installed_is_read_from_the_plan(monkeypatch):
+def test_the_packages_to_install_are_read_from_the_plan(monkeypatch):
     plan = "Inst librocrand1 (7.2.4-1~exp1 Debian:experimental [amd64])\nInst b [1.0] (2:1.1 Debian:unstable [all])\nConf b\n"
     monkeypatch.setattr(packages.subprocess, "run", lambda *_, **__: subprocess.CompletedProcess([], 0, plan, ""))
     assert packages.needed("librocrand1") == [("librocrand1", "7.2.4-1~exp1"), ("b", "2:1.1")]

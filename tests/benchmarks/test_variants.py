@@ -1,4 +1,4 @@
-"""What benchmarks/variants.py makes of a kernel's file, of its times, and its rank correlation."""
+"""benchmarks/variants.py: how it changes a kernel's file, what it derives from times, and its rank correlation."""
 
 from __future__ import annotations
 
@@ -50,12 +50,12 @@ def test_only_a_share_of_the_columns_is_read_and_the_lds_stays_as_large(variants
 
 
 def test_the_order_is_compared_pair_by_pair(variants):
-    tau, low, high = variants.kendall([1, 2, 3, 4, 5], [1, 2, 3, 5, 4])  # nine pairs alike, one reversed
+    tau, low, high = variants.kendall([1, 2, 3, 4, 5], [1, 2, 3, 5, 4])  # nine pairs in the same order, one reversed
     assert tau == pytest.approx(0.8) and low < tau <= high <= 1
     assert variants.kendall([1, 2, 3, 4], [4, 3, 2, 1])[0] == -1
 
 
-def test_the_error_for_differences_covers_four_of_five_pairs_of_each_series_alike(variants):
+def test_the_error_for_differences_covers_four_of_five_pairs_weighting_each_series_equally(variants):
     exact = variants.Compared("ab", [1, 2], [1, 2])
     off = variants.Compared("abc", [1, 1, 1], [1, 1.5, 2])  # factors 1.5, 2 and 1.33
     assert off.differences() == pytest.approx([1.5, 2, 4 / 3])

@@ -1,4 +1,4 @@
-"""asking.py FOLDER SECONDS: starts a cage in which something sleeps, and waits."""
+"""asking.py FOLDER SECONDS: starts a cage in which a process sleeps, and waits."""
 
 import subprocess
 import sys

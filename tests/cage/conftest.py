@@ -1,4 +1,4 @@
-"""Cages of each kind, for root and for an ordinary user, each by a process of its own: see driver.py."""
+"""Cages of each kind, for root and for an ordinary user, each started by a separate process: see driver.py."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _NATIVE = Path(os.environ.get("ROCM_PERF_LAB_NATIVE_DIR") or Path(__file__).pare
 
 
 class Caged:
-    """kind, user: of its cages. home: a home folder; folder: the current one, below it; out: the writable one."""
+    """kind, user: those of its cages. home: a home folder; folder: the current folder, below it; out: the writable folder."""
 
     def __init__(self, kind: str, user: str, base: Path):
         self.kind, self.user = kind, user
@@ -101,5 +101,5 @@ def caged(request) -> Iterator[Caged]:
 
 @pytest.fixture(scope="package")
 def uncaged() -> Iterator[Caged]:
-    """The same without a cage: what shows that an attack is one."""
+    """The same without a cage, to show that an attack would succeed there."""
     yield from _caged("trusted", "own")

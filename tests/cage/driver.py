@@ -1,7 +1,8 @@
-"""driver.py SOURCE KIND USER: runs what it is told in cages of one kind, as one user, a JSON object a line.
+"""driver.py SOURCE KIND USER: runs the requested commands in cages of one kind, as one user; one JSON object per line.
 
-A process of its own, so that it can be another user, and be killed. USER: its id, or "own". KIND: also "trusted". A request
-is {command, folder, view, limits, environment}; the answer what cage.run() says. It stays dumpable, as any judge does.
+It is a separate process so that it can run as another user and be killed. USER: its id, or "own". KIND: also "trusted". A
+request is {command, folder, view, limits, environment}; the answer is the result of cage.run(). It stays dumpable, as any judge
+does.
 """
 
 import base64

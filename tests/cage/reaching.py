@@ -1,4 +1,4 @@
-"""reaching.py JSON: attempts to reach what lies outside the cage. Prints those that succeeded, as a JSON object.
+"""reaching.py JSON: attempts to reach what lies outside the cage. Prints the attempts that succeeded, as a JSON object.
 
 JSON: {home, elsewhere, judge, port, socket, datagrams, abstract}: paths, the judge's process id, a port and sockets of others.
 """
@@ -60,7 +60,7 @@ def traced_judge():
 
 
 def pushed_into_terminal():
-    """Whether the call is let through to the driver, which here finds no terminal."""
+    """Whether the call reaches the driver, which finds no terminal here."""
     try:
         return fcntl.ioctl(0, 0x5412, b"x") == 0
     except OSError as error:

@@ -1,4 +1,4 @@
-"""Whatever ends the one who wants a cage, or its launcher, ends the cage; and nothing in it outlives its command."""
+"""Whatever ends the process that requested a cage, or its launcher, ends the cage; nothing in it outlives its command."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ LAUNCHER = Path(start.__file__).with_name("launch") / "launcher.py"
 
 
 def begun(caged, marker: str) -> subprocess.Popen:
-    """A cage's launcher, with a command in it that ends by nothing that can be caught."""
+    """A cage's launcher, running a command that ignores every signal that can be caught."""
     code = f"trap '' TERM INT HUP; (setsid sleep {marker} &); echo started; while true; do sleep {marker}; done"
     words = caged.ask(["sh", "-c", code], only_words=True, seconds=60.0)["words"]
     user = None if caged.user == "own" else int(caged.user)
@@ -50,7 +50,7 @@ def test_a_signal_to_the_launcher_ends_the_cage(caged, name):
     launcher = begun(caged, marker)
     launcher.send_signal(signal.Signals[name])
     assert launcher.wait(PATIENCE_SECONDS) == -signal.Signals[name]
-    if name == "SIGKILL":  # then the system ends the rest
+    if name == "SIGKILL":  # then the kernel ends the rest
         until(lambda: not is_there(marker))
     assert not is_there(marker)
     launcher.stdout.close()
@@ -71,8 +71,8 @@ def test_a_signal_before_there_is_a_cage_ends_the_launcher(tmp_path):
     assert launcher.returncode == -signal.SIGTERM
 
 
-def test_another_user_s_folder_is_left_as_it_is(caged):
-    """Where it cannot be read, nothing else is taken for it: not the launcher's current folder either."""
+def test_another_users_folder_is_not_touched(caged):
+    """Where it cannot be read, nothing else is used instead, not even the launcher's current folder."""
     private, link = caged.out / "private", caged.out.parent / "link"
     private.mkdir(0o700)
     link.symlink_to("here")
@@ -84,14 +84,14 @@ def test_another_user_s_folder_is_left_as_it_is(caged):
         link.unlink(missing_ok=True)
 
 
-def test_standard_streams_are_the_command_s_own(caged):
+def test_standard_streams_belong_to_the_command(caged):
     words = caged.ask(["sh", "-c", "read line; echo got $line; cat >&2; exit 3"], only_words=True)["words"]
     done = subprocess.run(words, input=b"one\ntwo\n", capture_output=True)
     assert (done.returncode, done.stdout, done.stderr) == (3, b"got one\n", b"two\n")
 
 
-def test_the_end_of_who_asked_is_the_end_of_the_cage(tmp_path):
-    """A process of its own makes the command line, starts it, and is killed."""
+def test_a_cage_ends_with_the_process_that_requested_it(tmp_path):
+    """A separate process builds the command line, starts it, and is killed."""
     marker, script = f"8{os.getpid()}.5", Path(__file__).with_name("asking.py")
     asking = subprocess.Popen([sys.executable, script, tmp_path, marker], stdout=subprocess.PIPE)
     assert asking.stdout.readline() == b"started\n"
@@ -102,8 +102,9 @@ def test_the_end_of_who_asked_is_the_end_of_the_cage(tmp_path):
     until(lambda: not is_there(marker))
 
 
-def test_notes_become_databases_by_the_writer_and_nothing_else_gets_time(caged, native_dir):
-    """A daemon of a traced program is gone before the writer starts; what is no note becomes an error, and no note is left."""
+def test_the_writer_turns_notes_into_databases_and_nothing_else_gets_time(caged, native_dir):
+    """A traced program's daemon is gone before the writer starts; a file that is not a note causes an error, and no note is
+    left."""
     code = """
         import os, sys, time
         open(sys.argv[1] + "/bad.spool", "w").write("no such thing")

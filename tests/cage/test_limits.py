@@ -1,4 +1,4 @@
-"""Each limit ends what breaks it with all its processes, says which it was, and lets alone what keeps it."""
+"""Each limit ends a command that exceeds it with all its processes, is named, and does not affect commands within it."""
 
 from __future__ import annotations
 
@@ -81,13 +81,13 @@ BREAKING = {
 
 
 def empty(folder: Path) -> None:
-    """Fails where what is left is too deep for it, as those who clean up would."""
+    """Fails if the remaining folders are nested too deeply, as a clean-up would."""
     for path in folder.iterdir():
         shutil.rmtree(path) if path.is_dir() else path.unlink()
 
 
 @pytest.mark.parametrize("name", BREAKING)
-def test_what_breaks_a_limit_is_ended(caged, name):
+def test_a_command_that_exceeds_a_limit_is_ended(caged, name):
     word, code = BREAKING[name]
     ended = caged.python(code, caged.out, **SMALL)
     empty(caged.out)
@@ -100,8 +100,8 @@ def test_what_breaks_a_limit_is_ended(caged, name):
     assert ended.seconds < 15 and (refused or f"rocm-perf cage: it {ended.limit}".encode() in ended.stderr)
 
 
-def test_what_a_program_writes_at_once_counts(caged):
-    """However long it takes to look through what the writable folders held before."""
+def test_what_a_program_writes_immediately_counts(caged):
+    """This holds however long it takes to scan the earlier contents of the writable folders."""
     for number in range(10_000):
         (caged.elsewhere / str(number)).touch()
     code = "fallocate -l 45M $1/first && fallocate -l 45M $1/second"
@@ -111,7 +111,7 @@ def test_what_a_program_writes_at_once_counts(caged):
     assert "wrote more than 80 MiB" in ended.limit, ended
 
 
-def test_what_is_only_reserved_or_shared_costs_nothing(caged):
+def test_memory_that_is_only_reserved_or_shared_does_not_count(caged):
     """GPU runtimes reserve many times what they use; children share their parent's memory."""
     code = """
         import mmap, os, time
@@ -139,7 +139,7 @@ def test_a_large_file_is_an_error_of_the_program(caged):
 
 
 def test_a_fork_bomb_ends(caged):
-    """Root's stops at the limit, another user's forks fail until it ends itself or its time is over."""
+    """Root's fork bomb is stopped at the limit; another user's forks fail until it ends by itself or its time is up."""
     ended = caged.python("import os\nwhile True:\n try: os.fork()\n except OSError: pass", **SMALL | {"seconds": 1.0})
     assert ended.limit and ended.seconds < 20
 
@@ -201,6 +201,6 @@ def test_the_first_process_cannot_be_harmed_from_inside(caged):
     assert (caged.python(code).status, caged.python(code).stdout) == (5, b"")
 
 
-def test_a_missing_program_is_said_so(caged):
+def test_a_missing_program_is_reported(caged):
     ended = caged.run(["/absent/compiler"])
     assert ended.status == 127 and b"/absent/compiler: No such file" in ended.stderr

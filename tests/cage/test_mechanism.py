@@ -1,4 +1,4 @@
-"""Where there is nothing to make a cage of, candidates are refused with a remedy, or run without at the user's word."""
+"""Where no cage can be made, candidates are refused with a remedy, or run without one if the user allows it."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ PROGRAM = Path(__file__).parents[1] / "optimize" / "program.hip"
 BUILD = "hipcc -O2 -nogpuinc SOURCE -o BINARY"
 
 
-def test_without_bubblewrap_it_is_namespaces(monkeypatch):
+def test_without_bubblewrap_namespaces_are_used(monkeypatch):
     monkeypatch.setattr(shutil, "which", lambda name, *_, **__: None)
     assert mechanism.best_mechanism.__wrapped__() == next(filter(mechanism.works, mechanism.candidates_of("namespaces")))
     assert mechanism.candidates_of("bubblewrap") == []
 
 
-def test_without_either_it_is_refused_unless_trusted(monkeypatch, tmp_path):
+def test_without_either_mechanism_a_command_is_refused_unless_trusted(monkeypatch, tmp_path):
     monkeypatch.setattr(mechanism, "works", lambda _: False)
     monkeypatch.setattr(mechanism, "best_mechanism", mechanism.best_mechanism.__wrapped__)
     assert cage.kind() is None
@@ -37,14 +37,14 @@ def test_without_either_it_is_refused_unless_trusted(monkeypatch, tmp_path):
     assert outside.status == 3 and (tmp_path / "made").read_text() == "here\n"
 
 
-def test_a_trusted_command_ends_with_its_group(tmp_path):
+def test_a_trusted_command_ends_with_its_process_group(tmp_path):
     ended = cage.run(["sh", "-c", "sleep 5678.5 & wait"], tmp_path, View(trusted=True), limits=cage.CageLimits(seconds=0.5))
     assert ended.timed_out and ended.status < 0 and ended.seconds < 5
 
 
-def test_a_folder_that_takes_no_layer_is_read_only(monkeypatch, tmp_path):
-    """As it is on file systems that overlayfs refuses: simulated, since none can be made without rights."""
-    cage.expect()  # chosen before, and for the whole process, by what works here
+def test_a_folder_that_overlayfs_refuses_is_read_only(monkeypatch, tmp_path):
+    """Some file systems cannot be used with overlayfs. This is simulated, since none can be made without privileges."""
+    cage.expect()  # chosen earlier for the whole process, by what works here
     real = mechanism._succeeds
     monkeypatch.setattr(mechanism, "_succeeds", lambda command: "--tmp-overlay" not in command and real(command))
     monkeypatch.setattr(mechanism, "_layers", {})
@@ -54,20 +54,20 @@ def test_a_folder_that_takes_no_layer_is_read_only(monkeypatch, tmp_path):
     assert cage.run(["cat", "here"], tmp_path).stdout == b"shown" and not (tmp_path / "made").exists()
 
 
-def test_doctor_says_which(monkeypatch):
+def test_doctor_names_the_mechanism(monkeypatch):
     (finding,) = [one for one in diagnose().findings if one.name == "cage"]
     assert finding.status == "ok" and {"bubblewrap": "bwrap", "namespaces": "user namespaces"}[cage.kind()] in finding.detail
 
 
-def test_a_mechanism_that_fails_later_is_no_failure_of_the_command(monkeypatch, tmp_path):
+def test_a_mechanism_that_fails_later_does_not_count_as_a_failure_of_the_command(monkeypatch, tmp_path):
     broken = mechanism.Mechanism("bubblewrap", False, "/bin/false", ())
     monkeypatch.setattr(mechanism, "best_mechanism", lambda: broken)
     with pytest.raises(NoCageError, match="could not be made"):
         cage.run(["true"], tmp_path)
 
 
-def test_the_gate_refuses_where_it_has_no_cage_and_says_what_it_did_without(native_dir, hipcc, tmp_path):
-    """Such a place is a cage itself: no other can be made in it."""
+def test_the_gate_refuses_to_run_without_a_cage_or_reports_that_it_did(native_dir, hipcc, tmp_path):
+    """A cage is such a place: no other cage can be made in it."""
     shutil.copy(PROGRAM, tmp_path)
     loop = "  for (int i = 0; i < columns; ++i) sum"
     (tmp_path / "candidate.hip").write_text(PROGRAM.read_text().replace(loop, "#pragma unroll 4\n" + loop, 1))

@@ -1,4 +1,4 @@
-"""Honest compilers and programs are not hindered: hipcc, HIP programs under the tracer, files of theirs."""
+"""Honest compilers and programs are not hindered: hipcc, HIP programs under the tracer, and the files they use."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ def by(request, monkeypatch):
     return found
 
 
-def test_a_program_runs_under_the_tracer_as_outside(by, native_dir, hipcc, tmp_path, monkeypatch):
-    """It writes to its current folder and to /tmp, which both are gone afterwards."""
+def test_a_program_runs_under_the_tracer_as_it_does_outside(by, native_dir, hipcc, tmp_path, monkeypatch):
+    """It writes to its current folder and to /tmp; both are gone afterwards."""
     source, program = tmp_path / "program.hip", tmp_path / "program"
     changed = SOURCE.replace('  printf("%g', KEEPS_FILES + '  printf("%g', 1).replace("int printf(", FILE_FUNCTIONS, 1)
     assert changed != SOURCE
@@ -50,8 +50,8 @@ def test_a_program_runs_under_the_tracer_as_outside(by, native_dir, hipcc, tmp_p
     assert {path.name for path in (tmp_path / "runs").glob("run-1/trace/*")} == {"trace.db"}
 
 
-def test_hipcc_compiles_for_anybody(caged, hipcc):
-    """With a header beside the source, by a path that the command line names; what it makes stays in the writable folder."""
+def test_hipcc_compiles_for_any_user(caged, hipcc):
+    """A header lies beside the source, in a path that the command line names; the output stays in the writable folder."""
     (caged.folder / "program.hip").write_text('#include "own.h"\n' + SOURCE)
     (caged.elsewhere / "own.h").write_text("")
     for path in (caged.folder / "program.hip", caged.elsewhere / "own.h"):

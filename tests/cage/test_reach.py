@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 ATTEMPTS = Path(__file__).with_name("reaching.py").read_text()
-# Root may be refused these even without a cage (in a container, by a security module).
+# Root may be denied these even without a cage (in a container, or by a security module).
 NOT_EVERYWHERE = {
     "a namespace of its own", "io_uring", "secret memory", "the judge, by tracing", "the judge's memory, by a vector",
     "an attribute of a file", "a lease on a file", "the kernel's keys",
@@ -19,7 +19,7 @@ NOT_EVERYWHERE = {
 
 @pytest.fixture(scope="module")
 def sockets():
-    """Of others: a port of this machine, sockets with an abstract name."""
+    """Servers outside the cage: a port of this machine, and sockets with an abstract name."""
     listeners = [socket.create_server(("127.0.0.1", 0)), socket.socket(socket.AF_UNIX)]
     listeners[1].bind(f"\0cage-{os.getpid()}")
     listeners[1].listen()
@@ -49,18 +49,18 @@ def reached(caged, sockets) -> dict[str, bool]:
     return json.loads(ended.stdout)
 
 
-def test_nothing_outside_is_reached(caged, sockets):
+def test_nothing_outside_the_cage_is_reached(caged, sockets):
     found = reached(caged, sockets)
     assert len(found) > 15 and not any(found.values()), [name for name, got_in in found.items() if got_in]
     assert not any(caged.elsewhere.iterdir())
 
 
-def test_without_a_cage_all_is_reached(uncaged, sockets):
+def test_without_a_cage_everything_is_reached(uncaged, sockets):
     found = reached(uncaged, sockets)
     assert {name for name, got_in in found.items() if not got_in} <= NOT_EVERYWHERE
 
 
-def test_a_home_folder_as_the_current_one_shows_its_open_entries_alone(caged):
+def test_a_home_folder_as_the_current_folder_shows_only_its_visible_entries(caged):
     code = "import os; print(sorted(os.listdir()), open('project/here').read()); open('made', 'w')"
     project, caged.folder = caged.folder, caged.home
     try:
@@ -95,7 +95,7 @@ def test_a_link_shows_nothing_that_is_hidden(caged, above):
     assert (ended.status, ended.stdout) == (0, b"seen True as it was\n"), ended
 
 
-def test_what_is_written_into_the_current_folder_does_not_stay(caged):
+def test_files_written_into_the_current_folder_do_not_stay(caged):
     code = """
         import os
         open("new", "w").write("x"); open("here", "a").write(" and more")
@@ -110,8 +110,8 @@ def test_what_is_written_into_the_current_folder_does_not_stay(caged):
     assert (caged.folder / "here").read_text() == "as it was"
 
 
-def test_what_is_asked_for_is_there(caged):
-    """Arguments that name files, readable and replaced ones, variables by name."""
+def test_everything_that_is_requested_is_visible(caged):
+    """Arguments that name files, readable and replaced files, and variables by name."""
     named, more, other = (caged.elsewhere / name for name in ("named", "more", "other"))
     for path in (named, more, other):
         path.write_text(path.name)
@@ -148,6 +148,6 @@ def test_only_files_and_folders_are_left_in_the_writable_folder(caged):
 
 
 def test_each_run_has_the_same_process_ids(caged):
-    """So a program that prints its own prints the same as before; and it sees no other's."""
+    """So a program that prints its own id prints the same one each time, and it sees no other processes."""
     code = "import os; print(os.getpid(), sorted(name for name in os.listdir('/proc') if name.isdigit()))"
     assert {caged.python(code).stdout for _ in range(2)} == {b"2 ['1', '2']\n"}

@@ -1,4 +1,4 @@
-"""Code that HIP compiled before is found in the cage, and what a program in the cage compiles stays there."""
+"""Code that HIP compiled before is found in the cage, and code that a program in the cage compiles stays there."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_without_a_cache_the_copy_is_empty(monkeypatch, tmp_path) -> None:
     assert names(tmp_path / "copy") == set() and not (tmp_path / "none").exists()
 
 
-def test_hip_compiles_nothing_that_is_in_the_copy(testbed, monkeypatch, tmp_path) -> None:
+def test_hip_compiles_nothing_that_the_copy_holds(testbed, monkeypatch, tmp_path) -> None:
     first, copy = tmp_path / "first", tmp_path / "copy"
     device = devices.select("gfx942", tmp_path)
     run(testbed("vcopy"), device.environment(os.environ) | {"AMD_COMGR_CACHE_DIR": str(first)})

@@ -1,4 +1,4 @@
-"""What is shown of the file system, and of the environment."""
+"""Which parts of the file system and of the environment are visible."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ NAMES = st.lists(st.sampled_from(["a", "b", ".c", "home", "user"]), min_size=1, 
 
 
 @given(st.lists(NAMES, max_size=8), NAMES, NAMES)
-def test_nothing_hidden_of_a_home_folder_is_shown(tmp_path_factory, files, home, asked):
-    """Oracle: a file may be seen if it lies below the folder asked for, and nothing hidden leads to it from a home folder.
+def test_no_hidden_entry_of_a_home_folder_is_shown(tmp_path_factory, files, home, asked):
+    """Oracle: a file may be seen if it lies below the requested folder and no hidden entry leads to it from a home folder.
 
-    Between the folder asked for and a home folder below it, nothing hidden either.
+    Nor may a hidden entry lie between the requested folder and a home folder below it.
     """
     top = tmp_path_factory.mktemp("tree")
     homes, folder = frozenset([top.joinpath(*home)]), top.joinpath(*asked)
@@ -49,7 +49,7 @@ def _may_be_seen(file: Path, folder: Path, home: Path) -> bool:
     if not file.is_relative_to(folder):
         return False
     if not home.is_relative_to(folder):
-        return True  # the folder holds no home folder, though it may lie in one
+        return True  # the folder holds no home folder, though it may lie inside one
     at = folder
     for name in file.relative_to(folder).parts:
         if not home.is_relative_to(at):
@@ -69,7 +69,7 @@ def test_variables_that_could_be_secrets_are_not_passed_on(name, prefix):
     assert environment.kept({prefix + name: "value"}, [prefix + name])[prefix + name] == "value"
 
 
-def test_what_steers_device_tracer_and_compilers_is_passed_on():
+def test_variables_that_control_device_tracer_and_compilers_are_passed_on():
     names = [
         "HSA_MODEL_LIB", "HSA_MODEL_TOPOLOGY", "HSA_TOOLS_LIB", "LD_PRELOAD", "LD_LIBRARY_PATH", "ROCM_PERF_TRACE", "ROCM_PATH",
         "ROCM_PERF_ROCPD_WRITER", "ROCM_PERF_DEVICE_OPTIONS", "ROCM_PERF_DEVICE_RACES", "HIP_PATH",
@@ -78,7 +78,7 @@ def test_what_steers_device_tracer_and_compilers_is_passed_on():
     assert set(names) <= set(environment.kept(dict.fromkeys(names, "x")))
 
 
-def test_names_by_way_of_links_are_shown_under_both(tmp_path):
+def test_paths_through_links_are_shown_under_both_names(tmp_path):
     real, link, file = tmp_path / "real", tmp_path / "link", tmp_path / "real" / "file"
     real.mkdir()
     file.write_text("here")
@@ -87,7 +87,7 @@ def test_names_by_way_of_links_are_shown_under_both(tmp_path):
     assert ended.stdout == b"herehere", ended
 
 
-def test_what_lies_below_what_is_shown_is_not_shown_again(tmp_path):
+def test_a_folder_below_one_that_is_shown_is_not_shown_again(tmp_path):
     words = mounts(["true", str(tmp_path / "a" / "b")], tmp_path, View(readable=(tmp_path / "a",)), CageLimits(), True).words
     (tmp_path / "a" / "b").mkdir(parents=True)
     again = mounts(["true", str(tmp_path / "a" / "b")], tmp_path, View(readable=(tmp_path / "a",)), CageLimits(), True).words
@@ -95,8 +95,8 @@ def test_what_lies_below_what_is_shown_is_not_shown_again(tmp_path):
 
 
 @pytest.mark.parametrize("kind", ["bubblewrap", "namespaces"])
-def test_what_others_remove_from_an_open_folder_meanwhile_is_left_out(kind, monkeypatch):
-    """The entries of /tmp are shown one by one: some are gone when they are looked at, others when the cage is made."""
+def test_entries_that_are_removed_meanwhile_are_left_out(kind, monkeypatch):
+    """The entries of /tmp are shown one by one: some are gone when they are checked, others when the cage is made."""
     mechanism = next((one for one in mechanisms.candidates_of(kind) if mechanisms.works(one)), None)
     if mechanism is None:
         needs.lacking(f"no cage by {kind} here")
@@ -110,8 +110,8 @@ def test_what_others_remove_from_an_open_folder_meanwhile_is_left_out(kind, monk
     assert ended.returncode == 0, ended.stderr
 
 
-def test_the_judge_s_own_folders_are_not_shown(tmp_path):
-    """Only a build's own: another's lies beside it."""
+def test_the_judges_own_folders_are_not_shown(tmp_path):
+    """Only a build's own folder is shown; another's lies beside it."""
     other, own = tmp_path / "other", tmp_path / "own"
     for folder in (other, own):
         folder.mkdir()

@@ -53,7 +53,7 @@ class Checkout:
         return done.stdout.strip()
 
     def commit(self, message: str, **files: str) -> str:
-        """Write the files (`app_hip` is app.hip) and commit them; the hash."""
+        """Writes the files (`app_hip` is app.hip), commits them and returns the hash."""
         for name, text in files.items():
             (self.folder / name.replace("_", ".")).write_text(text)
         self.git("add", "--all")

@@ -1,4 +1,4 @@
-"""The GitHub action and the GitLab template: their formats, and the action's steps, run as a runner would."""
+"""The GitHub action and the GitLab template: their formats, and the action's steps, run as a runner would run them."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_the_workflow_of_the_guide_has_the_published_format_and_gives_inputs_tha
 
 
 class Runner:
-    """Runs the `run` steps of the action in `folder`, as GitHub's documentation describes, and keeps what they report."""
+    """Runs the `run` steps of the action in `folder`, as GitHub's documentation describes, and keeps their reports."""
 
     def __init__(self, folder: Path, scratch: Path, **inputs: str):
         self.folder, self.scratch = folder, scratch
@@ -63,7 +63,7 @@ class Runner:
         self.said = ""
 
     def value(self, expression: str) -> str:
-        """Of what the action uses in `env`: an input, or the choice of the base."""
+        """The value of an expression that the action uses in `env`: an input, or the choice of the base."""
         if "github.base_ref" in expression:
             return self.inputs["base"] or "HEAD~1"  # not a pull request
         return self.inputs[expression.removeprefix("inputs.")]
@@ -107,7 +107,7 @@ def test_the_steps_of_the_action_fail_the_job_for_a_slower_kernel_and_show_why(c
     assert [suite.get("name") for suite in suites] == ["fast", "app"]
 
 
-def test_what_is_missing_is_named(tmp_path):
+def test_missing_inputs_are_named(tmp_path):
     script = REPOSITORY / "env" / "ci.sh"
     done = subprocess.run([script, "compare"], env={"PATH": os.environ["PATH"]}, capture_output=True, text=True)
     assert done.returncode != 0 and "ROCM_PERF_BASE: name the revision to compare with" in done.stderr

@@ -22,7 +22,7 @@ def ci(checkout, rocm_perf, native_dir, hipcc):
     return run
 
 
-def test_a_slower_kernel_fails_and_what_happened_on_the_base_meanwhile_does_not(checkout, ci):
+def test_a_slower_kernel_fails_and_later_changes_on_the_base_do_not(checkout, ci):
     start = checkout.commit("start", app_hip=checkout.source(200))
     checkout.git("switch", "--quiet", "--create", "change")
     head = checkout.commit("more | work", app_hip=checkout.source(1000))
@@ -56,7 +56,7 @@ def test_a_slower_kernel_fails_and_what_happened_on_the_base_meanwhile_does_not(
     assert checkout.git("status", "--porcelain") == "" and "source" not in checkout.git("worktree", "list")
 
 
-def test_equal_revisions_keep_all_limits(checkout, ci):
+def test_equal_revisions_stay_within_all_limits(checkout, ci):
     checkout.commit("start", app_hip=checkout.source(20))
     checkout.commit("a word", README="hello")
     done = ci("--base", "HEAD~", *BUILD, "--program", "small=./app", *LIMITS, "--fail-on", "span>0", "--markdown")
@@ -106,7 +106,7 @@ def test_a_failed_build_shows_the_compiler(checkout, ci):
         (["--base", "HEAD", "--program", "./app", "--fail-on", "tme>2%"], 2, "did you mean time"),
     ],
 )
-def test_what_is_wrong_is_said_before_anything_is_built(checkout, rocm_perf, arguments, code, said):
+def test_errors_are_reported_before_anything_is_built(checkout, rocm_perf, arguments, code, said):
     checkout.commit("start", README="text")
     done = rocm_perf("ci", *arguments, cwd=checkout.folder)
     assert done.returncode == code and said in done.stderr

@@ -1,4 +1,4 @@
-"""`rocm-perf analyze` on databases that exist: of other collectors, of several ranks and passes, of part of a trace."""
+"""`rocm-perf analyze` on existing databases: from other collectors, with several ranks and passes, and for part of a trace."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def analyze(tmp_path, monkeypatch, capsys):
 
 @pytest.fixture
 def analyzed(analyze):
-    """As `analyze`, with --json, expecting success: the printed object."""
+    """Like `analyze` with --json, expecting success: the printed object."""
 
     def run(*arguments: object) -> dict:
         code, out, err = analyze(*arguments, "--json")
@@ -50,7 +50,7 @@ def analyzed(analyze):
 
 
 def sql(path: Path, query: str) -> list[tuple]:
-    """On the plain views, which both recorded databases and those of the tests have."""
+    """Runs on the plain views, which exist both in recorded databases and in those of the tests."""
     connection = sqlite3.connect(f"{path.as_uri()}?mode=ro&immutable=1", uri=True)
     return connection.execute(query).fetchall()
 
@@ -64,7 +64,7 @@ def totals(found: dict) -> dict[str, tuple[int, int]]:
 
 
 @pytest.mark.parametrize("name", RECORDINGS or ["(no recordings)"])
-def test_every_recording_with_the_totals_of_sql(analyzed, shared_data, tmp_path, name):
+def test_every_recording_has_the_totals_of_sql(analyzed, shared_data, tmp_path, name):
     path = shared_data / name
     found = analyzed(path, "-o", "out")
     assert totals(found) == {name: tuple(rest) for name, *rest in sql(path, OF_KERNELS.format(where=""))}
@@ -75,7 +75,7 @@ def test_every_recording_with_the_totals_of_sql(analyzed, shared_data, tmp_path,
         assert json.loads((tmp_path / "out" / f"{name}.json").read_text()) == found[name]
 
 
-def test_the_broken_one_says_what_broke_it(analyze, shared_data, tmp_path):
+def test_the_error_of_the_broken_recording_says_what_broke_it(analyze, shared_data, tmp_path):
     before = {path.name: path.read_bytes() for path in (shared_data / BROKEN).parent.iterdir()}
     code, out, err = analyze(shared_data / BROKEN, "--json")
     assert (code, out) == (65, "") and "its writer was interrupted" in err and "ROCTx" in err
@@ -108,14 +108,14 @@ def two_gpus(path: Path) -> Path:
         (["--time-window", ":3000ns", "--gpu", "0"], "WHERE start < 3000 AND agent_id = 1", 2000),
     ],
 )
-def test_a_part_has_the_totals_of_sql(analyzed, tmp_path, options, where, span):
+def test_a_part_of_a_trace_has_the_totals_of_sql(analyzed, tmp_path, options, where, span):
     path = two_gpus(tmp_path / "t.db")
     found = analyzed(path, *options)
     assert totals(found) == {name: tuple(rest) for name, *rest in sql(path, OF_KERNELS.format(where=where))}
     assert found["dag"]["critical_path_ns"] == span
 
 
-def test_kernels_that_match_are_reported_on_the_path_of_all(analyzed, tmp_path):
+def test_matching_kernels_are_reported_on_the_critical_path_of_all_kernels(analyzed, tmp_path):
     two_gpus(tmp_path / "t.db")
     whole, part = analyzed("t.db"), analyzed("t.db", "--kernel", "^b<")
     assert part["dag"] == whole["dag"]
@@ -144,7 +144,7 @@ def test_kernels_that_match_are_reported_on_the_path_of_all(analyzed, tmp_path):
         (["--scheduler", "nothing://127.0.0.1:1"], 69, "Dask"),
     ],
 )  # fmt: skip
-def test_what_is_wrong_is_one_line_and_leaves_nothing(analyze, tmp_path, options, code, words):
+def test_an_error_is_one_line_and_leaves_nothing_behind(analyze, tmp_path, options, code, words):
     two_gpus(tmp_path / "t.db")
     (tmp_path / "empty").mkdir()
     (tmp_path / "text.db").write_text("text, not a database")
@@ -156,7 +156,7 @@ def test_what_is_wrong_is_one_line_and_leaves_nothing(analyze, tmp_path, options
 
 
 def test_what_if_on_the_command_line(analyzed, analyze, tmp_path):
-    """a then b on one queue, 100 apart: b twice as fast saves half of it, and then a has most of the path."""
+    """a then b on one queue, 100 apart: making b twice as fast saves half of it, and then a dominates the path."""
     rocpd_database.write(tmp_path / "t.db", [Dispatch("a", 0, 1000), Dispatch("b", 1100, 2300)])
     dag = analyzed("t.db", "--what-if", "^b$=2", "--what-if", "[ab]=4x")["dag"]
     first, second = dag["what_if"][:2]
@@ -175,7 +175,7 @@ def test_what_if_on_the_command_line(analyzed, analyze, tmp_path):
 
 
 def rank(path: Path, number: int | None, work: list, start: int = 0, own: dict | None = None) -> Path:
-    """A database of one rank, of a run that began at `start`."""
+    """A database of one rank, from a run that began at `start`."""
     for item in work:
         item.start, item.end = item.start + start, item.end + start
     rocpd_database.write(path, work, own)
@@ -187,7 +187,7 @@ def rank(path: Path, number: int | None, work: list, start: int = 0, own: dict |
 
 
 def test_ranks_side_by_side(analyzed, analyze, tmp_path):
-    """Two ranks, the second with twice the work, given in the wrong order, and a counter pass of the first."""
+    """Two ranks in the wrong order, the second with twice the work, and a counter pass of the first."""
     rank(tmp_path / "late.db", 1, [Dispatch("k", 0, 2000, grid=448), Dispatch("only", 2100, 2400)])
     rank(tmp_path / "early.db", 0, [Dispatch("k", 0, 1000, grid=448)])
     rank(tmp_path / "pass.db", 0, [Dispatch("k", 0, 9000, grid=448, counters={"SQ_WAVES": [4.0, 3.0]})], start=10**6)
@@ -211,7 +211,7 @@ def test_ranks_side_by_side(analyzed, analyze, tmp_path):
     assert code == 0 and "2 ranks" in text and "The slowest rank" in text
 
 
-def test_ranks_of_different_timing_parameters_are_told_apart(analyzed, tmp_path):
+def test_ranks_with_different_timing_parameters_get_a_note(analyzed, tmp_path):
     for number, parameters in enumerate(("f00d", "beef")):
         own = rocpd_database.MODELLED | {"timing_parameters": parameters}
         rank(tmp_path / f"{number}.db", number, [Dispatch("k", 0, 1000)], own=own)
@@ -245,7 +245,7 @@ OTHER_COMMAND = "UPDATE rocpd_info_process SET command = './app 2'"
         ([Dispatch("k", 0, 3000)], OTHER_COMMAND, "one is of ./app, the other of ./app 2"),
     ],
 )
-def test_two_builds_or_inputs_are_no_repeats_and_no_ranks(analyze, tmp_path, work, statement, words):
+def test_runs_of_two_builds_or_inputs_are_neither_repeats_nor_ranks(analyze, tmp_path, work, statement, words):
     rank(tmp_path / "one.db", None, [Dispatch("k", 0, 1000)])
     rank(tmp_path / "two.db", None, work, start=10**6)
     changed(tmp_path / "two.db", statement)
@@ -263,7 +263,7 @@ GPU_ID = """UPDATE rocpd_info_agent SET extdata = json_set(extdata, '$.uuid', js
         (10**6, ("e81697c6bc31", "0a7c7034bb12"), "SELECT 1", 1),  # containers, one after the other
         (10**6, ("one", "two"), GPU_ID, 1),  # the same GPU
         (500, ("e81697c6bc31", "0a7c7034bb12"), "SELECT 1", 2),  # at the same time
-        (10**6, ("one", "two"), "SELECT 1", 2),  # machines of which nothing else is known
+        (10**6, ("one", "two"), "SELECT 1", 2),  # machines about which nothing else is known
     ],
 )
 def test_runs_of_one_machine_one_after_the_other_are_no_ranks(analyzed, tmp_path, start, hosts, gpu, ranks):
@@ -275,13 +275,13 @@ def test_runs_of_one_machine_one_after_the_other_are_no_ranks(analyzed, tmp_path
     assert len(found["ranks"]) == ranks if ranks > 1 else found["profile"]["stability"]["runs"] == 2
 
 
-def test_two_recordings_of_different_builds_are_told_apart(analyze, shared_data):
+def test_two_recordings_of_different_builds_are_refused(analyze, shared_data):
     code, _, err = analyze(*(shared_data / f"rocpd/mi300x_bmm_{name}.db" for name in "ab"))
     assert code == 2 and "neither repeats nor ranks" in err
 
 
 def test_a_run_directory_of_the_software_device_is_one_rank(analyzed, tmp_path):
-    """Its runs all have counters, which do not change modelled times: the second repeats the first."""
+    """All its runs have counters, which do not change modelled times, so the second repeats the first."""
     for number, name in enumerate(("base_results.db", "repeat_1_results.db")):
         work = [Dispatch("k", 10**6 * number, 10**6 * number + 500, counters={"SQ_WAVES": [4.0]})]
         rocpd_database.write(tmp_path / name, work, rocpd_database.MODELLED)
@@ -300,7 +300,8 @@ def test_a_gpu_that_only_one_rank_uses(analyzed, tmp_path):
 
 
 def suffixed(path: Path, suffixes: list[str]) -> Path:
-    """The database at `path` as rocprofv3 names its tables; with several suffixes, merged: each process once, in views."""
+    """The database at `path` with tables named as by rocprofv3. Several suffixes make it a merged one, with views over all
+    processes."""
     with sqlite3.connect(path) as connection:
         tables = [name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
         for name in tables:
@@ -322,7 +323,7 @@ def test_a_merged_database_holds_several_ranks(analyzed, tmp_path):
     assert [one["span_ms"] for one in found["summary"]["ranks"]] == [1e-3, 4e-3]
 
 
-def test_suffixed_tables_without_views(analyzed, tmp_path):
+def test_suffixed_tables_are_read_without_views(analyzed, tmp_path):
     path = rocpd_database.write(tmp_path / "t.db", [Dispatch("k", 0, 1000)])
     suffixed(path, ["_00000039_4581_7581_85b4_43b5ab82ab50"])
     with sqlite3.connect(path) as connection:
@@ -331,7 +332,7 @@ def test_suffixed_tables_without_views(analyzed, tmp_path):
     assert totals(analyzed("t.db")) == {"k": (1, 1000)}
 
 
-def test_what_is_printed_keeps_to_the_schema(analyzed, rocm_perf, tmp_path):
+def test_the_printed_json_follows_the_schema(analyzed, rocm_perf, tmp_path):
     schema = json.loads(rocm_perf("schema", "analyze").stdout)
     rank(tmp_path / "one.db", 0, [Dispatch("k", 0, 1000)])
     rank(tmp_path / "two.db", 1, [Dispatch("k", 0, 1000)])
@@ -344,7 +345,7 @@ def test_what_is_printed_keeps_to_the_schema(analyzed, rocm_perf, tmp_path):
 
 
 def emptied(att: Path, number: int) -> None:
-    """A further traced dispatch, of which no wave was caught: as rocprofv3 leaves it."""
+    """Another traced dispatch, from which no wave was caught, as rocprofv3 leaves it."""
     folder = att / f"ui_output_agent_1_dispatch_{number}"
     folder.mkdir()
     (folder / "code.json").write_text('{"code": null}')
@@ -352,7 +353,7 @@ def emptied(att: Path, number: int) -> None:
     (folder / "occupancy.json").write_text("{}")
 
 
-def test_a_traced_dispatch_without_waves_is_said_to_be_one(analyze, analyzed, tmp_path):
+def test_a_traced_dispatch_without_waves_is_reported(analyze, analyzed, tmp_path):
     rocpd_database.write(tmp_path / "base.db", [Dispatch(thread_traces.KERNEL, 300, 900)])
     att = thread_traces.write(tmp_path / "att")
     emptied(att, 3)
@@ -394,7 +395,7 @@ def test_thread_traces_alone_are_reported_on(analyze, tmp_path, rocm_perf):
 
 
 def test_the_recorded_trace_alone(analyze, shared_data):
-    """Waits are a quarter of its waves' cycles: of latency that is known, of units that a trace alone cannot judge nothing."""
+    """Waits are a quarter of its waves' cycles. Latency is known from the trace; units that it cannot judge stay undecided."""
     code, out, err = analyze(shared_data / "att/gfx942_ck_bmm", "--json")
     assert code == 0, err
     (kernel,) = json.loads(out)["thread_trace"]["kernels"]

@@ -1,4 +1,4 @@
-"""Names of files are any bytes, and the current folder may be gone: every command answers with a documented code."""
+"""File names may hold any bytes, and the current folder may be gone: every command exits with a documented code."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ BYTES = os.fsdecode(b"n\xff")
 
 @pytest.fixture
 def run(tmp_path):
-    """run("analyze", ...) in a folder whose name is no UTF-8: the completed process, with bytes."""
+    """run("analyze", ...) in a folder whose name is not UTF-8: the completed process, with bytes."""
     folder = tmp_path / BYTES
     folder.mkdir()
 
@@ -35,7 +35,7 @@ def run(tmp_path):
     return run
 
 
-def test_a_trace_of_any_name_is_analysed(run):
+def test_a_trace_with_any_name_is_analysed(run):
     trace = rocpd_database.write(run.folder / f"{BYTES}.db", [Dispatch("fill", 0, 1000)])
     for form in ([], ["--json"]):
         done = run("analyze", *form, trace.name)
@@ -45,7 +45,7 @@ def test_a_trace_of_any_name_is_analysed(run):
     assert {"profile.json", "dag.json", "dispatches.parquet"} <= written
 
 
-def test_a_program_of_any_name_is_run_profiled_captured_replayed_and_exported(run, testbed):
+def test_a_program_with_any_name_is_run_profiled_captured_replayed_and_exported(run, testbed):
     program = run.folder / BYTES
     shutil.copy(testbed("vcopy"), program)
     words = ["--device", "gfx942", f"./{BYTES}", "-n", "100"]
@@ -78,7 +78,7 @@ def test_a_program_of_any_name_is_run_profiled_captured_replayed_and_exported(ru
     ],
     ids=lambda words: " ".join(words[:2]),
 )
-def test_what_is_missing_is_named_in_one_line(run, words, native_dir):
+def test_a_missing_file_is_named_in_one_line(run, words, native_dir):
     done = run(*words)
     assert done.returncode in (2, 34, 38, 65, 66)
     assert len([line for line in done.stderr.splitlines() if line.startswith(b"rocm-perf: error: ")]) == 1, done.stderr

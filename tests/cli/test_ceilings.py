@@ -1,4 +1,4 @@
-"""`rocm-perf ceilings` on the software device: the rates that come out are those that the timing model was given."""
+"""`rocm-perf ceilings` on the software device: the resulting rates are those that the timing model was given."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ def model(repository):
     return {name: entry["value"] for name, entry in table.items()}
 
 
-def test_each_rate_is_near_what_the_model_was_given(measured, model):
-    """Below it by what loops and scheduling cost; above it never."""
+def test_each_rate_is_close_to_that_of_the_timing_model(measured, model):
+    """It is lower by the cost of loops and scheduling, and never higher."""
     rate = {entry.get("level") or (entry["precision"], entry["pipe"]): entry["value"] for entry in measured[0]["ceilings"]}
     cus = model["xcds"] * model["cus_per_xcd"]
     cu_clocks = cus * model["clock_mhz"] / 1e3  # a nanosecond
@@ -46,12 +46,12 @@ def test_each_rate_is_near_what_the_model_was_given(measured, model):
 
 
 def test_xf32_runs_at_the_published_peak(measured):
-    """MI300X's data sheet: 653.7 TFLOPS."""
+    """The MI300X's data sheet says 653.7 TFLOPS."""
     xf32 = next(entry for entry in measured[0]["ceilings"] if entry.get("precision") == "xf32")
     assert xf32["value"] == pytest.approx(653.7e3, rel=0.01)
 
 
-def test_of_rdna_2_doubles_have_a_sixteenth_of_the_rate(native_dir, tmp_path, rocm_perf_in, hipcc):
+def test_on_rdna_2_doubles_have_a_sixteenth_of_the_rate(native_dir, tmp_path, rocm_perf_in, hipcc):
     only = ("--only", "valu_f32", "--only", "valu_f64")
     run = rocm_perf_in(tmp_path, "ceilings", "--device", "gfx1030", "--json", "-o", tmp_path / "out", *only)
     rate = {entry["precision"]: entry["value"] for entry in json.loads(run.stdout)["ceilings"]}
@@ -77,8 +77,8 @@ def test_an_unknown_benchmark_is_one_clear_error(rocm_perf, native_dir):
     assert run.returncode == 2 and "L9" in run.stderr and "mfma_f16" in run.stderr
 
 
-def test_a_profile_against_them_has_both_roofs(measured, testbed, tmp_path, rocm_perf_in):
-    """A copy: what it attains is nearer to what a stream of reads attained than to the data sheet."""
+def test_a_profile_with_ceilings_has_both_roofs(measured, testbed, tmp_path, rocm_perf_in):
+    """A copy attains a rate closer to that of a stream of reads than to the data sheet."""
     ceilings = measured[1] / "ceilings.json"
     options = (
         "--device",
@@ -101,7 +101,7 @@ def test_a_profile_against_them_has_both_roofs(measured, testbed, tmp_path, rocm
     assert hbm["measured_gbps"] == reached
     assert hbm["fraction_of_measured"] == pytest.approx(hbm["gbps"] / reached)
     assert hbm["fraction"] < hbm["fraction_of_measured"] < 1.05
-    assert streams["levels"][2]["measured_gbps"] is None  # L2 was not among those chosen
+    assert streams["levels"][2]["measured_gbps"] is None  # the L2 was not among the chosen benchmarks
     total = found["roofline"]["total"]  # one kernel: the same
     assert (total["gflops"], total["levels"][0]["bytes"]) == (streams["gflops"], hbm["bytes"])
 

@@ -1,4 +1,4 @@
-"""Completion as bash itself does it: commands, options, and the names of files wherever something else is expected."""
+"""Completion as bash itself does it: commands, options, and file names wherever anything else is expected."""
 
 import os
 import pty
@@ -11,7 +11,7 @@ import pytest
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_script_asks_the_command_for_completions(rocm_perf, shell):
+def test_the_script_asks_the_command_for_completions(rocm_perf, shell):
     assert f"_ROCM_PERF_COMPLETE={shell}_complete" in rocm_perf("completion", shell).stdout
 
 
@@ -24,7 +24,7 @@ def test_bash_accepts_the_script_and_the_command_answers_it(rocm_perf):
 
 @pytest.mark.parametrize("command", ["profile", "run", "isolate", "optimize", "prompt", "llm-optimize"])
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_a_program_is_a_file(rocm_perf, command, shell):
+def test_a_program_is_completed_as_a_file(rocm_perf, command, shell):
     bash_and_zsh = {"COMP_WORDS": f"rocm-perf {command} ./my", "COMP_CWORD": "2" if shell == "bash" else "3"}
     fish = {"COMP_WORDS": f"rocm-perf {command} ./my", "COMP_CWORD": "./my"}
     words = {"_ROCM_PERF_COMPLETE": f"{shell}_complete", **(fish if shell == "fish" else bash_and_zsh)}

@@ -16,7 +16,7 @@ def test_json_agrees_with_the_filters(rocm_perf):
     assert all(row["device"] == (row["not_on_device_because"] is None) for row in everything)
 
 
-def test_names_the_formulas_that_use_a_counter(rocm_perf):
+def test_the_formulas_that_use_a_counter_are_named(rocm_perf):
     (row,) = json.loads(rocm_perf("counters", "--json", "TCC_BUBBLE_sum").stdout)
     assert row["used_by"] == ["cdna3: hbm_read_bytes", "cdna4: hbm_read_bytes"]
 

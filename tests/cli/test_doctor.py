@@ -4,7 +4,7 @@ from published_schemas import expect_published
 from rocm_perf_lab.errors import UnavailableError
 
 
-def test_names_every_missing_part_and_how_to_get_it(rocm_perf, tmp_path):
+def test_every_missing_part_is_named_with_a_way_to_get_it(rocm_perf, tmp_path):
     environment = {"ROCM_PERF_LAB_NATIVE_DIR": str(tmp_path / "none"), "PATH": "/nowhere", "ROCM_PATH": "/nowhere"}
     done = rocm_perf("doctor", "--json", environment=environment)
     diagnosis = json.loads(done.stdout)
@@ -26,7 +26,7 @@ def test_verdict_and_exit_code_agree_on_this_machine(rocm_perf, inert_native):
     assert done.returncode == (0 if diagnosis["can_profile"] else UnavailableError.exit_code)
 
 
-def test_surroundings_that_no_program_could_run_in_are_found(rocm_perf, inert_native):
+def test_environments_in_which_no_program_could_run_are_detected(rocm_perf, inert_native):
     done = rocm_perf("doctor", "--json", environment=inert_native | {"TMPDIR": "/nonexistent"})
     diagnosis = json.loads(done.stdout)
     (found,) = [finding for finding in diagnosis["findings"] if finding["name"] == "temporary files"]
@@ -34,7 +34,7 @@ def test_surroundings_that_no_program_could_run_in_are_found(rocm_perf, inert_na
     assert done.returncode == UnavailableError.exit_code and not diagnosis["can_profile"]
 
 
-def test_an_old_rocr_is_told_from_one_with_the_model_interface(rocm_perf, inert_native, tmp_path):
+def test_an_old_rocr_is_distinguished_from_one_with_the_model_interface(rocm_perf, inert_native, tmp_path):
     for name, content in {"old": b"\x7fELF no such thing", "new": b"\x7fELF..HSA_MODEL_TOPOLOGY.."}.items():
         (tmp_path / name).mkdir()
         (tmp_path / name / "libhsa-runtime64.so.1").write_bytes(content)

@@ -1,4 +1,4 @@
-"""Every way in which a profile can fail is one clear line, its own exit code, and no run directory."""
+"""Every way in which a profile can fail gives one clear line, its own exit code, and no run directory."""
 
 import functools
 import os
@@ -15,7 +15,7 @@ from rocm_perf_lab.errors import exit_codes
 
 @pytest.fixture
 def profile(rocm_perf, inert_native, tmp_path):
-    """Profile on the software device with parts that do nothing; check what holds for every failure."""
+    """Profiles on the software device with parts that do nothing, and checks what holds for every failure."""
 
     def run(*arguments, **options):
         done = rocm_perf("profile", "--device", "gfx942", *arguments, environment=inert_native, **options)
@@ -96,7 +96,7 @@ def test_wrong_command_line(profile, arguments):
     assert profile(*arguments)[0] == 2
 
 
-def test_missing_native_parts_name_the_folder_and_the_mend(rocm_perf, tmp_path):
+def test_missing_native_parts_name_the_folder_and_the_fix(rocm_perf, tmp_path):
     done = rocm_perf("profile", "--device", "gfx942", "true", environment={"ROCM_PERF_LAB_NATIVE_DIR": str(tmp_path / "none")})
     assert done.returncode == 69
     assert str(tmp_path / "none") in done.stderr and "cmake" in done.stderr
@@ -108,7 +108,7 @@ def test_no_hardware(profile):
     assert code == 69 and "/dev/kfd" in line and "--device gfx942" in line
 
 
-def test_folder_that_is_no_run_is_never_replaced(profile, tmp_path):
+def test_folder_that_is_not_a_run_is_never_replaced(profile, tmp_path):
     (tmp_path / "precious").mkdir()
     (tmp_path / "precious" / "thesis.tex").write_text("years of work")
     code, line = profile("-o", "precious", "true")
@@ -127,13 +127,13 @@ def test_folder_that_does_not_exist(profile):
 
 
 @pytest.mark.skipif(not os.access("/proc/sys", os.R_OK), reason="no /proc")
-def test_file_system_that_takes_no_files(profile):
+def test_file_system_that_accepts_no_files(profile):
     assert profile("-o", "/proc/run", "true")[0] == 73
 
 
 @pytest.mark.parametrize("number, code", [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)])
 def test_interrupt_leaves_no_process_and_no_directory(number, code, inert_native, compile_c, process_is_gone, tmp_path):
-    """The program starts a child and ignores the polite signals: both must be gone with rocm-perf."""
+    """The program starts a child and ignores signals that can be ignored: both must end with rocm-perf."""
     program = compile_c(
         "stubborn",
         """
@@ -178,7 +178,7 @@ def test_help_lists_every_exit_code(rocm_perf):
         assert f"{code} " in text and meaning.split()[0] in text
 
 
-def test_debug_adds_the_traceback_only_as_an_option_of_ours(rocm_perf):
+def test_debug_adds_the_traceback_only_as_an_option_of_rocm_perf(rocm_perf):
     assert "Traceback" in rocm_perf("profile", "--debug", "./missing").stderr
     assert "Traceback" not in rocm_perf("profile", "--", "./missing", "--debug").stderr
 
@@ -187,7 +187,7 @@ def test_closed_streams_and_a_full_disk_behind_the_output(tmp_path):
     command = f"{sys.executable} -m rocm_perf_lab"
     shell = functools.partial(subprocess.run, shell=True, cwd=tmp_path, text=True, timeout=120)
     done = shell(f"{command} analyze --json none.db 2>&-", stdout=subprocess.PIPE)
-    assert (done.returncode, done.stdout) == (66, "")  # the error goes nowhere, never into the output
+    assert (done.returncode, done.stdout) == (66, "")  # the error is lost, but never written to the output
     done = shell(f"{command} optimize ./app <&-", capture_output=True)
     assert done.returncode == 2 and "--auto-approve" in done.stderr
     done = shell(f"{command} counters > /dev/full", stderr=subprocess.PIPE)

@@ -1,4 +1,4 @@
-"""`rocm-perf explain`: terms as the verdicts use them, and the verdicts of a run by their numbers."""
+"""`rocm-perf explain`: terms as used in verdicts, and the verdicts of a run with their numbers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from rocm_perf_lab.analysis.thread_trace.time_stack import meanings as costs
 from rocm_perf_lab.cli import cli
 from rocpd_database import Dispatch, write
 
-# Four waves on each of 1216 SIMDs, which wait for three quarters of their lives, one access after the other.
+# Four waves on each of 1216 SIMDs, which wait for three quarters of their lifetimes, one access after the other.
 WAVES = 4 * 1216
 WAITING = {
     "SQ_WAVES": [WAVES], "SQ_WAVE_CYCLES": [WAVES * 5000], "SQ_WAIT_ANY": [WAVES * 3750], "SQ_WAIT_INST_ANY": [0],

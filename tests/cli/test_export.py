@@ -1,4 +1,4 @@
-"""`rocm-perf export` writes what was asked for, whole or not at all."""
+"""`rocm-perf export` writes what was requested, completely or not at all."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_tables(trace, rocm_perf, tmp_path):
     assert "| f\\<int, 2\\> | 1 | 3 us |" in done.stdout and "modelled; no GPU ran this" in done.stdout
 
 
-def test_timelines_of_a_run_directory_and_of_a_window(trace, rocm_perf, tmp_path):
+def test_timelines_of_a_whole_trace_and_of_a_time_window(trace, rocm_perf, tmp_path):
     assert rocm_perf("analyze", "-o", "r.rocm-perf", "t.db").returncode == 0
     assert rocm_perf("export", "t.db", "--chrome", "whole.json", "--perfetto", "whole.pftrace").returncode == 0
     assert rocm_perf("export", "t.db", "--chrome", "part.json", "--time-window", "4us:").returncode == 0

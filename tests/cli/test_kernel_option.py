@@ -1,4 +1,4 @@
-"""--kernel: one dialect and one meaning in every command, and a mistake in it is told before anything runs."""
+"""--kernel: one dialect and one meaning in every command, and a mistake in it is reported before anything runs."""
 
 from __future__ import annotations
 
@@ -31,21 +31,21 @@ def program(tmp_path):
 
 @pytest.mark.parametrize("command", COMMANDS)
 @pytest.mark.parametrize("pattern", ["softmax(", "(?<=a*)b"])
-def test_what_is_no_regular_expression_is_told_before_anything_runs(rocm_perf, program, tmp_path, command, pattern):
+def test_an_invalid_regular_expression_is_reported_before_anything_runs(rocm_perf, program, tmp_path, command, pattern):
     done = rocm_perf(command, "--kernel", pattern, *COMMANDS[command])
     assert done.returncode == 2 and f"'--kernel' / '-k': {pattern!r} is not a regular expression" in done.stderr
     assert len(done.stderr.splitlines()) == 1 and not (tmp_path / "ran").exists()
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_every_command_says_the_same_of_it(rocm_perf, command):
+def test_every_command_describes_it_alike(rocm_perf, command):
     text = " ".join(rocm_perf(command, "--help").stdout.split())
     assert "-k, --kernel REGEX" in text
     assert "a Python regular expression, found anywhere in the demangled or mangled name." in text
 
 
 @pytest.mark.parametrize("pattern", ["softmax_naive", "(?i:SOFTMAX_N)aive", "^_Z13softmax_naive", r"\Asoftmax_(?=n)"])
-def test_analyze_finds_both_names(rocm_perf, tmp_path, pattern):
+def test_analyze_matches_both_names(rocm_perf, tmp_path, pattern):
     work = [Dispatch("softmax_naive(float const*)", 0, 10), Dispatch("softmax_lds(float const*)", 20, 40)]
     database = rocpd_database.write(tmp_path / "t.db", work)
     with sqlite3.connect(database) as connection:

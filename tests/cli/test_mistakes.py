@@ -1,4 +1,4 @@
-"""Typical mistakes, each with what is said so that the next command is obvious."""
+"""Typical mistakes, each with an error that makes the next command obvious."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ int main() { float* c; cudaMalloc((void**)&c, 256); k<<<1, 64>>>(c); return cuda
 
 @pytest.fixture
 def said(rocm_perf, tmp_path):
-    """said("profile", ...) -> (exit code, last line of stderr); a source, a script and a folder stand around."""
+    """said("profile", ...) -> (exit code, last line of stderr), in a folder with a source, a script and a subfolder."""
     for name, text in {"app.hip": "int main() {}", "a.cu": CUDA, "s.py": "pass", "plain": "x"}.items():
         (tmp_path / name).write_text(text)
 
@@ -74,23 +74,23 @@ def in_root_of_dev(monkeypatch, tmp_path):
 
 
 @pytest.mark.parametrize("path", ["/data/trace.db", "/opt/nothing/x", "../../../../../../nothing/x"])
-def test_a_path_that_dev_may_not_show(in_root_of_dev, path):
+def test_a_path_outside_of_what_dev_shows_gets_advice(in_root_of_dev, path):
     error = MissingInputError(f"there is no trace {path}", "give one")
     assert "./dev shows the folder that it is started in" in mistakes.advice(error)
     assert mistakes.advice(TraceError(f"{path} is damaged")) == ""
 
 
-def test_a_path_below_what_it_shows(in_root_of_dev):
+def test_a_path_below_what_dev_shows_gets_no_advice(in_root_of_dev):
     for what in ("./app does not exist", "/proc/nothing does not exist", "/bin/sh is not a trace"):
         assert mistakes.advice(MissingInputError(what)) == ""
 
 
-def test_outside_of_that_root_nothing_is_added(monkeypatch):
+def test_outside_of_the_root_of_dev_no_advice_is_added(monkeypatch):
     monkeypatch.setattr(mistakes, "ROOT_OF_DEV", Path("/nonexistent"))
     assert mistakes.advice(MissingInputError("/data/x does not exist")) == ""
 
 
-def test_a_package_without_native_parts_says_which_has_them(monkeypatch, tmp_path):
+def test_a_package_without_native_parts_names_one_that_has_them(monkeypatch, tmp_path):
     from rocm_perf_lab import native
 
     monkeypatch.setattr(native, "_PACKAGE", tmp_path / "lib" / "python" / "site-packages" / "rocm_perf_lab")

@@ -1,4 +1,4 @@
-"""Which words behind a program are rocm-perf's and which the program's."""
+"""Which words after a program belong to rocm-perf, and which to the program."""
 
 import json
 import shlex
@@ -25,7 +25,7 @@ def _argument() -> click.Argument:
 
 
 def taken(*words: str, sources: int | None = 0) -> dict:
-    """What the command gets."""
+    """The values that the command receives."""
     return command(sources).main(list(words), standalone_mode=False)
 
 
@@ -34,34 +34,34 @@ NOT_OURS = [("-q",), ("2",), ("--json", "2"), ("--other",), ("--json", "--other"
 
 
 @pytest.mark.parametrize("behind", OURS)
-def test_nothing_but_options_of_ours_behind_a_program(behind, capsys):
+def test_nothing_but_options_of_rocm_perf_after_a_program(behind, capsys):
     found = taken("./app", *behind)
     assert found["program"] == ("./app",) and (found["json"] or found["runs"] == 2)
     assert f"rocm-perf: {shlex.join(behind)}, after the program, is taken for rocm-perf's" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("behind", NOT_OURS)
-def test_anything_else_is_the_programs(behind):
+def test_anything_else_belongs_to_the_program(behind):
     assert taken("./app", *behind) == {"program": ("./app", *behind), "json": False, "runs": None, "quiet": False}
 
 
 @given(st.lists(st.sampled_from(["--json", "--runs", "2", "-q", "--other", "x", "--"])))
-def test_two_dashes_end_the_doubt(words):
+def test_two_dashes_resolve_the_ambiguity(words):
     assert taken("--", "./app", *words)["program"] == ("./app", *words)
 
 
-def test_a_lone_short_option_can_be_anybodys(capsys):
+def test_a_lone_short_option_is_ambiguous(capsys):
     assert taken("./app", "-q")["program"] == ("./app", "-q")
     assert "-q comes after the program and is passed to it" in capsys.readouterr().err
     taken("./app", "-x", "-q")
     assert capsys.readouterr().err == ""
 
 
-def test_an_option_that_was_given_before_is_not_taken_again():
+def test_an_option_given_before_the_program_is_passed_on_after_it():
     assert taken("--runs", "1", "./app", "--runs", "2")["program"] == ("./app", "--runs", "2")
 
 
-def test_an_option_that_the_programs_file_has_is_its_own(tmp_path, capsys):
+def test_an_option_named_in_the_programs_file_belongs_to_the_program(tmp_path, capsys):
     program = tmp_path / "app"
     program.write_bytes(b"\x7fELF\0usage: --json\0")
     assert taken(str(program), "--json")["program"] == (str(program), "--json")
@@ -69,13 +69,13 @@ def test_an_option_that_the_programs_file_has_is_its_own(tmp_path, capsys):
     assert taken(str(program), "--runs", "2")["runs"] == 2
 
 
-def test_a_quoted_program_has_its_arguments_in_it():
+def test_a_quoted_program_includes_its_arguments():
     assert taken("./app --json 2", "-q")["quiet"] and taken("./app --json 2", "-q")["program"] == ("./app --json 2",)
     with pytest.raises(Exception, match="3 follows the quoted program"):
         taken("./app 2", "3")
 
 
-def test_what_a_shell_would_do_is_said(capsys):
+def test_shell_syntax_is_reported(capsys):
     taken("./app 2 | grep PASS")
     assert "| is an argument of ./app here; for a shell write sh -c './app 2 | grep PASS'" in capsys.readouterr().err
 
@@ -98,7 +98,7 @@ def test_the_written_forms_of_profile(rocm_perf, testbed, options):
 
 
 def test_the_written_form_of_llm_optimize(rocm_perf, repository, tmp_path, hipcc):
-    """The model is the environment's; it proposes nothing that could be judged."""
+    """The model comes from the environment; it proposes nothing that could be judged."""
     (tmp_path / "app.cu").write_text((repository / "tests" / "llm" / "program.hip").read_text())
     model = {"ROCM_PERF_PROVIDER": "command", "ROCM_PERF_MODEL": "sh -c 'cat >/dev/null; echo no code'"}
     done = rocm_perf("llm-optimize", "app.cu", "./app", "--auto-approve", environment=model)

@@ -1,4 +1,4 @@
-"""`rocm-perf report` prints later what `analyze` would have printed at once."""
+"""`rocm-perf report` prints later what `analyze` would have printed right away."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_the_page_is_made_again_with_the_options_of_the_run_and_without_its_trac
         assert (tmp_path / place).read_bytes() == was
 
 
-def test_a_report_is_as_wide_as_columns_says(run, rocm_perf):
+def test_a_report_is_as_wide_as_the_variable_columns_says(run, rocm_perf):
     widths = {
         columns: max(map(len, rocm_perf("report", "t.rocm-perf", environment={"COLUMNS": columns}).stdout.splitlines()))
         for columns in ("80", "200", "", "wide")
@@ -73,7 +73,7 @@ def test_what_cannot_be_read(run, rocm_perf, tmp_path, change, code, said):
     change(tmp_path / "t.rocm-perf")
     done = rocm_perf("report", "t.rocm-perf")
     assert done.returncode == code and said in done.stderr and not done.stdout and done.stderr.count("\n") == 1
-    assert "input_value" not in done.stderr  # pydantic's own words are for programmers
+    assert "input_value" not in done.stderr  # pydantic's own messages are meant for programmers
 
 
 def test_one_json_for_one_run(run, rocm_perf):

@@ -28,7 +28,7 @@ def test_every_field_has_a_meaning_that_says_when_it_is_null(name):
     objects = list(objects_of(schema))
     assert objects or schema.get("type") == "array"
     for one in objects:
-        of_files = "reasons" in one["properties"]  # which say it in each document
+        of_files = "reasons" in one["properties"]  # these say it in each document
         assert one["additionalProperties"] is False, one["title"]
         for field, found in one["properties"].items():
             assert found.get("description"), f"{one['title']}.{field} has no description"

@@ -1,4 +1,4 @@
-"""A signal ends isolate and replay with its code, whenever it comes, and leaves neither a process nor half a capture."""
+"""A signal ends isolate and replay with its code, whenever it arrives, and leaves neither a process nor half a capture."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ import pytest
 from rocm_perf_lab.isolate import Capture
 
 CODES = {signal.SIGINT: 130, signal.SIGTERM: 143}
-PF_EXITING = 4  # of the kernel's include/linux/sched.h
-WAYS = [0.0, 0.2, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9]  # of the time that an undisturbed run takes
+PF_EXITING = 4  # from the kernel's include/linux/sched.h
+WAYS = [0.0, 0.2, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9]  # as fractions of the time of an undisturbed run
 
 
 def started(*words: object, cwd) -> subprocess.Popen:
@@ -29,20 +29,20 @@ def interrupted(words: list[object], number: int, seconds: float, cwd) -> int | 
     """The exit code; None where the process had ended before."""
     process = started(*words, cwd=cwd)
     while process.poll() is None and not handles(process.pid, signal.SIGTERM):
-        time.sleep(0.01)  # the interpreter's own first steps are not ours to guard
+        time.sleep(0.01)  # nothing can be done about signals during the start of the interpreter
     time.sleep(seconds)
     late = process.poll() is not None
     process.send_signal(number)
     late |= is_exiting(process.pid)
     complaints = process.communicate(timeout=60)[1]
     assert "Traceback" not in complaints and "defect" not in complaints, complaints
-    # As a shell sees it: a process that dies of the signal, as the interpreter does at its very end, is the same to it.
+    # The exit code as a shell reports it, also for a process that the signal kills, such as the interpreter at its very end.
     code = process.returncode if process.returncode >= 0 else 128 - process.returncode
     return None if late and code == 0 else code
 
 
 def is_exiting(pid: int) -> bool:
-    """Whether it has called exit(): the system takes no signal from then on, though it may be a while at its memory."""
+    """Whether it has called exit(): signals are ignored from then on, though freeing its memory may take a while."""
     with contextlib.suppress(OSError):
         flags = int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[6])
         return bool(flags & PF_EXITING)
@@ -74,7 +74,7 @@ def test_isolate_is_interrupted_at_any_time(testbed, tmp_path, number):
         folder.mkdir()
         codes.append(interrupted(words, number, way * takes, folder))
         for capture in folder.glob("isolate_capture*"):
-            Capture.open(capture)  # whole, and so is the link
+            Capture.open(capture)  # complete, and so is the link
         assert not list(folder.glob(".isolate_capture*"))
     assert set(codes) <= {CODES[number], None} and CODES[number] in codes, codes
 
@@ -92,8 +92,8 @@ def test_replay_is_interrupted_at_any_time(captured, testbed, tmp_path, number):
 @pytest.mark.parametrize("number", [*CODES, signal.SIGHUP])
 @pytest.mark.parametrize("place", ["weak reference", "destructor", "last destructor", "import"])
 def test_a_signal_that_python_drops_comes_again(number, place, busy):
-    """What a handler raises in a destructor or in a callback of a weak reference goes no further; libraries turn it into
-    errors of their own. busy: the machine, so that it comes again before it is waited for.
+    """An exception that a handler raises in a destructor or in a callback of a weak reference does not propagate; libraries
+    turn it into errors of their own. busy: whether the machine is, so that the signal comes again before it is waited for.
     """
     words = [place, str(int(number)), *(["busy"] if busy else [])]
     done = subprocess.run([sys.executable, "-c", DROPPED, *words], capture_output=True, text=True, timeout=60)
@@ -139,8 +139,8 @@ cli.main()
 """
 
 
-def test_a_program_that_ends_well_on_a_signal_is_not_the_last_word(tmp_path, native_dir, compile_c):
-    """isolate itself was asked to end, however its program takes it."""
+def test_a_program_that_exits_normally_on_a_signal_does_not_decide_the_status(tmp_path, native_dir, compile_c):
+    """isolate itself was asked to end, however its program reacts."""
     program = compile_c(
         "polite",
         """

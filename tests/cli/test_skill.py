@@ -1,4 +1,4 @@
-"""`rocm-perf skill`: installed whole, replaced when newer, and never over something else."""
+"""`rocm-perf skill`: installed completely, replaced by a newer version, and never in place of something else."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def files(folder: Path) -> dict[str, bytes]:
     return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
-def test_it_is_installed_for_every_agent_that_is_there(skill, tmp_path, repository):
+def test_the_skill_is_installed_for_every_agent_that_is_present(skill, tmp_path, repository):
     (tmp_path / ".claude").mkdir()
     (tmp_path / ".codex").mkdir()
     done = skill("--install")
@@ -41,7 +41,7 @@ def test_an_earlier_version_is_replaced_and_other_folders_are_not(skill, tmp_pat
     assert done.returncode == 73 and "is not this skill" in done.stderr
 
 
-def test_where_it_is_and_what_is_missing(skill):
+def test_the_location_and_missing_agents_are_reported(skill):
     assert Path(skill().stdout.strip(), "SKILL.md").is_file()
     assert skill("--install").returncode == 66
     assert skill("--to", "x").returncode == 2

@@ -1,4 +1,4 @@
-"""Help must answer at once: nothing heavy is imported until a command needs it."""
+"""Help must appear at once: nothing heavy is imported until a command needs it."""
 
 import subprocess
 import sys
@@ -9,7 +9,7 @@ HEAVY = {"numpy", "pyarrow", "pydantic", "rich", "sqlite3", "hypothesis"}
 
 
 @pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["profile", "--help"], ["profile", "./missing"]])
-def test_what_needs_no_analysis_imports_nothing_heavy(arguments, tmp_path):
+def test_commands_that_need_no_analysis_import_nothing_heavy(arguments, tmp_path):
     report = subprocess.run(
         [sys.executable, "-X", "importtime", "-m", "rocm_perf_lab", *arguments], capture_output=True, text=True, cwd=tmp_path
     ).stderr

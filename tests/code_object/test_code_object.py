@@ -1,4 +1,4 @@
-"""Code objects of real programs, against LLVM's own readers; damaged ones end in one clear error."""
+"""Code objects of real programs, against LLVM's own readers; damaged ones give one clear error."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_every_target_is_found_in_a_program(programs, form):
         assert set(code_object.kernels) == {"_Z3ldsPKfPfs", "_Z6scaledIdEvPT_S0_"}
 
 
-def test_metadata_is_what_llvm_reads(programs, tmp_path):
+def test_metadata_equals_what_llvm_reads(programs, tmp_path):
     readelf = llvm_tool("llvm-readelf")
     for target, image in code_objects_in(programs["plain"]):
         path = tmp_path / f"{target}.hsaco"
@@ -86,7 +86,7 @@ def test_a_program_without_device_code_has_none():
     assert code_objects_in(Path("/bin/sh")) == []
 
 
-def test_damage_ends_in_one_clear_error(programs, tmp_path):
+def test_damage_gives_one_clear_error(programs, tmp_path):
     (target, image), *_ = code_objects_in(programs["plain"])
     draw, clean = random.Random(3), 0
     for number in range(300):

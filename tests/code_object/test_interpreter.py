@@ -1,4 +1,4 @@
-"""The loader that a program names, against pyelftools; damaged files name none and raise nothing."""
+"""The loader that a program names, against pyelftools; damaged files name none and raise no exception."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ def by_elftools(path: Path) -> str | None:
         return next((segment.get_interp_name() for segment in ELFFile(file).iter_segments("PT_INTERP")), None)
 
 
-def test_programs_and_libraries_name_what_pyelftools_reads() -> None:
+def test_the_interpreter_of_programs_and_libraries_is_the_one_that_pyelftools_reads() -> None:
     program, library = Path(sys.executable), native.device_library()
     assert interpreter_of(program) == by_elftools(program) is not None
     assert interpreter_of(library) == by_elftools(library) is None
 
 
-def test_other_and_damaged_files_name_none_or_what_is_left(tmp_path: Path) -> None:
+def test_other_and_damaged_files_have_no_interpreter_or_a_truncated_one(tmp_path: Path) -> None:
     head, draw, path = Path(sys.executable).read_bytes()[:4096], random.Random(1), tmp_path / "program"
     path.write_text("#!/bin/sh\n")
     assert interpreter_of(path) is None

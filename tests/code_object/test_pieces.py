@@ -1,4 +1,4 @@
-"""The parts of objects."""
+"""The sections of object files."""
 
 from __future__ import annotations
 

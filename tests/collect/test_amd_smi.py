@@ -1,4 +1,4 @@
-"""What a profiler that asks `amd-smi` is told of the software devices."""
+"""What a profiler that runs `amd-smi` learns about the software devices."""
 
 import json
 
@@ -13,7 +13,7 @@ def amd_smi(rocm_perf, inert_native):
     return ask
 
 
-def test_the_answer_is_that_of_the_table_of_products(amd_smi):
+def test_the_answer_matches_the_table_of_products(amd_smi):
     done = amd_smi("gfx942:2", "static", "--clock", "--json")
     gpus = json.loads(done.stdout)["gpu_data"]
     assert [gpu["gpu"] for gpu in gpus] == [0, 1]

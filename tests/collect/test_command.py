@@ -17,14 +17,14 @@ def test_one_quoted_string_means_the_same_as_separate_words(arguments):
     assert resolve([shlex.join(separate)]).argv == resolve(separate).argv == tuple(separate)
 
 
-def test_a_file_whose_name_has_blanks_is_a_program_not_a_command_line(tmp_path):
+def test_a_file_with_blanks_in_its_name_is_a_program_not_a_command_line(tmp_path):
     program = tmp_path / "my app"
     program.write_text("#!/bin/sh\n")
     program.chmod(0o755)
     assert resolve([str(program)]).argv == (str(program),)
 
 
-def test_argv0_is_kept_and_the_executable_found_on_path(monkeypatch, tmp_path):
+def test_argv0_is_kept_and_the_executable_is_found_on_path(monkeypatch, tmp_path):
     program = tmp_path / "tool"
     program.write_text("#!/bin/sh\n")
     program.chmod(0o755)
@@ -39,6 +39,6 @@ def test_no_shell_is_involved(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("nothing", [[], [""], ["  "], ["''"]])
-def test_nothing_to_run(nothing):
+def test_an_empty_command_is_refused(nothing):
     with pytest.raises((UsageError, MissingInputError)):
         resolve(nothing)

@@ -1,4 +1,4 @@
-"""The software device as another product and with other timing parameters: what runs differently, and what is refused."""
+"""The software device as a different product and with different timing parameters: effects and refused values."""
 
 from __future__ import annotations
 
@@ -54,12 +54,12 @@ def test_parameters_and_products_change_times_and_are_named(profiled):
         ("timing.xcds=9", "whole number of at most 8"),
     ],
 )
-def test_what_is_no_parameter_or_value(option, words, tmp_path):
+def test_unknown_parameters_and_values_are_refused(option, words, tmp_path):
     with pytest.raises(UsageError, match=words):
         device.select(device.SOFTWARE_TARGET, tmp_path, [option])
 
 
-def test_tools_that_the_user_loads_stay_behind_the_own_ones(tmp_path):
+def test_tools_that_the_user_loads_come_after_those_of_this_project(tmp_path):
     chosen = device.select(device.SOFTWARE_TARGET, tmp_path)
     mine = chosen.environment({"HSA_TOOLS_LIB": "libtheirs.so /else/where/librocmperf_device.so"}, (Path("/t/mine.so"),))
     own = str(chosen.tools[0])
@@ -67,7 +67,7 @@ def test_tools_that_the_user_loads_stay_behind_the_own_ones(tmp_path):
     assert chosen.environment(mine)["HSA_TOOLS_LIB"].split() == [own, "/t/mine.so", "libtheirs.so"]
 
 
-def test_the_device_refuses_what_reaches_it_otherwise(testbed, tmp_path):
+def test_the_device_itself_refuses_invalid_options(testbed, tmp_path):
     for option, words in {"timing.hbm=1": "is not an adjustable parameter", "timing.xcds=9": "out of range"}.items():
         environment = device.select(device.SOFTWARE_TARGET, tmp_path / option).environment({"PATH": "/usr/bin"})
         done = subprocess.run(

@@ -1,4 +1,4 @@
-"""A program without code for the device gets one sentence, whatever ran it and however the code was to be loaded."""
+"""A program without code for the device gets one sentence, whichever command ran it and however the code would be loaded."""
 
 from __future__ import annotations
 
@@ -62,12 +62,12 @@ def other(build) -> Path:
     ],
 )
 def test_targets_are_those_of_the_code_objects(build, flags):
-    """The other reader unpacks whole bundles, the compressed by LLVM's own tool."""
+    """The other reader unpacks whole bundles, compressed ones with LLVM's own tool."""
     program = build(f"of_{len(flags)}_{flags[-1].strip('-').replace(':', '')}", PROGRAM, *flags)
     assert targets_in(program) == {target for target, _ in code_objects_in(program)} != set()
 
 
-def test_what_has_no_device_code(tmp_path):
+def test_files_without_device_code_have_no_targets(tmp_path):
     damaged = tmp_path / "damaged"
     damaged.write_bytes(b"\x7fELF" + bytes(range(256)))
     for path in (Path("/bin/sh"), damaged, tmp_path, tmp_path / "missing"):
@@ -84,7 +84,7 @@ def test_which_code_fits(target, does):
 
 
 @pytest.mark.parametrize("words", [["run"], ["profile"], ["isolate", "--kernel", "k"]])
-def test_said_before_the_program_runs(rocm_perf, other, words):
+def test_missing_device_code_is_reported_before_the_program_runs(rocm_perf, other, words):
     done = rocm_perf(*words, "--device", "gfx942", other)
     assert (done.returncode, done.stdout) == (53, "")
     assert done.stderr.splitlines()[-1] == (
@@ -92,13 +92,13 @@ def test_said_before_the_program_runs(rocm_perf, other, words):
     )
 
 
-def test_autotune_says_so_of_a_configuration(rocm_perf, other, tmp_path):
+def test_autotune_reports_it_for_a_configuration(rocm_perf, other, tmp_path):
     (tmp_path / "space.json").write_text('{"parameters": {"N": [1]}}')
     done = rocm_perf("autotune", "--device", "gfx942", "--space", "space.json", "--cmd-template", f"{other} {{N}}", "--json")
     assert done.returncode == 47 and "has code for gfx906 only" in done.stderr, done.stderr
 
 
-def test_a_library_that_is_linked(rocm_perf, build):
+def test_a_linked_library_is_searched_too(rocm_perf, build):
     library = build("libgo.so", LIBRARY, "-shared", "-fPIC", "--offload-arch=gfx90a")
     caller = build("caller", CALLER, "--offload-arch=gfx942", f"-L{library.parent}", "-lgo", f"-Wl,-rpath,{library.parent}")
     assert library in device_code.linked_libraries(caller, {})
@@ -110,7 +110,7 @@ def test_a_library_that_is_linked(rocm_perf, build):
 
 
 @pytest.mark.parametrize("command", ["run", "profile"])
-def test_a_library_that_is_loaded_later(rocm_perf, build, command):
+def test_a_library_that_is_loaded_later_is_reported_too(rocm_perf, build, command):
     library = build("libgo.so", LIBRARY, "-shared", "-fPIC", "--offload-arch=gfx90a")
     loader = build("loader", LOADER, "--offload-arch=gfx942", "-ldl")
     done = rocm_perf(command, "--device", "gfx942", loader, library)
@@ -119,7 +119,7 @@ def test_a_library_that_is_loaded_later(rocm_perf, build, command):
     assert done.stderr.rstrip().endswith(REMEDY)
 
 
-def test_a_program_that_fails_for_another_reason_is_not_blamed_for_that(rocm_perf, build):
+def test_a_program_that_fails_for_another_reason_gets_no_such_sentence(rocm_perf, build):
     program = build("crashes", PROGRAM.replace("return hip", "*(volatile int*)8 = 1; return hip"), "--offload-arch=gfx942")
     assert rocm_perf("profile", "--device", "gfx942", program).returncode == 32
 
@@ -157,18 +157,18 @@ def test_in_dev_hipcc_builds_for_the_software_device_unless_told_otherwise(prepa
 
 
 def test_in_dev_cmake_builds_for_the_software_device(prepared):
-    """It asks this tool for the GPUs of its language HIP [CMakeDetermineHIPCompiler.cmake]."""
+    """For its language HIP, CMake asks this tool for the GPUs [CMakeDetermineHIPCompiler.cmake]."""
     assert prepared(needs.program("rocm_agent_enumerator")).split() == ["gfx942"]
 
 
-def test_on_a_machine_with_a_gpu_the_tools_choose(prepared):
+def test_on_a_machine_with_a_gpu_the_tools_choose_the_target(prepared):
     told = "echo ${HCC_AMDGPU_TARGET:-unset} ${ROCM_TARGET_LST:-unset}"
     assert prepared(told, gpu=True).split() == ["unset", "unset"]
     assert prepared(told).split()[0] == "gfx942"
 
 
 def test_a_gpu_that_is_relabelled_or_one_of_several(other):
-    """ROCr then takes code that the driver's name of the GPU does not tell."""
+    """ROCr then accepts code that does not match the driver's name for the GPU."""
     gpu = Device(True, "gfx942", "gfx942", {}, (), ())
     command = resolve([str(other)])
     with pytest.raises(WrongTargetError), device_code.expected(command, {}, gpu):

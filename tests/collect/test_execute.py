@@ -11,7 +11,7 @@ from rocm_perf_lab.errors import ProgramTimeoutError
 
 
 def output_of(words, tmp_path, stdin):
-    """Standard output of a run in a process of ours whose standard input is `stdin`."""
+    """Standard output of a run from a process whose standard input is `stdin`."""
     saved = os.dup(0)
     try:
         os.dup2(stdin.fileno(), 0)

@@ -1,4 +1,4 @@
-"""A kernel that failed is an error that names it, though the program itself ends with 0."""
+"""A failed kernel is an error that names it, even though the program itself ends with 0."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ def test_the_error_names_the_kernel(rocm_perf, faulty, words):
 
 
 @pytest.mark.parametrize("measure", ["gpu", "wall"])
-def test_in_autotune_it_is_the_configurations_reason(rocm_perf, faulty, tmp_path, measure):
+def test_in_autotune_it_is_the_reason_for_the_failed_configuration(rocm_perf, faulty, tmp_path, measure):
     (tmp_path / "space.json").write_text('{"parameters": {"N": [1]}}')
     words = ["--space", "space.json", "--cmd-template", f"{faulty} {{N}}", "--measure", measure]
     done = rocm_perf("autotune", "--device", "gfx942", *words)
     assert done.returncode == 47 and "kernel broken_axpy(float*)" in done.stderr, done.stderr
 
 
-def test_optimize_says_so_of_the_programs_own_run(rocm_perf, faulty):
+def test_optimize_reports_it_for_the_programs_own_run(rocm_perf, faulty):
     done = rocm_perf("optimize", "--device", "gfx942", "--dry-run", "--trust-candidates", faulty.with_suffix(".hip"))
     assert done.returncode == 52 and "kernel broken_axpy(float*)" in done.stderr, done.stderr

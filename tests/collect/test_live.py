@@ -1,4 +1,4 @@
-"""Progress on a terminal: what the device says of its present dispatch, at the bottom; nothing without a terminal."""
+"""Progress on a terminal: what the device reports about its current dispatch, at the bottom; nothing without a terminal."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_whatever_a_page_holds_is_harmless_on_a_terminal(page):
 
 
 @given(st.text(min_size=1, max_size=150), st.integers(0, 10**9), st.integers(90, 200))
-def test_numbers_are_whole_at_any_width(name, done, width):
+def test_numbers_are_never_cut_at_any_width(name, done, width):
     text = live.Progress(7, name, done, 10**9, 5 * 10**12).text(width)
     assert (
         text.startswith("dispatch 7 ")
@@ -58,18 +58,18 @@ def test_a_page():
         (70, "14 s: dispatch 2 softm…aive, 3 of 2,048 workgroups, 141 M instructions"),
     ],
 )
-def test_what_gives_way_where_the_terminal_is_narrow(width, line):
+def test_which_parts_are_dropped_where_the_terminal_is_narrow(width, line):
     assert live._line("run 1 of 2: ./app", 14.2, live.Progress(2, "softmax_naive", 3, 2048, 141 * 10**6), width) == line
 
 
-def test_a_long_step_loses_its_end_and_code_may_have_no_name():
+def test_a_long_step_is_truncated_and_code_may_have_no_name():
     line = live._line("make in, out __restrict__ in softmax_naive", 7, live.Progress(3, "", 0, 2, 97_928), 80)
     assert line == "make in, out __restr..., 7 s: dispatch 3, 0 of 2 workgroups, 97,928 instructions"
 
 
 @pytest.fixture
 def on_a_terminal(tmp_path):
-    """on_a_terminal("profile", ...): all that a terminal of 24 lines and 100 columns gets."""
+    """on_a_terminal("profile", ...): all output to a terminal of 24 lines and 100 columns."""
 
     def run(*arguments: object) -> tuple[int, str]:
         master, slave = pty.openpty()
@@ -79,7 +79,7 @@ def on_a_terminal(tmp_path):
         process = subprocess.Popen(command, cwd=tmp_path, env=environment, stdin=slave, stdout=slave, stderr=slave)
         os.close(slave)
         shown, deadline = b"", time.monotonic() + 240
-        with contextlib.suppress(OSError):  # the last who writes has gone
+        with contextlib.suppress(OSError):  # the last writer is gone
             while time.monotonic() < deadline:
                 if select.select([master], [], [], 1)[0]:
                     shown += os.read(master, 1 << 16)
@@ -104,7 +104,7 @@ def test_how_far_the_dispatch_is(on_a_terminal, slow, command):
     found = [line for line in LINE.findall(shown) if line[3] == "softmax_lds"]
     done = [int(line[4].replace(",", "")) for line in found]
     assert {line[5] for line in found} == {"50,000"}, shown
-    # Nobody else writes at the bottom, and what the program writes is whole.
+    # Nothing else is written at the bottom, and the program's output is complete.
     assert done == sorted(done) and done[-1] > done[0] and done[-1] <= 50_000
     assert shown.count("\x1b[1;23r") == 1 and shown.rindex("\x1b[r") > shown.rindex("workgroups")
     assert "PASS" in shown

@@ -1,4 +1,4 @@
-"""Every run reads what came through the pipe, and nothing is taken from it that no run has read."""
+"""Every run reads what came through the pipe, and nothing is consumed that no run has read."""
 
 import contextlib
 import os
@@ -14,7 +14,7 @@ from rocm_perf_lab.errors import UsageError
 
 @pytest.fixture
 def piped():
-    """piped(data): PipedInput of a pipe that data comes through; its source; what closes its other end."""
+    """piped(data): PipedInput for a pipe that data is written to; its source; a function that closes the other end."""
     open_ends = []
 
     def make(data: bytes, *, close: bool = True):
@@ -38,13 +38,13 @@ def run(piped: PipedInput, *words: str) -> bytes:
         return subprocess.run(words, stdin=stdin, capture_output=True, timeout=60).stdout
 
 
-def test_every_run_reads_all_of_more_than_a_pipe_holds(piped):
+def test_every_run_reads_all_of_an_input_larger_than_the_pipe(piped):
     data = os.urandom(700_001)
     shared, _ = piped(data)
     assert [run(shared, "cat") for _ in range(3)] == [data] * 3
 
 
-def test_what_no_run_has_read_is_left(piped):
+def test_input_that_no_run_has_read_is_left_in_the_pipe(piped):
     shared, source = piped(b"one\ntwo\nthree\n")
     assert run(shared, "true") == b""
     assert [run(shared, "sh", "-c", "read x; echo $x") for _ in range(2)] == [b"one\n"] * 2
@@ -57,7 +57,7 @@ def test_a_later_run_may_read_further(piped):
     assert [len(run(shared, "head", "-c", str(size))) for size in sizes] == sizes
 
 
-def test_runs_at_the_same_time(piped):
+def test_concurrent_runs_read_the_same_input(piped):
     data = os.urandom(300_000)
     shared, _ = piped(data)
     found = []
@@ -69,14 +69,14 @@ def test_runs_at_the_same_time(piped):
     assert found == [data] * 4
 
 
-def test_what_another_run_takes_just_before_the_end_is_not_lost(piped, monkeypatch):
+def test_input_that_another_run_reads_just_before_the_end_is_not_lost(piped, monkeypatch):
     shared, _ = piped(b"line\n")
     kept, others = shared.kept, []
 
     def taken_by_another_right_after(place: int) -> bytes:
         part = kept(place)
         if not others:
-            others.append(None)  # which looks here, too
+            others.append(None)  # it looks here, too
             others.append(run(shared, "cat"))
         return part
 
@@ -84,20 +84,20 @@ def test_what_another_run_takes_just_before_the_end_is_not_lost(piped, monkeypat
     assert run(shared, "cat") == b"line\n" == others[1]
 
 
-def test_a_pipe_that_nobody_closes_holds_nothing_up(piped):
+def test_a_pipe_that_is_never_closed_holds_nothing_up(piped):
     shared, _ = piped(b"line\n", close=False)
     assert run(shared, "sh", "-c", "read x; echo $x") == b"line\n"
     assert run(shared, "true") == b""
 
 
-def test_too_much_is_an_error(piped, monkeypatch):
+def test_too_much_input_is_an_error(piped, monkeypatch):
     monkeypatch.setattr("rocm_perf_lab.collect.piped_input._MOST_KEPT", 100_000)
     shared, _ = piped(bytes(300_000))
     with pytest.raises(UsageError, match="read from the pipe"):
         run(shared, "cat")
 
 
-def test_execute_hands_it_to_every_run():
+def test_execute_passes_the_input_to_every_run():
     code = (
         "import os, sys; from rocm_perf_lab.collect.command import resolve; from rocm_perf_lab.collect.execute import execute\n"
         "for _ in range(2): execute(resolve(['wc', '-c']), os.environ, stdout=None)"

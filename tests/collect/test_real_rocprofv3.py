@@ -1,7 +1,7 @@
-"""AMD's own rocprofv3 on the software device: what it records is what the built-in tracer records.
+"""AMD's own rocprofv3 on the software device: it records the same as the built-in tracer.
 
 rocprofiler-sdk is in no package registry. RPL_ROCPROFV3 names an installed rocprofv3, whose libraries must be found without
-LD_LIBRARY_PATH. Without it these tests are left out; tests/collect/test_rocprofv3.py has a stand-in.
+LD_LIBRARY_PATH. Without it, these tests are skipped; tests/collect/test_rocprofv3.py uses a stand-in.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ COPIES = "SELECT size, end - start FROM rocpd_memory_copy ORDER BY start"
 
 @pytest.mark.parametrize("name", PROGRAMS)
 @pytest.mark.parametrize("target", FLUSHES)
-def test_dispatches_and_copies_are_those_of_the_tracer(target, name, rocprofv3, program, rocm_perf_in, tmp_path):
+def test_dispatches_and_copies_equal_those_of_the_tracer(target, name, rocprofv3, program, rocm_perf_in, tmp_path):
     words = program(name, target)
     traces = ("--kernel-trace", "--memory-copy-trace", "--hip-trace")
     theirs = by_rocprofv3(rocm_perf_in, rocprofv3, tmp_path, target, words, *traces)
@@ -90,7 +90,7 @@ def test_dispatches_and_copies_are_those_of_the_tracer(target, name, rocprofv3, 
 
 @pytest.mark.parametrize("name", ["vcopy", "softmax"])
 @pytest.mark.parametrize("target", FLUSHES)
-def test_every_counter_is_that_of_the_tracer(target, name, rocprofv3, program, rocm_perf_in, tmp_path):
+def test_every_counter_equals_that_of_the_tracer(target, name, rocprofv3, program, rocm_perf_in, tmp_path):
     words = program(name, target)
     query = "SELECT dispatch_id, counter_name, sum(counter_value) FROM pmc_events GROUP BY 1, 2"
     own = {(dispatch, counter): value for dispatch, counter, value in rows(
@@ -108,7 +108,7 @@ def test_every_counter_is_that_of_the_tracer(target, name, rocprofv3, program, r
     assert compared == len({dispatch for dispatch, _ in own}) * len(counters)
 
 
-def test_profile_collects_with_it(rocprofv3, program, rocm_perf_in, tmp_path, monkeypatch):
+def test_profile_collects_with_rocprofv3(rocprofv3, program, rocm_perf_in, tmp_path, monkeypatch):
     """The base run, the counter passes, and why there is no thread trace where its decoder is not installed."""
     words = program("softmax", "gfx942")
     monkeypatch.setenv("PATH", f"{rocprofv3.parent}:{os.environ['PATH']}")
@@ -131,7 +131,7 @@ def test_profile_collects_with_it(rocprofv3, program, rocm_perf_in, tmp_path, mo
 
 
 @pytest.mark.parametrize("form", ["json", "csv", "rocpd"])
-def test_all_its_files_are_read_as_modelled(form, rocprofv3, program, rocm_perf_in, tmp_path):
+def test_all_files_of_rocprofv3_are_read_as_modelled(form, rocprofv3, program, rocm_perf_in, tmp_path):
     words = program("vcopy", "gfx942")
     given = ("--kernel-trace", "--output-format", form, "-d", tmp_path / "theirs", "-o", "out", "--")
     rocm_perf_in(tmp_path, "run", "--device", "gfx942", rocprofv3, *given, *words)
@@ -139,7 +139,7 @@ def test_all_its_files_are_read_as_modelled(form, rocprofv3, program, rocm_perf_
     assert "MODELLED: no GPU ran this" in rocm_perf_in(tmp_path, "analyze", trace).stdout
 
 
-def test_events_are_those_of_its_table(rocprofv3):
+def test_events_match_the_table_of_rocprofv3(rocprofv3):
     """counters.toml names the same event for each counter and target."""
     yaml = pytest.importorskip("yaml")
     definitions = rocprofv3.parents[1] / "share" / "rocprofiler-sdk" / "counter_defs.yaml"

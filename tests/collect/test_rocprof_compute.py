@@ -1,4 +1,4 @@
-"""AMD's rocprof-compute on the software device, and its tables beside this project's metrics.
+"""AMD's rocprof-compute on the software device, and its tables compared with this project's metrics.
 
 It is in no package registry. RPL_ROCPROF_COMPUTE names its script, RPL_ROCPROFV3 the rocprofv3 that it is to use (see
 test_real_rocprofv3.py), and RPL_ROCPROF_COMPUTE_PYTHON a Python with what it needs: its analysis does not run with Python 3.12
@@ -20,7 +20,7 @@ from rocm_perf_lab.arch.families import family_of
 from rocm_perf_lab.arch.metric import Metric
 
 TARGET = "gfx942"
-# Those whose counters its own joining of passes does not lose: it looks for files of the SQ only.
+# Kernels whose counters are not lost when it joins passes, for which it looks only for files of the SQ.
 PANELS = "7 10 11 12 16 17".split()
 
 pytestmark = pytest.mark.slow
@@ -58,7 +58,7 @@ def workload(folder, rocm_perf_in, tmp_path_factory) -> Path:
 
 @pytest.fixture(scope="module")
 def own(folder, rocm_perf_in) -> dict[str, dict[str, float]]:
-    """Kernel -> counter -> value, of the built-in tracer; also its duration, as "ns"."""
+    """Kernel -> counter -> value, from the built-in tracer; also the kernel's duration, as "ns"."""
     options = ("--runs", 1, "--no-deep-analysis", "--device-option", "flush-l2", "--device", TARGET)
     rocm_perf_in(folder, "profile", *options, "-o", "own", folder / "softmax")
     found: dict[str, dict[str, float]] = {}
@@ -77,7 +77,7 @@ def test_the_workload_has_the_counters_of_the_tracer(workload, own):
     compared = 0
     for kernel, counters in own.items():
         for counter in counters.keys() & rows[kernel].keys():
-            if not counter.startswith("GRBM_"):  # which it sums itself, for each XCD
+            if not counter.startswith("GRBM_"):  # it sums these itself, for each XCD
                 assert float(rows[kernel][counter]) == pytest.approx(counters[counter], abs=0.5), (kernel, counter)
                 compared += 1
     assert compared > 60 * len(own)
@@ -85,7 +85,7 @@ def test_the_workload_has_the_counters_of_the_tracer(workload, own):
 
 @pytest.fixture(scope="module")
 def tables(workload, folder):
-    """tables("-k", 0): (panel, metric) -> average, of the first kernel of its list; and ("0.1", number) -> kernel."""
+    """tables("-k", 0): (panel, metric) -> average, for the first kernel in its list; and ("0.1", number) -> kernel."""
 
     def analysed(*options: object) -> dict[tuple[str, str], str]:
         written = folder / "-".join(map(str, ("tables", *options)))
@@ -112,12 +112,12 @@ def test_its_tables_have_the_same_metrics(tables, own):
         for (panel, metric), value in expected(counters).items():
             if value is None:  # neither has one
                 assert found[panel, metric] in ("", "nan"), (kernel, panel, metric)
-            else:  # tables give two digits after the point
+            else:  # tables show two decimal places
                 assert float(found[panel, metric]) == pytest.approx(value, rel=1e-9, abs=0.0051), (kernel, panel, metric)
 
 
 def expected(counters: dict[str, float]) -> dict[tuple[str, str], float | None]:
-    """(panel, metric) -> what this project says; None where the metric divides by 0."""
+    """(panel, metric) -> this project's value; None where the metric divides by 0."""
     family = family_of(TARGET)
 
     def of(metric: Metric) -> float | None:

@@ -1,4 +1,4 @@
-"""What is read from rocprofv3's log, into which the program writes, too."""
+"""What is read from rocprofv3's log, which the program writes to as well."""
 
 import pytest
 from hypothesis import given
@@ -30,7 +30,7 @@ WORDS_OF_THE_PROGRAM = [
 
 
 @given(st.lists(st.sampled_from(AT_EVERY_RUN + WORDS_OF_THE_PROGRAM)))
-def test_neither_chatter_nor_the_programs_words_are_a_complaint(lines):
+def test_neither_routine_messages_nor_program_output_are_a_complaint(lines):
     log = "\n".join(lines)
     assert complaint(log) is None and doubt(log) is None and missing_counters(log) == set() and last_words(log) == ""
 
@@ -55,7 +55,7 @@ def test_known_complaints(log, reason):
     assert reason in complaint(log).reason
 
 
-def test_what_ended_a_run_is_told_by_who_knows_most():
+def test_the_most_specific_source_explains_what_ended_a_run():
     fault = "Memory access fault by GPU node-1 (Agent handle: 0x1) on address 0x2. Reason: Unknown."
     error = SIGNED.format("E") + "cannot write the file"
     assert last_words("\n".join([fault, error, *AT_EVERY_RUN])) == fault

@@ -1,4 +1,4 @@
-"""What of a program's errors is shown while it runs, and which dead processes are not waited for."""
+"""Which parts of a program's error output are shown while it runs, and which dead processes are not waited for."""
 
 import os
 import signal
@@ -36,8 +36,9 @@ def little_grace(monkeypatch):
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.sampled_from(OWN)), st.data())
-def test_what_is_the_programs_own_is_shown_however_it_comes(tmp_path_factory, pieces, data):
-    """Chatter, which comes as whole lines, falls between the program's lines. Oracle: the program's own pieces in a row."""
+def test_the_programs_own_output_is_shown_in_whatever_pieces_it_arrives(tmp_path_factory, pieces, data):
+    """Messages of rocprofv3, always whole lines, fall between the program's lines. Oracle: the program's own pieces in
+    order."""
     log, shown, own = tmp_path_factory.mktemp("watch") / "log", [], b""
     watch = Rocprofv3Watch(log, "app", shown.append)
     for piece in pieces:
@@ -54,7 +55,7 @@ def test_what_is_the_programs_own_is_shown_however_it_comes(tmp_path_factory, pi
     assert b"".join(shown) == own
 
 
-def test_what_is_no_notice_is_shown_before_its_line_ends(tmp_path):
+def test_text_that_is_no_notice_is_shown_before_its_line_ends(tmp_path):
     log, shown = tmp_path / "log", []
     watch = Rocprofv3Watch(log, "app", shown.append)
     log.write_bytes(b"epoch 1 ...")
@@ -63,7 +64,7 @@ def test_what_is_no_notice_is_shown_before_its_line_ends(tmp_path):
 
 
 def run(script: str, log: Path, **options) -> float:
-    """Seconds that a shell script takes, with its errors in `log`, watched."""
+    """Seconds that a watched shell script takes, with its error output in `log`."""
     began = time.monotonic()
     with log.open("ab") as errors:
         execute(resolve(["sh", "-c", script]), os.environ, stdout=subprocess.DEVNULL, stderr=errors, timeout=60,
@@ -97,14 +98,14 @@ def test_a_dead_child_is_ended_and_its_parent_goes_on(tmp_path):
     assert run(script, tmp_path / "log") < 25 and (tmp_path / "went-on").exists()
 
 
-def test_a_program_that_mends_itself_is_left_alone(tmp_path):
-    """A worker that somebody ends by SIGTERM, and one that ends within the time that is granted."""
+def test_a_program_that_recovers_is_not_ended(tmp_path):
+    """One worker that is ended by SIGTERM, and one that ends within the grace period."""
     polite = notice(CAUGHT.replace("signal 6", "signal 15"))
     quick = f"sh -c '{notice(CAUGHT)}; sleep 1'"
     assert run(f"{polite}; {quick}; sleep 3", tmp_path / "log") >= 4
 
 
-def test_a_notice_of_a_process_that_is_none_of_ours_ends_nobody(tmp_path):
+def test_a_notice_about_an_unrelated_process_ends_no_process(tmp_path):
     with subprocess.Popen(["sleep", "60"]) as other:
         run(f'printf "{CAUGHT.format(pid=other.pid)}" >&2; sleep 4', tmp_path / "log")
         assert other.poll() is None

@@ -1,4 +1,4 @@
-"""What would end every HIP program is said before one is run, with an exit code of its own."""
+"""Conditions that would end every HIP program are reported before one is run, with a separate exit code."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ def started(command: str, program, **environment: str) -> subprocess.CompletedPr
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_a_folder_for_temporary_files_that_is_not_there(testbed, command):
+def test_a_missing_folder_for_temporary_files(testbed, command):
     done = started(command, testbed("vcopy"), TMPDIR="/nonexistent")
     assert (done.returncode, done.stdout) == (72, "")
     assert done.stderr.splitlines()[-1].startswith("rocm-perf: error: TMPDIR=/nonexistent cannot be written (No such file")
 
 
 @pytest.mark.parametrize("command", ["optimize", "prompt", "gate"])
-def test_commands_that_build_say_the_same(rocm_perf, tmp_path, command):
+def test_commands_that_build_report_the_same(rocm_perf, tmp_path, command):
     (tmp_path / "app.hip").write_text("__global__ void k(float* c) { c[0] = 1; }\nint main() {}\n")
     options = {"optimize": ["--dry-run"], "gate": ["app.hip"]}.get(command, [])
     done = rocm_perf(command, *options, "--device", "gfx942", "app.hip", environment={"TMPDIR": "/nonexistent"})
     assert done.returncode == 72 and "TMPDIR=/nonexistent cannot be written" in done.stderr, done.stderr
 
 
-def test_the_first_variable_that_is_set_counts(monkeypatch, tmp_path):
+def test_the_first_variable_that_is_set_is_used(monkeypatch, tmp_path):
     for name in ("TMPDIR", "TMP", "TEMP", "TEMPDIR"):
         monkeypatch.delenv(name, raising=False)
     surroundings.check(software=False)
@@ -48,7 +48,7 @@ def test_the_first_variable_that_is_set_counts(monkeypatch, tmp_path):
     surroundings.check(software=False)
 
 
-def test_a_folder_for_temporary_files_that_is_full(testbed, tmp_path):
+def test_a_full_folder_for_temporary_files(testbed, tmp_path):
     disk = tmp_path / "disk"
     disk.mkdir()
     if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "none", disk], capture_output=True).returncode != 0:
@@ -62,7 +62,7 @@ def test_a_folder_for_temporary_files_that_is_full(testbed, tmp_path):
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_a_limit_of_the_address_space(testbed, command):
+def test_a_limit_on_the_address_space(testbed, command):
     def limited() -> None:
         resource.setrlimit(resource.RLIMIT_AS, (8 << 30, 8 << 30))
 
@@ -72,7 +72,7 @@ def test_a_limit_of_the_address_space(testbed, command):
     assert done.returncode == 72 and "needs 384 GiB of addresses, and the limit is 8192 MiB" in done.stderr, done.stderr
 
 
-def test_what_is_asked_for_is_enough(testbed):
+def test_the_recommended_limit_is_enough(testbed):
     def limited() -> None:
         resource.setrlimit(resource.RLIMIT_AS, (384 << 30, 384 << 30))
 

@@ -13,7 +13,7 @@ from rocm_perf_lab.collect import tracer
 
 @pytest.fixture
 def parts(native_dir, tmp_path):
-    """A folder of links to the native parts, in a place whose name ROCr's and the loader's lists would split."""
+    """A folder of links to the native parts, under a name that ROCr's and the loader's lists would split."""
     folder = tmp_path / "na: tive"
     folder.mkdir()
     for subfolder, name in [("lib", native.DEVICE), ("lib", native.TRACER), ("bin", native.ROCPD_WRITER)]:
@@ -35,7 +35,8 @@ def profile(rocm_perf, testbed, parts, tmp_path):
 
 
 def replace_writer(parts, script):
-    """A writer that does `script` with $spool when the program is gone. Like the real one it leaves its family at once."""
+    """A writer that runs `script` with $spool once the program is gone. Like the real one, it detaches from its parent at
+    once."""
     real = (parts / native.ROCPD_WRITER).resolve()
     (parts / native.ROCPD_WRITER).unlink()
     script = f"spool=$(cat <&3)\n{script.format(real=shlex.quote(str(real)))}"
@@ -43,8 +44,8 @@ def replace_writer(parts, script):
     (parts / native.ROCPD_WRITER).chmod(0o755)
 
 
-def test_every_run_is_a_run_and_leaves_a_trace(profile, testbed, tmp_path):
-    """The program appends to a file: the only honest count of how often it ran."""
+def test_every_requested_run_happens_and_leaves_a_trace(profile, testbed, tmp_path):
+    """The program appends to a file, which is the only reliable count of how often it ran."""
     script = f"echo x >> {tmp_path}/runs; exec {testbed('vcopy')}"
     done = profile("--runs", "2", "--json", "sh", "-c", script)
     assert done.returncode == 0, done.stderr
@@ -61,7 +62,7 @@ def test_a_slow_writer_is_waited_for(profile, testbed, parts):
 
 
 def test_a_writer_may_take_any_time_as_long_as_it_makes_progress(tmp_path):
-    """Three times as long as is waited for one that does nothing."""
+    """It takes three times as long as the limit for a writer that does nothing."""
     (tmp_path / "a.db.spool").touch()
 
     def write():

@@ -35,7 +35,7 @@ def test_an_installed_version_that_is_too_old_is_refused(environment):
     assert "pip install triton==3.9.*" in triton.refusal(environment("3.3.1"))
 
 
-def test_another_software_device_is_refused(environment, tmp_path: Path):
+def test_targets_that_triton_cannot_run_on_are_refused(environment, tmp_path: Path):
     python = environment("3.4.0")
     assert "use `--device gfx942`" in triton.refusal(python, "gfx90a")
     assert triton.refusal(tmp_path / "bin" / "app", "gfx90a") is None
@@ -48,13 +48,13 @@ def test_triton_compiles_for_the_device():
     ]  # fmt: skip
 
 
-def test_others_are_not(environment, tmp_path: Path):
+def test_other_versions_and_programs_are_not_refused(environment, tmp_path: Path):
     assert triton.refusal(environment()) is None
     assert triton.refusal(environment("3.4.0")) is None
     assert triton.refusal(tmp_path / "bin" / "app") is None
 
 
-def test_the_user_s_own_path_is_kept(monkeypatch):
+def test_the_users_own_path_is_kept(monkeypatch):
     monkeypatch.setattr(rocm, "find_library", lambda _name: Path("/opt/libamdhip64.so"))
     assert triton.variables({})["PYTHONPATH"] == str(triton.PLUGIN)
     assert triton.variables({"PYTHONPATH": "/mine:/other"})["PYTHONPATH"] == f"{triton.PLUGIN}:/mine:/other"

@@ -1,4 +1,4 @@
-"""Intervals hold the truth as often as they say; limits are what they say."""
+"""Intervals contain the true value as often as stated; limits mean what they say."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ REPETITIONS = 300
 
 
 @pytest.mark.parametrize("runs", [1, 2, 3, 8])
-def test_intervals_hold_the_truth_as_often_as_they_say(runs):
-    """The true ratio is 1.25. Nine of ten were asked for; fewer than 85 % of 300 would be three standard deviations off."""
+def test_intervals_contain_the_true_ratio_as_often_as_stated(runs):
+    """The true ratio is 1.25. The level is nine in ten; fewer than 85 % of 300 would be three standard deviations off."""
     random, held = np.random.default_rng(runs), 0
     for _ in range(REPETITIONS):
-        spread = 0.03 if runs > 1 else 0  # of runs; a single one shows nothing of it
+        spread = 0.03 if runs > 1 else 0  # between runs; a single run cannot show it
         base, new = (
             [mean * random.normal(1, spread or 1e-9) * random.lognormal(0, 0.2, 60) for _ in range(runs)] for mean in (4e3, 5e3)
         )
@@ -31,7 +31,7 @@ def test_intervals_hold_the_truth_as_often_as_they_say(runs):
 
 @given(st.lists(st.lists(st.integers(1, 10**9), min_size=1, max_size=20), min_size=1, max_size=4), st.floats(0.1, 10))
 @settings(max_examples=30)
-def test_an_interval_does_not_depend_on_the_unit_and_holds_what_was_seen(times, unit):
+def test_an_interval_does_not_depend_on_the_unit_and_contains_the_observed_ratio(times, unit):
     base, new = [np.array(run, float) for run in times], [np.array(run[::-1], float) for run in times]
     one, other = ratio_interval(base, new), ratio_interval([unit * run for run in base], [unit * run for run in new])
     if isinstance(one, str):
@@ -45,7 +45,7 @@ NUMBERS = st.integers(0, 10**6)
 
 
 @given(NUMBERS, NUMBERS, st.integers(-500, 500), st.sampled_from("<>"), st.booleans())
-def test_a_limit_is_what_its_arithmetic_says(base, new, bound, sign, percent):
+def test_a_limit_follows_its_arithmetic(base, new, bound, sign, percent):
     limit = Limit.of(f"lds {sign} {bound}{'%' if percent else ''}")
     if percent:  # in whole numbers: (new - base) / base ? bound / 100
         left, right = 100 * (new - base), bound * base

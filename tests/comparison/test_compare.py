@@ -1,4 +1,4 @@
-"""Whole comparisons: planted regressions are found, and nothing else is."""
+"""Whole comparisons: planted regressions are found, and nothing else."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ LIMITS = parsed(["time>2%", "kernel_time>2%", "span>2%", "vgprs>0", "scratch>0",
 
 
 def measured_runs(folder, chance, factors=None, runs=RUNS):
-    """Runs of one build: a run has a pace of its own, a dispatch a deviation from that. factors: kernel -> how much slower."""
+    """Runs of one build: each run has its own pace, and each dispatch deviates from it. factors: kernel -> how much slower."""
     folder.mkdir()
     begin = 0
     for run in range(runs):
@@ -59,7 +59,7 @@ def changed(comparison):
 
 
 def test_planted_regressions_are_found_and_nothing_else(tmp_path):
-    """`path` is left out: it is that of the first run of each side, without an interval."""
+    """`path` is left out: it comes from the first run on each side and has no interval."""
     found = []
     for seed in range(SEEDS):
         chance, folder = random.Random(seed), tmp_path / str(seed)
@@ -104,7 +104,7 @@ def test_modelled_times_are_compared_exactly(tmp_path):
 
 
 def test_one_run_without_spread_decides_nothing(tmp_path):
-    """A time that was measured once may be anything."""
+    """A time that was measured only once may be off by any amount."""
     paths = [rocpd_database.write(tmp_path / f"{took}.db", [Dispatch("k", 0, took)]) for took in (1000, 2000)]
     (found,) = compare(paths, parsed(["time>2%"])).comparisons
     (limit,) = found.limits
@@ -156,7 +156,7 @@ def test_the_command_line(tmp_path, rocm_perf):
     assert rocm_perf("compare", "base", "new", "--json", "--markdown").returncode == 2
 
 
-def test_a_run_directory_says_what_its_database_says(tmp_path, rocm_perf):
+def test_a_run_directory_compares_like_its_database(tmp_path, rocm_perf):
     chance = random.Random(3)
     measured_runs(tmp_path / "runs", chance, runs=1)
     assert rocm_perf("analyze", "-o", "run.rocm-perf", "runs/0.db").returncode == 0
@@ -168,8 +168,8 @@ def test_a_run_directory_says_what_its_database_says(tmp_path, rocm_perf):
         assert (other.resources, other.bottleneck, other.path_ns) == (kernel.resources, kernel.bottleneck, kernel.path_ns)
 
 
-def test_recorded_runs_say_what_sql_says(shared_data):
-    """Two builds of one kernel, whose parameters differ."""
+def test_recorded_runs_compare_as_sql_computes(shared_data):
+    """Two builds of one kernel with different parameters."""
     paths = [shared_data / "rocpd" / f"mi300x_bmm_{run}.db" for run in "ab"]
     means, registers = [], []
     for path in paths:

@@ -1,4 +1,4 @@
-"""Kernels that were renamed are found, and no others."""
+"""Renamed kernels are matched, and no others."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def pairs(base, new):
     return {(one.base.name, one.new.name): one.by for one in found.both}
 
 
-def test_each_rule_where_it_leaves_no_choice():
+def test_each_rule_matches_only_where_it_is_unambiguous():
     assert pairs([kernel("f(int)")], [kernel("f(int)", grid=9)]) == {("f(int)", "f(int)"): "name"}
     changed = kernel("void ns::f<4>(long)", grid=9)
     assert pairs([kernel("f(int)")], [changed]) == {("f(int)", changed.name): "function name"}
@@ -40,7 +40,7 @@ DRAWN = st.tuples(st.sampled_from("fgh"), st.integers(1, 3), st.integers(1, 2)) 
 
 
 @given(st.lists(DRAWN, unique_by=lambda one: one[:2], max_size=6), st.randoms(use_true_random=False))
-def test_every_kernel_is_there_once_and_order_does_not_matter(drawn, random):
+def test_every_kernel_occurs_once_and_order_does_not_matter(drawn, random):
     base = [kernel(f"{name}<{argument}>(int)", grid=grid) for name, argument, grid in drawn]
     new = [replace(one, name=one.name.replace("f", "k"), symbol=one.symbol.replace("f", "k")) for one in base]
     shuffled = random.sample(new, len(new))

@@ -34,7 +34,7 @@ def runs(folder, factor, kernels=("alpha(int)", HOSTILE), has_more=False):
 
 @pytest.fixture(scope="module")
 def compared(tmp_path_factory):
-    """The folder of three builds and of their comparison, as the command line writes it."""
+    """The folder with three builds and their comparison, as the command line writes it."""
     folder = tmp_path_factory.mktemp("compared")
     runs(folder / "base", 1)
     runs(folder / "slow", 1.2)

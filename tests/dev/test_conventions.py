@@ -1,5 +1,5 @@
-"""What holds for all code and no linter checks: data does not change unless it has to, loops over arrays are compiled, and
-sequences that are read together are of the same length.
+"""Conventions for all code that no linter checks: data is immutable unless it has to change, loops over arrays are compiled,
+and sequences that are read together have the same length.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def test_a_dataclass_is_frozen_unless_its_module_changes_one():
 
 
 def test_loops_over_numbers_are_compiled_in_modules_that_compile_loops():
-    """Without it they give the same, a hundred times slower."""
+    """Without compilation, they give the same results a hundred times more slowly."""
     modules = [tree for tree in trees().values() if "import lazy_jit" in ast.unparse(tree)]
     functions = [node for tree in modules for node in tree.body if isinstance(node, ast.FunctionDef)]
     looping = [one for one in functions if any(map(_loops_over_numbers, ast.walk(one)))]
@@ -63,8 +63,8 @@ def _loops_over_numbers(node: ast.AST) -> bool:
     return isinstance(node, ast.While) or (isinstance(node, ast.For) and ast.unparse(node.iter).startswith("range("))
 
 
-def test_what_is_read_together_is_of_the_same_length_unless_a_comment_says_why_not():
-    """With `strict=False` the rest of the longer one is lost, and nothing is said."""
+def test_sequences_read_together_have_equal_lengths_unless_a_comment_says_why_not():
+    """With `strict=False`, the rest of the longer sequence is silently lost."""
     lines = [line for path in trees() for line in path.read_text().splitlines()]
     loose = [line for line in lines if "strict=False" in line]
     assert 0 < len(loose) < sum("strict=True" in line for line in lines) / 4

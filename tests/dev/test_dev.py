@@ -15,7 +15,7 @@ KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
 
 
 def can_bootstrap() -> bool:
-    """debootstrap is run by real root, in a mount namespace of its own."""
+    """Only real root can run debootstrap, in a separate mount namespace."""
     return os.getuid() == 0 and subprocess.run(["unshare", "--mount", "true"], capture_output=True).returncode == 0
 
 
@@ -25,7 +25,7 @@ def dev(*arguments: str, **environment: str) -> subprocess.CompletedProcess:
 
 @pytest.fixture
 def debootstrap(tmp_path: Path):
-    """Runs ./dev with an empty cache and a debootstrap that notes its arguments and then does what the test says."""
+    """Runs ./dev with an empty cache and a debootstrap that records its arguments and then does what the test says."""
 
     def run(does: str, **environment: str) -> tuple[subprocess.CompletedProcess, str, Path]:
         noted = tmp_path / "arguments"
@@ -73,13 +73,13 @@ def test_failed_download_is_named_and_leaves_no_root(debootstrap) -> None:
     assert not (cache / "root").exists()
     assert "--force-check-gpg" in arguments
 
-    # Started over: nothing of the first attempt is in the way of the second.
+    # When started again, nothing from the first attempt gets in the way of the second.
     done, _, _ = debootstrap('test ! -e "$target" && echo "E: second attempt"; exit 1')
     assert "E: second attempt" in done.stderr
 
 
 @pytest.mark.skipif(not can_bootstrap(), reason="needs root and mount namespaces")
-def test_signatures_are_skipped_only_on_request_and_aloud(debootstrap) -> None:
+def test_signatures_are_skipped_only_on_request_and_with_a_message(debootstrap) -> None:
     done, arguments, _ = debootstrap("exit 1", ROCM_PERF_DEV_UNVERIFIED="1")
     assert "--no-check-gpg" in arguments and "--force-check-gpg" not in arguments
     assert "NOT checked" in done.stderr
@@ -103,8 +103,8 @@ def test_a_machine_whose_apt_names_no_mirror_is_told_how_to_name_one(tmp_path: P
     assert not (tmp_path / "cache" / "rocm-perf-lab" / "root.partial").exists()
 
 
-def test_an_ordinary_user_is_told_of_all_missing_packages_at_once(tmp_path: Path) -> None:
-    """id says that this is one, and the folder of tools lacks what makes a root without being root."""
+def test_an_ordinary_user_is_told_about_all_missing_packages_at_once(tmp_path: Path) -> None:
+    """`id` reports an ordinary user, and the folder of tools lacks those that make a root without being root."""
     tools = tmp_path / "bin"
     tools.mkdir()
     for tool in Path("/usr/bin").iterdir():
@@ -126,7 +126,7 @@ def test_an_ordinary_user_is_told_of_all_missing_packages_at_once(tmp_path: Path
     assert "sudo apt install uidmap mmdebstrap; sudo usermod --add-subuids 100000-165535" in done.stderr
 
 
-def test_shellcheck_is_content() -> None:
+def test_shellcheck_finds_nothing() -> None:
     shellcheck = needs.program("shellcheck")
     scripts = [DEV, REPOSITORY / ".ci" / "run", *sorted((REPOSITORY / "env").glob("*.sh"))]
     done = subprocess.run([shellcheck, "-x", *scripts], cwd=REPOSITORY, capture_output=True, text=True)

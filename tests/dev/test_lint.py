@@ -27,7 +27,7 @@ def test_mypy() -> None:
     tool("-m", "mypy", "--no-error-summary")
 
 
-def test_imports_go_down() -> None:
+def test_imports_follow_the_layers() -> None:
     tool("-c", "from importlinter.cli import lint_imports_command; lint_imports_command()", "--no-cache")
 
 

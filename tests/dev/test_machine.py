@@ -13,7 +13,7 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 
 
 def machine(call: str, **environment: str) -> list[str]:
-    """The lines that a shell line using env/machine.sh's functions prints, in a nearly empty environment."""
+    """The output lines of a shell command that uses env/machine.sh's functions, in a nearly empty environment."""
     shell = f'set -euo pipefail; . "{REPOSITORY}/env/machine.sh"; {call}'
     environment = {"PATH": os.environ["PATH"], "HOME": "/nonexistent", **environment}
     done = subprocess.run(["bash", "-c", shell], env=environment, capture_output=True, text=True, check=True)
@@ -77,8 +77,8 @@ def test_debian_mirror(tmp_path: Path, files: dict[str, str], mirror: list[str])
     assert machine(f'debian_mirror "{apt_folder(tmp_path, files)}"') == mirror
 
 
-def test_another_state_of_the_archive_is_beside_the_image_s_own(tmp_path: Path) -> None:
-    """The form in which debuerreotype writes it, which makes Debian's images."""
+def test_another_state_of_the_archive_is_beside_that_of_the_image(tmp_path: Path) -> None:
+    """The form written by debuerreotype, which makes Debian's images."""
     sources = "".join(
         f"Types: deb\n# http://kept.example/archive/{name}/20260918T000000Z\nURIs: http://a.example/{name}\nSuites: sid\n\n"
         for name in ("debian", "debian-security")
@@ -104,7 +104,7 @@ sources = st.tuples(words, words, st.lists(words, min_size=1, max_size=3))
 
 @settings(max_examples=25, deadline=None)
 @given(st.lists(sources, min_size=1, max_size=4))
-def test_both_forms_of_sources_read_the_same(tmp_path_factory: pytest.TempPathFactory, entries: list) -> None:
+def test_both_forms_of_sources_give_the_same_result(tmp_path_factory: pytest.TempPathFactory, entries: list) -> None:
     lines = [f"{uri} {suite} {' '.join(components)}" for uri, suite, components in entries]
     one_line = {"sources.list": "".join(f"deb {line}\n" for line in lines)}
     deb822 = {
@@ -186,7 +186,7 @@ MOUNTS = """\
 """
 
 
-def test_what_is_mounted_for_data(tmp_path: Path) -> None:
+def test_the_folders_that_are_mounted_for_data(tmp_path: Path) -> None:
     (tmp_path / "mountinfo").write_text(MOUNTS)
     found = machine(f"data_mounts {tmp_path}/mountinfo")
     assert found == ["/home", "/media/a disk", "/scratch", "/scratch2", "/var/data"]

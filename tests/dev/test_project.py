@@ -1,4 +1,4 @@
-"""env/project.sh: when ./dev asks ninja whether the native parts are as their sources are."""
+"""env/project.sh: when ./dev asks ninja whether the native parts are up to date with their sources."""
 
 import os
 import subprocess
@@ -28,7 +28,7 @@ LONG_AGO = 1_000_000_000
 
 @pytest.fixture
 def prepare(tmp_path: Path):
-    """prepare() runs ensure_build in a small repository: what it started."""
+    """prepare() runs ensure_build in a small repository and returns what it started."""
     for folder in ("native/device", "testbed", "src/rocm_perf_lab/arch", "root"):
         (tmp_path / folder).mkdir(parents=True)
     for file in ("CMakeLists.txt", "native/device/a.cpp", "src/rocm_perf_lab/__init__.py", "root/stamp"):
@@ -46,7 +46,7 @@ def prepare(tmp_path: Path):
     return run
 
 
-def test_nothing_is_asked_where_nothing_has_changed(prepare):
+def test_ninja_is_not_asked_where_nothing_has_changed(prepare):
     assert prepare() == []
     assert prepare(LABEL="machine") == ["cmake", "ninja"], "there, other things may have changed"
 
@@ -62,7 +62,7 @@ def test_nothing_is_asked_where_nothing_has_changed(prepare):
     ],
     ids=["changed", "added", "removed", "a table", "a result removed"],
 )
-def test_ninja_is_asked_after_a_change_and_then_no_more(prepare, tmp_path, change):
+def test_ninja_is_asked_once_after_a_change(prepare, tmp_path, change):
     change(tmp_path)
     assert prepare() == ["ninja"]
     assert prepare() == []

@@ -59,7 +59,7 @@ def spans(text: str) -> list[str]:
 
 
 def table(page: Path, marker: str) -> list[list[str]]:
-    """The cells of the table below the comment <!-- marker -->, without its head."""
+    """The cells of the table below the comment <!-- marker -->, without the header row."""
     _, found, rest = page.read_text("utf-8").partition(f"<!-- {marker} -->\n")
     assert found, f"{page.name} has no table marked {marker!r}"
     rows = list(itertools.takewhile(lambda line: line.startswith("|"), rest.splitlines()))
@@ -113,7 +113,7 @@ def test_paths_within_the_package_exist(page: Path):
             assert any((root / span).exists() for root in roots), f"{page.name} names {span}"
 
 
-def test_the_layers_are_those_that_the_code_keeps():
+def test_the_documented_layers_are_those_of_the_code():
     page = (REPOSITORY / "docs" / "ARCHITECTURE.md").read_text("utf-8")
     _, _, rest = page.partition("<!-- layers -->\n```mermaid\nflowchart TD\n")
     picture = re.sub(r"<br/>|\b(below|leaves)\b", "", rest.partition("```")[0])
@@ -126,7 +126,7 @@ def test_the_layers_are_those_that_the_code_keeps():
 
 
 def command(name: str | None) -> click.Command:
-    """Of a name like "profile" or "replay full-vm"."""
+    """The command with a name like "profile" or "replay full-vm"."""
     found = cli
     for part in (name or "").split():
         found = found.get_command(click.Context(found), part)
@@ -158,11 +158,11 @@ def options(name: str | None) -> set[str]:
 
 @every_page
 def test_options_in_command_lines_exist(page: Path):
-    """In `rocm-perf profile --json ./app --its-own` the words up to the program are ours."""
+    """In `rocm-perf profile --json ./app --its-own`, the words up to the program belong to rocm-perf."""
     for line in code(page.read_text("utf-8")):
         for words in re.findall(r"\brocm-perf ([^\n]+)", line):
             try:
-                first, *rest = shlex.split(words)  # the words of a quoted command are not ours
+                first, *rest = shlex.split(words)  # the words of a quoted command do not belong to rocm-perf
             except ValueError:  # the line is continued, or a sentence with an apostrophe
                 first, *rest = words.split()
             name = name_of([first, *rest])
@@ -246,7 +246,7 @@ def test_bottleneck_classes_and_their_thresholds():
     assert shown == [(s.name, s.none, s.threshold, s.full) for s in signals().values()]
 
 
-def test_figures_are_of_the_timing_parameters_as_they_are():
+def test_figures_are_based_on_the_current_timing_parameters():
     values = tomllib.loads((REPOSITORY / "src/rocm_perf_lab/arch/timing_gfx942.toml").read_text("utf-8"))
     text = "".join(f"{name}={values[name]['value']!r}\n" for name in sorted(values))
     named = re.findall(r"modelled with the parameters ([0-9a-f]{16})", (REFERENCE / "optimizing.md").read_text("utf-8"))
@@ -264,19 +264,19 @@ def test_events_of_the_journal():
     assert {"begin", "gate", "survey"} < events <= set(spans((REFERENCE / "optimizing.md").read_text("utf-8")))
 
 
-# ---- what the device says ----
+# ---- output from the device ----
 
 
 @pytest.fixture(scope="module")
 def softmax(testbed, tmp_path_factory, rocm_perf_in) -> tuple[str, Path]:
-    """What `profile` prints of the softmax testbed, and its run directory."""
+    """What `profile` prints for the softmax testbed, and its run directory."""
     folder = tmp_path_factory.mktemp("sample")
     shutil.copy(testbed("softmax_testbed"), folder)
     run = rocm_perf_in(folder, "profile", "--device", "gfx942", "./softmax_testbed")
     return run.stdout, folder / "softmax_testbed.rocm-perf"
 
 
-def test_instructions_are_those_of_the_device(native_dir):
+def test_instructions_match_those_of_the_device(native_dir):
     probe = needs.built(native_dir / "bin" / "rpd_isa_probe")
     listing = subprocess.run([probe, "list"], capture_output=True, text=True, check=True).stdout
     known = [line.split()[0] for line in listing.splitlines()]
@@ -285,7 +285,7 @@ def test_instructions_are_those_of_the_device(native_dir):
     assert int(re.search(r"about (\d+) mnemonics", text)[1]) == pytest.approx(len(known), rel=0.05)
 
 
-def test_counters_are_those_of_the_device(softmax):
+def test_counters_match_those_of_the_device(softmax):
     with sqlite3.connect(softmax[1] / ".rocpd_profile" / "base_results.db") as database:
         device = set(database.execute("SELECT block, name FROM rocpd_info_pmc"))
     rows = table(DEVICE_MODEL, "counters")
@@ -293,7 +293,7 @@ def test_counters_are_those_of_the_device(softmax):
 
 
 def wording(report: str) -> list[str]:
-    """The report as words: numbers with their units change with the compiler and the model's parameters."""
+    """The report without its numbers and units, which change with the compiler and the model's parameters."""
     text = re.sub(r"\d[\d.,]*( (ns|us|ms|s|B|KiB|MiB|GiB)\b)?", "#", report)
     return text.split()
 
@@ -302,7 +302,7 @@ def sample(page: Path, command: str) -> str:
     return page.read_text("utf-8").partition(f"```console\n$ rocm-perf {command}\n")[2].partition("```")[0]
 
 
-def test_the_sample_reports_are_what_is_printed(softmax, rocm_perf_in):
+def test_the_sample_reports_match_the_printed_ones(softmax, rocm_perf_in):
     profiled, directory = softmax
     short = "".join(line for line in profiled.splitlines(keepends=True) if not line.startswith("PASS "))
     assert wording(sample(REPOSITORY / "README.md", "profile ./softmax_testbed")) == wording(short)
@@ -316,6 +316,6 @@ def test_every_page_of_the_reference_is_listed():
 
 
 def test_readme_and_guide_stay_short():
-    """What is more than that belongs to the reference."""
+    """Anything beyond that belongs in the reference."""
     assert len((REPOSITORY / "README.md").read_text("utf-8").splitlines()) <= 130
     assert len(GUIDE.read_text("utf-8").splitlines()) <= 400

@@ -15,13 +15,13 @@ import pytest
 GUIDE = Path(__file__).resolve().parents[2] / "docs" / "USER_GUIDE.md"
 BLOCKS = re.findall(r"(?ms)^```sh\n(.*?)^```", GUIDE.read_text("utf-8"))
 TAKES_LONG = re.compile(r"rocm-perf (gate|optimize) ")
-FEWER = ("--budget 40", "--budget 1")  # evaluations of a search: that it goes on is tested in tests/autotune
+FEWER = ("--budget 40", "--budget 1")  # evaluations of a search; resuming one is tested in tests/autotune
 Run = Callable[[str], subprocess.CompletedProcess[str]]
 
 
 @pytest.fixture(scope="module")
 def shell(repository, native_dir, hipcc, tmp_path_factory) -> Run:
-    """Runs a block in the guide's folder, where the program is compiled already; it has to succeed."""
+    """Runs a block in the guide's folder, where the program is already compiled; it has to succeed."""
     folder = tmp_path_factory.mktemp("guide")
     shutil.copytree(repository / "testbed", folder / "testbed")
     commands = folder / "bin"
@@ -44,7 +44,7 @@ def shell(repository, native_dir, hipcc, tmp_path_factory) -> Run:
     return run
 
 
-def test_its_commands_work_in_their_order(shell: Run):
+def test_the_commands_of_the_guide_work_in_order(shell: Run):
     told = [shell(block.replace(*FEWER)).stdout for block in BLOCKS[1:] if not TAKES_LONG.search(block)]
     assert "  Kernel  softmax_naive" in told[0] and "  Try " in told[0]
     assert "2.00x" in told[1]  # the what-if
@@ -54,6 +54,6 @@ def test_its_commands_work_in_their_order(shell: Run):
 
 
 @pytest.mark.slow
-def test_what_takes_longer_works_too(shell: Run):
+def test_the_commands_that_take_longer_work_too(shell: Run):
     told = [shell(block).stdout for block in BLOCKS if TAKES_LONG.search(block)]
     assert "Accepted" in told[0] and "nothing was judged or written" in told[1]

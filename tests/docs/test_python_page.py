@@ -1,4 +1,4 @@
-"""The examples of the page on Python, executed one after the other, as a user would who has a compiled program."""
+"""The examples of the page on Python, executed one after the other, as by a user who has a compiled program."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ softmax_naive\(float const\*, float\*, int, int\) [\d.]+ [\d.]+ [\w-]+ [\d.]+
 """
 
 
-def test_the_examples_work_in_their_order(testbed, tmp_path):
+def test_the_examples_work_in_order(testbed, tmp_path):
     shutil.copy(testbed("softmax_testbed"), tmp_path)
     (tmp_path / "rocm-perf").write_text(f'#!/bin/sh\nexec "{sys.executable}" -m rocm_perf_lab "$@"\n')
     (tmp_path / "rocm-perf").chmod(0o755)

@@ -1,4 +1,4 @@
-"""The generated pages of the reference are what the commands and documents say of themselves, now."""
+"""The generated pages of the reference match what commands and documents currently say about themselves."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def test_the_reference_is_up_to_date(repository, path: str):
 
 
 def test_every_field_says_what_it_is():
-    """In pages of tables an empty cell is a question."""
+    """An empty cell in a table would leave the reader without an answer."""
     assert not [
         line for page in PAGES.values() for line in page().splitlines() if line.startswith("|") and line.endswith("|  |")
     ]

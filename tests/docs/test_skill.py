@@ -1,4 +1,4 @@
-"""The skill for agents: its head is what agents' hosts ask for, and its commands do what it says, one after the other."""
+"""The skill for agents: its header is what agent hosts require, and its commands work as described, one after the other."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ import pytest
 SKILL = Path(__file__).resolve().parents[2] / "skill" / "rocm-perf" / "SKILL.md"
 
 
-def test_the_head_names_and_describes_it():
+def test_the_header_names_and_describes_the_skill():
     head = re.match(r"---\nname: ([a-z0-9-]{1,64})\ndescription: ([^\n]{1,1024})\n---\n", SKILL.read_text("utf-8"))
     assert head and head[1] == "rocm-perf" and not re.search(r"[<>]|: ", head[2])
 
 
 @pytest.mark.slow
-def test_its_commands_work_in_their_order(repository, native_dir, tmp_path, hipcc):
+def test_the_commands_of_the_skill_work_in_order(repository, native_dir, tmp_path, hipcc):
     source = (repository / "testbed" / "softmax.hip").read_text()
     (tmp_path / "app.hip").write_text(source.replace('"--rows", 1024', '"--rows", 64').replace('"--cols", 512', '"--cols", 64'))
     shutil.copy(repository / "testbed" / "check.h", tmp_path)

@@ -1,4 +1,4 @@
-"""Words: help texts say what a thing is, and what only this project's authors understand stays out of what users read."""
+"""Vocabulary: help texts say what a thing is, and terms that only this project's authors understand are not used."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def private_words(text: str) -> list[str]:
 
 
 def prose(page: Path) -> str:
-    """Without code: names of fields and events stay what they are."""
+    """Without code, since the names of fields and events are exempt."""
     return re.sub(r"(?ms)^```.*?^```|`[^`\n]*`|^    .*?$", "", page.read_text("utf-8"))
 
 
@@ -83,7 +83,7 @@ def test_messages(path: Path):
 
 
 def help_texts() -> list[tuple[str, str]]:
-    """(command and option, what it says); commands without their options too."""
+    """(command and option, its text), and also commands without an option."""
     texts = []
     for name, command in every_command():
         texts.append((name, command.help or ""))
@@ -93,7 +93,7 @@ def help_texts() -> list[tuple[str, str]]:
 
 @pytest.mark.parametrize("named", help_texts(), ids=lambda named: named[0])
 def test_help(named: tuple[str, str]):
-    """A sentence with a subject or an imperative: 'Random seed.', not 'Of the random numbers.'."""
+    """Each text is a noun phrase, a full sentence or an imperative: 'Random seed.', not 'Of the random numbers.'."""
     text = " ".join(named[1].partition("[default")[0].split())
     assert re.match(r"[A-Z]|[a-z-]+: |zstd ", text) and text.endswith((".", "?"))
     assert not re.match(r"(Of|To|For|At|By|In|On|That|Which|Whether|How|Where|Also|Runs before|The|This|It) ", text)

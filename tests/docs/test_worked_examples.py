@@ -1,4 +1,4 @@
-"""The examples of the developer guide, followed in a copy of the sources: new files, edits of others, and what is then seen."""
+"""The examples of the developer guide, followed in a copy of the sources: new files, edits to others, and the output."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ GUIDE = (REPOSITORY / "docs" / "DEVELOPER_GUIDE.md").read_text("utf-8")
 
 @dataclass(frozen=True)
 class Example:
-    """files: path -> content. edits: path -> [(what stands there, what replaces it)]. commands: with what each prints."""
+    """files: path -> content. edits: path -> [(old text, new text)]. commands: each with its output."""
 
     name: str
     files: dict[str, str]
@@ -85,7 +85,7 @@ def see(one: Example, copy: Path, native: Path) -> None:
         assert all(line in shown for line in printed), f"{command}\n{ran.stdout}"
 
 
-def test_there_is_one_for_each_thing_that_is_added():
+def test_there_is_an_example_for_each_kind_of_addition():
     added = ("an instruction", "a counter", "a metric", "GPU family", "a transformation", "section to the report",
              "format of the results", "search strategy", "provider")  # fmt: skip
     assert len(EXAMPLES) == len(added) and all(any(name in one.name for one in EXAMPLES) for name in added)
@@ -112,7 +112,7 @@ def test_examples_in_python(one: Example, native_dir, hipcc, tmp_path):
 
 @pytest.mark.slow
 def test_examples_in_native_code(native_dir, hipcc, tmp_path):
-    """Together, since each would take a build."""
+    """All together, since each of them would need a build."""
     native = [one for one in EXAMPLES if one.is_native]
     for folder in ("src", "native", "testbed", "tests"):
         shutil.copytree(REPOSITORY / folder, tmp_path / folder, ignore=shutil.ignore_patterns("__pycache__"))

@@ -1,4 +1,4 @@
-"""Timelines are decoded with the formats' own definitions and compared with the graph that they come from."""
+"""Timelines are decoded with the definitions of their formats and compared with the original graph."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from rocpd_database import Call, Copy, Dispatch
 
 
 def perfetto(timeline):
-    """What Perfetto's definitions find: tracks by id (name, group), slices by track, flows, counter values."""
+    """The trace decoded with Perfetto's definitions: tracks by id (name, group), slices by track, flows, counter values."""
     proto = needs.module("perfetto.protos.perfetto.trace.perfetto_trace_pb2")
     out = io.BytesIO()
     write_perfetto(timeline, out)
@@ -49,7 +49,7 @@ def perfetto(timeline):
 
 
 def chrome(timeline):
-    """The same of Chrome's JSON."""
+    """The same for Chrome's JSON."""
     out = io.BytesIO()
     write_chrome(timeline, out)
     document = json.loads(out.getvalue())
@@ -90,7 +90,7 @@ def runs(draw):
 
 @settings(max_examples=40)
 @given(runs())
-def test_every_dispatch_is_there_once_per_track_group_and_nothing_overlaps(tmp_path_factory, work):
+def test_every_dispatch_occurs_once_per_track_group_and_nothing_overlaps(tmp_path_factory, work):
     path = rocpd_database.write(tmp_path_factory.mktemp("t") / "t.db", work, rocpd_database.MODELLED)
     if not any(isinstance(one, Dispatch) for one in work):
         return

@@ -1,4 +1,4 @@
-"""Ways to damage a database: of its bytes, of its schema, of its contents. Each takes a random generator and the file."""
+"""Ways to damage a database: its bytes, its schema, its contents. Each takes a random generator and the file."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def flip_bits(rng: random.Random, path: Path) -> None:
 
 
 def flip_bits_of_structure(rng: random.Random, path: Path) -> None:
-    """In the file's header and the heads of pages, where a bit means most."""
+    """Flips bits in the file's header and in page headers, where each bit matters most."""
     data = bytearray(path.read_bytes())
     for _ in range(rng.choice([1, 2, 4])):
         page = rng.randrange(len(data) // 512) * 512
@@ -90,7 +90,7 @@ def _columns(connection: sqlite3.Connection, table: str) -> list[str]:
 
 
 def _quietly(connection: sqlite3.Connection, statement: str, values: tuple = ()) -> None:
-    """SQLite refuses some damage, such as to drop a primary key; then the file stays as it is."""
+    """SQLite refuses some damage, such as dropping a primary key; then the file stays unchanged."""
     with contextlib.suppress(sqlite3.Error):
         connection.execute(statement, values)
 
@@ -113,7 +113,7 @@ def change_schema(rng: random.Random, path: Path) -> None:
 
 
 def without_key(rng: random.Random, path: Path) -> None:
-    """A table whose ids are not unique, some row twice."""
+    """A table with ids that are not unique, since some row occurs twice."""
     with _opened(path) as connection:
         table = rng.choice(_tables(connection))
         for statement in (f'CREATE TABLE copy AS SELECT * FROM "{table}"', f'DROP TABLE "{table}"',
@@ -123,7 +123,7 @@ def without_key(rng: random.Random, path: Path) -> None:
 
 
 def as_view(rng: random.Random, path: Path) -> None:
-    """A view in place of a table: as rocprofv3 has them, or one that gives something else."""
+    """A view in place of a table: one like rocprofv3's, or one with different contents."""
     with _opened(path) as connection:
         table = rng.choice(_tables(connection))
         source = rng.choice(
@@ -162,7 +162,7 @@ def _value(rng: random.Random):
 
 
 def change_values(rng: random.Random, path: Path) -> None:
-    """One to three columns, of one row or of all, hold something else: SQLite lets any column hold anything."""
+    """Changes one to three columns in one row or in all rows: SQLite lets any column hold anything."""
     with _opened(path) as connection:
         for _ in range(rng.choice([1, 1, 2, 3])):
             table = rng.choice(_tables(connection))

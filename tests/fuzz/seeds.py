@@ -1,4 +1,4 @@
-"""The healthy databases that the fuzz test damages: small, of every kind that a reader meets."""
+"""The healthy databases that the fuzz test damages: small ones of every kind that the reader encounters."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def _work() -> list[Dispatch | Copy]:
 
 
 def _calls(work: list[Dispatch | Copy]) -> list[Call]:
-    """Of two threads: what launched the work, events from one stream to the other, and waits of every kind."""
+    """Calls of two threads: launches, events from one stream to the other, and waits of every kind."""
     calls = []
     for number, item in enumerate(work):
         thread, at = 7 + number % 2, item.start - 60
@@ -48,7 +48,7 @@ def _calls(work: list[Dispatch | Copy]) -> list[Call]:
 
 
 def write_all(folder: Path) -> list[Path]:
-    """One of the built-in tracer, two of rocprofv3 with HIP calls (one suffixed and without views), one without times."""
+    """One from the built-in tracer, two from rocprofv3 with HIP calls (one suffixed and without views), one without times."""
     folder.mkdir(exist_ok=True)
     work = _work()
     own = rocpd_database.write(folder / "tracer.db", work, rocpd_database.MODELLED)

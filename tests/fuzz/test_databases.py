@@ -1,4 +1,4 @@
-"""Thousands of damaged databases: each gives one clear error or the numbers of plain SQL, in time."""
+"""Thousands of damaged databases: each gives one clear error or the numbers of plain SQL, within a time limit."""
 
 from __future__ import annotations
 
@@ -25,7 +25,8 @@ def healthy(tmp_path_factory) -> list[Path]:
 
 
 def attack(ways: list[damage.Damage], healthy: list[Path], folder: Path, numbers: range) -> Counter:
-    """Verdicts on `numbers` of damaged copies; which one fails is in the message, and `case(number)` makes it again."""
+    """Verdicts on damaged copies with these `numbers`; the message names the one that fails, and `case(number)` makes it
+    again."""
     verdicts: Counter = Counter()
     for number in numbers:
         path, story = case(number, ways, healthy, folder)
@@ -60,8 +61,8 @@ def test_wrong_contents(healthy, tmp_path):
 
 
 @pytest.mark.parametrize("number", [1001016, 1003387, 1004376])
-def test_contents_that_were_not_understood_once(number, healthy, tmp_path):
-    """A stream of negative id; kernels without a name that others waited for."""
+def test_contents_that_were_once_misread(number, healthy, tmp_path):
+    """A stream with a negative id; nameless kernels that others waited for."""
     attack(damage.OF_CONTENTS, healthy, tmp_path, range(number, number + 1))
 
 
@@ -73,7 +74,7 @@ def test_many_more(ways, part, healthy, tmp_path):
     attack(ways, healthy, tmp_path, range(1_000_000 + part * size, 1_000_000 + (part + 1) * size))
 
 
-# ---- what surrounds the file ----
+# ---- the surroundings of the file ----
 
 
 def test_a_pipe_is_not_waited_for(tmp_path):
@@ -82,13 +83,13 @@ def test_a_pipe_is_not_waited_for(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["/dev/null", "/dev/zero", "/proc/self/mem", "/"])
-def test_what_is_no_file_is_an_error(name):
+def test_a_path_that_is_not_a_file_is_an_error(name):
     with pytest.raises(TraceError), verdict.watchdog():
         analyse(Path(name))
 
 
 def test_a_lock_is_not_waited_for(healthy, tmp_path):
-    """Nobody writes a finished trace: a lock that was left on it says nothing."""
+    """Nobody writes to a finished trace, so a lock that was left on it means nothing."""
     path = Path(shutil.copy(healthy[1], tmp_path / "damaged.db"))
     holder = sqlite3.connect(path, isolation_level=None)
     holder.execute("BEGIN EXCLUSIVE")
@@ -98,8 +99,8 @@ def test_a_lock_is_not_waited_for(healthy, tmp_path):
         holder.close()
 
 
-def test_a_write_ahead_log_is_read_and_left_alone(healthy, tmp_path):
-    """Its writer was killed: the last commits are in the log only."""
+def test_a_write_ahead_log_is_read_and_not_changed(healthy, tmp_path):
+    """Its writer was killed, so the last commits are only in the log."""
     path = Path(shutil.copy(healthy[1], tmp_path / "damaged.db"))
     writer = sqlite3.connect(path, isolation_level=None)
     writer.execute("PRAGMA journal_mode = WAL")
@@ -117,7 +118,7 @@ def test_a_write_ahead_log_is_read_and_left_alone(healthy, tmp_path):
 
 
 @pytest.mark.parametrize("journal", [b"hot", b"\0" * 600, bytes.fromhex("d9d505f920a163d7") + b"\xff" * 2000])
-def test_a_journal_of_any_content_is_left_alone(journal, healthy, tmp_path):
+def test_a_journal_with_any_content_is_not_changed(journal, healthy, tmp_path):
     path = Path(shutil.copy(healthy[1], tmp_path / "damaged.db"))
     path.with_name("damaged.db-journal").write_bytes(journal)
     before = path.read_bytes()
@@ -126,7 +127,7 @@ def test_a_journal_of_any_content_is_left_alone(journal, healthy, tmp_path):
     assert path.read_bytes() == before and path.with_name("damaged.db-journal").read_bytes() == journal
 
 
-def test_text_of_megabytes_is_carried_and_not_quoted(healthy, tmp_path):
+def test_megabytes_of_text_are_read_but_not_quoted(healthy, tmp_path):
     path = Path(shutil.copy(healthy[1], tmp_path / "damaged.db"))
     name = "k" * 8_000_000
     with sqlite3.connect(path) as connection:

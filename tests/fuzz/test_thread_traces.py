@@ -1,4 +1,4 @@
-"""Thousands of damaged thread traces: what is read has sums that close with every file; all else is None with a reason."""
+"""Thousands of damaged thread traces: whatever is read has sums consistent with every file; the rest is None with a reason."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def healthy(tmp_path_factory) -> tuple[Path, Path]:
 
 
 def judge(folder: Path, database: Path) -> str:
-    """'whole', 'partly' or 'nothing'; AssertionError for a number that the files do not bear out."""
+    """'whole', 'partly' or 'nothing'; AssertionError for a number that the files do not support."""
     with verdict.watchdog():
         traces = read_all(folder)
         documents = analyse(database, thread_trace=folder)
@@ -54,7 +54,7 @@ def one_line(text: str) -> bool:
 
 
 def check_code(trace) -> None:
-    """Instructions and sums against json and csv alone, and against the waves' records, added up here."""
+    """Checks instructions and sums against plain JSON and CSV, and against the waves' records, added up here."""
     code = trace.code
     if code is None:
         return
@@ -72,7 +72,7 @@ def check_code(trace) -> None:
 
 
 def check_the_rest(trace) -> None:
-    """What was read is what json reads."""
+    """Checks that the result is what json reads."""
     if trace.events is not None:
         document = json.loads((trace.folder / "occupancy.json").read_bytes())
         for engine, rows in trace.events.engines.items():
@@ -87,7 +87,7 @@ def check_the_rest(trace) -> None:
 
 
 def of_waves(folder: Path) -> dict[int, tuple[int, ...]]:
-    """Line -> hits, latency, stall, idle. What has no line (0) was not placed and took no time."""
+    """Line -> hits, latency, stall, idle. A record without a line (0) was not placed and took no time."""
     found: dict[int, list[int]] = {}
     for path in folder.glob("se*_sm*_sl*_wv*.json"):
         wave = json.loads(path.read_bytes())["wave"]
@@ -102,7 +102,7 @@ def of_waves(folder: Path) -> dict[int, tuple[int, ...]]:
 
 
 def of_json(path: Path) -> Counter | None:
-    """None if that is no listing."""
+    """None if the file is not a listing."""
     try:
         rows = json.loads(path.read_bytes())["code"] or [] if path.is_file() else None
         numbers = [value for row in rows for value in (row[2], *(row[column] for column in range(4, 10)))]
@@ -119,7 +119,7 @@ def of_json(path: Path) -> Counter | None:
 
 
 def of_csv(path: Path) -> Counter | None:
-    """None if that is no listing: every row must have its eight cells, under their names."""
+    """None if the file is not a listing: every row must have its eight named cells."""
     try:
         if not path.is_file():
             return None

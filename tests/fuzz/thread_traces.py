@@ -14,7 +14,7 @@ from pathlib import Path
 KERNEL = "scale(float*, int)"
 COLUMNS = ["CodeObj", "Vaddr", "Instruction", "Hitcount", "Latency", "Stall", "Idle", "Source"]
 _UI = "ui_output_agent_1_dispatch_2"
-# text, category, cycles that it stalls, and that it takes in all
+# text, category, stall cycles, and cycles in all
 _CODE = [
     ("s_load_dwordx2 s[0:1], s[4:5], 0x0", 1, 0, 4), ("s_waitcnt lgkmcnt(0)", 9, 90, 90), ("v_mov_b32_e32 v1, 0", 6, 0, 4),
     ("global_load_dword v2, v1, s[0:1]", 4, 8, 12), ("s_waitcnt vmcnt(0)", 9, 500, 500), ("v_add_f32_e32 v2, v2, v2", 6, 2, 6),
@@ -23,7 +23,7 @@ _CODE = [
 
 
 def write(folder: Path, waves: int = 3, turns: int = 4) -> Path:
-    """The files that rocprofv3 writes of one dispatch; sums in code.json and the CSV are those of the waves."""
+    """The files that rocprofv3 writes for one dispatch; sums in code.json and the CSV equal those of the waves."""
     ui = folder / _UI
     ui.mkdir(parents=True)
     sums = defaultdict(lambda: [0, 0, 0, 0])
@@ -94,7 +94,7 @@ def flip_bits(rng: random.Random, folder: Path) -> None:
 
 
 def other_digits(rng: random.Random, folder: Path) -> None:
-    """Still well-formed, but another number."""
+    """Still well-formed, but with a different number."""
     path = _some_file(rng, folder)
     data = bytearray(path.read_bytes())
     digits = [place for place, byte in enumerate(data) if chr(byte).isdigit()]
@@ -104,7 +104,7 @@ def other_digits(rng: random.Random, folder: Path) -> None:
 
 
 def other_value(rng: random.Random, folder: Path) -> None:
-    """Some value of some JSON file is of another kind, or gone."""
+    """Some value in some JSON file has another type or is gone."""
     path = rng.choice(sorted(folder.rglob("*.json")))
     document = json.loads(path.read_text())
     holders = [holder for holder in _holders(document) if holder]
@@ -127,7 +127,7 @@ def _holders(value):
 
 
 def other_kind_of_file(rng: random.Random, folder: Path) -> None:
-    """A file is gone, empty, a folder, a link to itself, a pipe, something else altogether."""
+    """A file is gone, empty, a folder, a link to itself, a pipe, or something else altogether."""
     path = _some_file(rng, folder)
     other = rng.choice(sorted(folder.rglob("*.json")))
     text = other.read_bytes()

@@ -1,6 +1,6 @@
-"""What may come of a damaged database: one clear error, or the numbers that plain SQL finds in the same file.
+"""What a damaged database may give: one clear error, or the numbers that plain SQL finds in the same file.
 
-Nothing else: no traceback, no hang, no number that is silently wrong.
+Nothing else is allowed: no traceback, no hang, no number that is silently wrong.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class HangError(Exception):
 
 @contextlib.contextmanager
 def watchdog(seconds: float = SECONDS) -> Iterator[None]:
-    """HangError after `seconds`; where even that cannot be raised, the process ends with a traceback a while later."""
+    """Raises HangError after `seconds`; where even that is impossible, the process ends with a traceback a while later."""
 
     def bark(*_):
         raise HangError
@@ -47,7 +47,7 @@ def watchdog(seconds: float = SECONDS) -> Iterator[None]:
 
 
 def judge(path: Path) -> str:
-    """'error', or 'equal' to plain SQL; raises AssertionError for everything that may not be."""
+    """'error', or 'equal' to plain SQL; raises AssertionError for any other result."""
     try:
         with watchdog():
             origins(path)
@@ -71,7 +71,7 @@ def check_message(text: str, path: Path) -> None:
 
 
 class PlainSql:
-    """What the sqlite3 module alone finds: the checks of SQLite, and the rows."""
+    """What the sqlite3 module alone finds: SQLite's checks, and the rows."""
 
     def __init__(self, path: Path):
         self.connection = sqlite3.connect(f"{path.as_uri()}?mode=ro&immutable=1", uri=True)
@@ -117,7 +117,7 @@ class PlainSql:
 
 
 def compare(documents, trace, sql: PlainSql) -> None:
-    """Counts, durations, bytes and counters of the documents and of the trace against SQL's."""
+    """Compares counts, durations, bytes and counters of the documents and of the trace with those of SQL."""
     assert not sql.bad_times, "times that cannot be were taken for times"
     table = documents.dispatches.table().to_pydict()
     rows = list(zip(table["kind"], table["id"], table["start_ns"], table["end_ns"], table["bytes"], strict=True))
@@ -133,7 +133,7 @@ def compare(documents, trace, sql: PlainSql) -> None:
         total = sum(duration for _, duration, *_ in sql.dispatches)
         assert math.isclose(sum(kernel.time_ms or 0 for kernel in kernels) * 1e6, total, rel_tol=1e-9, abs_tol=1)
     for name, column in trace.counters.items():
-        if name.encode() not in sql.counters:  # some value of it is no number: that dispatch counts as not collected
+        if name.encode() not in sql.counters:  # one value is not a number: it counts as not collected for that dispatch
             continue
         expected = sql.counters[name.encode()]
         assert math.isclose(float(column[column == column].sum()), expected, rel_tol=1e-9)

@@ -1,4 +1,4 @@
-"""A program under the gate: built and captured once, with a judge that keeps the baseline's outputs."""
+"""A program for the gate: built and captured once, with a judge that keeps the baseline's outputs."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ COMMAND = ("hipcc", "-O2", "-nogpuinc", "--offload-arch=gfx942", "-Wno-unused-co
 
 @pytest.fixture(scope="session")
 def program(tmp_path_factory, hipcc):
-    """The source as read, and captures of both of its dispatches."""
+    """The parsed source, and captures of both of its dispatches."""
     folder = tmp_path_factory.mktemp("gate")
     subprocess.run([*COMMAND, PROGRAM, "-o", folder / "program"], check=True)
     captures = [capture([str(folder / "program")], "rows", n, folder, device="gfx942") for n in (0, 1)]
@@ -32,7 +32,7 @@ def program(tmp_path_factory, hipcc):
 
 @pytest.fixture(scope="session")
 def judge(program):
-    """judge(kernel text, ...) -> Verdict on the program with that in place of its kernel; without the measurement."""
+    """judge(kernel text, ...) -> Verdict on the program with that text in place of its kernel, without the measurement."""
     baseline, captures = program
     options = GateOptions(
         equivalence=EquivalenceOptions(device="gfx942", instruction_limit=1_000_000, seed=1, race_seeds=(2,)), measured=False
@@ -43,7 +43,7 @@ def judge(program):
 
 @dataclass(frozen=True)
 class CaptureInMemory(Capture):
-    """before, after: the contents of regions by their addresses; `after` only of those that the kernel changes."""
+    """before, after: the contents of regions by address; `after` holds only those that the kernel changes."""
 
     before: Mapping[int, bytes] = field(default_factory=dict)
     left: Mapping[int, bytes] = field(default_factory=dict)
@@ -56,10 +56,10 @@ class CaptureInMemory(Capture):
 
 @pytest.fixture
 def in_memory(tmp_path):
-    """in_memory({address: content}, {address: content after the kernel}, ...) -> a capture, without a file of memory.
+    """in_memory({address: content}, {address: content after the kernel}, ...) -> a capture without memory files.
 
-    Each content is a region with one allocation, unless `allocations` has others for its address. kinds: of regions, where they
-    are not of the device. dispatch: what differs from a dispatch of four workgroups of 64.
+    Each content is a region with one allocation, unless `allocations` has others for its address. kinds: those of regions that
+    are not device memory. dispatch: the differences from a dispatch of four workgroups of 64.
     """
 
     def make(

@@ -1,4 +1,4 @@
-"""Candidates that attack the gate, through all of its steps: each is rejected where it should be, honest ones are accepted."""
+"""Candidates that attack the gate, through all of its steps: each is rejected at the right step, honest ones are accepted."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from rocm_perf_lab.optimize.transforms import TRANSFORMS, Proposal
 
 pytestmark = pytest.mark.usefixtures("hipcc", "native_dir")
 BUILD = "hipcc -O3 -nogpuinc --offload-arch=gfx942 -Wno-unused-command-line-argument SOURCE -o BINARY"
-# Slower on the software device's model, or level with the baseline: the right answer is a rejection for that alone.
+# Slower than or as fast as the baseline in the software device's model: they must be rejected for that alone.
 NO_GAIN = {"coalesced staging through LDS", "grid-size query (implicit args)"}
 QUICKLY = ("has_include true in build only: host prints", "ADL overload captured by other kernel", "forge own completion signal and times",
            "wrong for width > 48 only", "s_endpgm for blocks beyond the 3rd", "quick on the captured inputs alone", "runs on into the next function")  # fmt: skip
@@ -85,8 +85,8 @@ def test_each_honest_change_is_accepted(gate, name):
 
 
 @pytest.mark.slow
-def test_a_transformation_that_cheats_is_found_out_by_the_optimizer(tmp_path, monkeypatch):
-    """Proposals of whole sources, one honest: that one is kept, and the program's source has nothing else."""
+def test_a_transformation_that_cheats_is_detected_by_the_optimizer(tmp_path, monkeypatch):
+    """Proposals of whole sources, one of them honest: that one is kept, and nothing else gets into the program's source."""
     monkeypatch.chdir(tmp_path)
     names = ["wrong for width > 48 only", "forge own completion signal and times", "quick on the captured inputs alone"]
     texts = [*(CHEATS[name][0] for name in names), HONEST["removes useless store"]]
@@ -114,7 +114,7 @@ def test_a_transformation_that_cheats_is_found_out_by_the_optimizer(tmp_path, mo
 @pytest.mark.parametrize(
     "name", [*list(CHEATS)[:4], "forge own completion signal and times", "quick on the captured inputs alone"]
 )
-def test_the_command_rejects_it(tmp_path, rocm_perf, name):
+def test_the_command_rejects_a_cheat(tmp_path, rocm_perf, name):
     text, step, words = CHEATS[name]
     (tmp_path / SOURCE.name).write_bytes(SOURCE.read_bytes())
     (tmp_path / "candidate.hip").write_text(text)

@@ -1,4 +1,4 @@
-"""Attributes by name and text, however they are spelled, and macros that bring them in after preprocessing."""
+"""Attributes by name and text, however they are spelled, and macros that introduce them after preprocessing."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_each_attribute_has_a_name_and_its_text(text, expected):
         "[[used] x]",
     ],
 )
-def test_what_cannot_be_read_has_no_name(text):
+def test_an_unreadable_attribute_has_no_name(text):
     assert ("", "") in found(text)
 
 
@@ -69,7 +69,7 @@ def test_several_attributes_in_a_row():
     assert found("__attribute__(used) x [[hot]]") == [("", ""), ("hot", "hot")]
 
 
-def test_what_is_allowed_promises_nothing():
+def test_allowed_attributes_promise_nothing():
     assert {"device", "aligned", "launch_bounds", "unlikely"} <= ALLOWED
     assert not ALLOWED & {
         "used",

@@ -21,8 +21,8 @@ def tried(name: str, ms: float | None, *fields: str, **changed) -> TriedCase:
 CAPTURED = tried("captured", 4.0)
 
 
-def test_a_race_is_looked_for_where_the_kernel_is_at_work():
-    """The times stand for how much there is to do, compared with the captured inputs and not with the first other ones."""
+def test_races_are_checked_on_inputs_with_enough_work():
+    """The times stand for the amount of work, compared with the captured inputs and not with the first of the other inputs."""
     cases = [
         CAPTURED,
         tried("shuffled", 0.1, "in", kind="shuffled"),
@@ -41,15 +41,15 @@ def test_a_race_is_looked_for_where_the_kernel_is_at_work():
         assert sorted(names[3:5]) == ["m = 0", "n = 2"] and names[5:] == ["n = 1"]
 
 
-def test_at_most_so_many_cases_are_raced_and_which_depends_on_the_seed():
-    """Each number is raced once before any is raced again."""
+def test_a_limited_number_of_cases_is_race_checked_and_the_seed_selects_them():
+    """Each number is race-checked once before any is checked again."""
     cases = [CAPTURED, *(tried(f"n{n % 12} = {n}", 4.0, numbers=(f"n{n % 12}",)) for n in range(48))]
     drawn = [[one.name for one in raced_cases(cases, seed)] for seed in range(9)]
     assert {len(names) for names in drawn} == {24} and len({frozenset(names) for names in drawn}) > 1
     assert all(len({name.split()[0] for name in names[:12]}) == 12 for names in drawn)
 
 
-def test_time_is_taken_where_every_input_differs_once():
+def test_timed_inputs_change_every_parameter_once():
     cases = [
         CAPTURED,
         tried("zeros", 4.0, "in"),

@@ -1,4 +1,4 @@
-"""Each way in which a code object fails to stand in for another is named, and so is what only its time can outweigh."""
+"""Each way in which a code object cannot replace another is named, and so is each drawback that only its time can outweigh."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def test_each_concern_is_named(candidate, waves, reason):
         (replace(BASELINE, lds_bytes=1400), (32, 28), "lds=0.4,vgpr=0", "lds=0.3"),
     ],
 )
-def test_limits_are_the_users(candidate, waves, allowed, short):
+def test_limits_are_chosen_by_the_user(candidate, waves, allowed, short):
     assert concern_of(BASELINE, candidate, waves, DEFAULTS.changed(allowed).resources) is None
     assert concern_of(BASELINE, candidate, waves, DEFAULTS.changed(short).resources) is not None
 
@@ -127,8 +127,8 @@ FASTER = "for (int i = 0; i + 1 < n; i += 2) p[i] = shared_by_all(p[i]), p[i + 1
 
 @pytest.mark.usefixtures("hipcc")
 @pytest.mark.parametrize("new", [FASTER, "p[n] = 1;", "p[n] = shared_by_all(p[0]) * numbers[n % 5];"])
-def test_a_changed_kernel_leaves_all_other_code_as_it_is(new):
-    """Its size changes, and with it the distances between everything else."""
+def test_a_changed_kernel_leaves_all_other_code_unchanged(new):
+    """Its size changes, and with it the distances between other pieces of code."""
     seen = checked(replaced(BODY, new))
     assert seen.outcome is StepOutcome.PASSED, seen.reason
     assert seen.evidence.other_symbols_the_same >= 8
@@ -195,7 +195,7 @@ def table(section: str, content: str, alignment: int = 4) -> str:
         ("", "__attribute__((shared)) static int t[8]; t[n & 7] = n; p[0] = t[1];", None),
     ],
 )  # fmt: skip
-def test_how_it_is_laid_out_is_the_compilers_own_doing(before, body, reason):
+def test_the_layout_of_the_code_must_come_from_the_compiler(before, body, reason):
     seen = checked(replaced(BODY, body).replace("namespace a {", f"{before}namespace a {{"))
     assert seen.outcome is (StepOutcome.REJECTED if reason else StepOutcome.PASSED), seen.reason
     assert reason is None or re.search(reason, seen.reason), seen.reason
@@ -211,14 +211,14 @@ def test_how_it_is_laid_out_is_the_compilers_own_doing(before, body, reason):
         ("p[0] = n;", None),
     ],
 )
-def test_notes_are_read_in_one_way_by_all(text, reason):
+def test_only_notes_that_every_reader_interprets_alike_are_accepted(text, reason):
     before, after = map(BUILDER.device, (source(SOURCE), source(replaced(BODY, text))))
     complaint = laid_out_otherwise(before, after)
     assert (reason in complaint) if reason else (complaint is None)
 
 
 @pytest.mark.usefixtures("hipcc")
-def test_a_kernel_may_end_by_calling_what_does_not_return_as_it_did():
+def test_a_kernel_may_still_end_with_a_call_that_does_not_return():
     away = AWAY % ("", "__builtin_trap();")
     before, after = (
         replaced(BODY, f"p[0] = {text}; if (n > 3) away();").replace("namespace a {", f"{away}namespace a {{")
@@ -230,8 +230,8 @@ def test_a_kernel_may_end_by_calling_what_does_not_return_as_it_did():
 
 @pytest.mark.usefixtures("hipcc")
 @pytest.mark.parametrize("order, fence", [("RELEASE", "buffer_wbl2 sc0 sc1"), ("ACQUIRE", "buffer_inv sc0 sc1")])
-def test_a_fence_for_the_host_stays(order, fence):
-    """The host may look while the kernel runs, and no replay has one that does."""
+def test_a_fence_for_the_host_has_to_stay(order, fence):
+    """The host may read while the kernel runs, which no replay reproduces."""
     before = replaced(BODY, f'p[7] = p[n]; __builtin_amdgcn_fence(__ATOMIC_{order}, ""); p[1] = p[n + 1];')
     kept, lost = before.replace("p[7] =", "p[8] ="), before.replace(', "");', ', "agent");')
     assert checked(kept, baseline=before).outcome is StepOutcome.PASSED
@@ -240,8 +240,8 @@ def test_a_fence_for_the_host_stays(order, fence):
 
 
 @pytest.mark.usefixtures("hipcc")
-def test_an_assertion_that_moves_is_called_that():
-    """The compiler propagates what one kernel passes into the function that reports."""
+def test_an_assertion_that_moves_is_reported_as_such():
+    """The compiler propagates what the only kernel passes into the function that reports the failure."""
     report = 'extern "C" __device__ __attribute__((noinline)) void __assert_fail(float* p) { p[0] = PLACE; }\n'
     before = replaced(BODY, BODY + " if (n == 7) __assert_fail(p);").replace("namespace a {", f"{report}namespace a {{")
     seen = checked(before.replace("PLACE", "2").replace(BODY, FASTER), baseline=before.replace("PLACE", "1"))
@@ -250,7 +250,7 @@ def test_an_assertion_that_moves_is_called_that():
     )
 
 
-def test_what_a_table_of_addresses_leads_to_is_looked_at():
+def test_code_behind_a_table_of_addresses_is_checked():
     def function(name: str, code: bytes, *references: str) -> SymbolContent:
         return SymbolContent(name, "STT_FUNC", len(code), code, tuple((0, f"10 {name}+0") for name in references), False)
 
@@ -260,7 +260,7 @@ def test_what_a_table_of_addresses_leads_to_is_looked_at():
     target = "amdgcn-amd-amdhsa--gfx942"
     found = new_observations(there, {"k": kernel, ".Lt #2": table_of, "clocked": there["clocked"]}, "k", target)
     assert list(found) == ["a clock"]
-    assert list(new_observations({"k": kernel}, there, "k", target)) == ["a clock"]  # new, and nothing seems to call it
+    assert list(new_observations({"k": kernel}, there, "k", target)) == ["a clock"]  # new, and apparently never called
     assert not new_observations(there, there, "k", target)
 
 
@@ -275,14 +275,14 @@ def test_what_a_table_of_addresses_leads_to_is_looked_at():
         (BODY, FASTER, None),
     ],
 )  # fmt: skip
-def test_another_code_of_the_host_is_named(old, new, reason):
+def test_changed_host_code_is_named(old, new, reason):
     before, after = map(BUILDER.host, (source(SOURCE), source(replaced(old, new))))
     complaint = compare_host(before, after)
     assert (reason in complaint) if reason else (complaint is None)
 
 
 @pytest.mark.usefixtures("hipcc")
-def test_all_instantiations_of_a_template_are_its_own():
+def test_all_instantiations_of_a_template_belong_to_its_kernel():
     code = parse(BUILDER.device(source(SOURCE)))
     made = source(SOURCE).kernel("made")
     assert sorted(instances(code, made, "_Z4madeIfEvPT_")) == ["_Z4madeIfEvPT_", "_Z4madeIiEvPT_"]
@@ -296,7 +296,7 @@ def test_a_limit_is_a_name_and_a_fraction_and_scratch_has_none():
             DEFAULTS.changed(text)
 
 
-def test_a_build_for_several_gpus_is_none_that_one_of_them_can_judge():
+def test_a_build_for_several_gpus_cannot_be_judged_on_one_of_them():
     several = read(Path("x.hip"), (*COMMAND, "--offload-arch=gfx1100"), Path.cwd(), SOURCE.encode())
     with pytest.raises(SourceError, match="is built for .*gfx1100.*gfx942.*: a change could be judged for gfx942 alone"):
         BUILDER.device(several)

@@ -1,4 +1,4 @@
-"""No edit outside the target is accepted, whatever it is: tokens of Clang's own lexer deleted, doubled, swapped or replaced."""
+"""No edit outside the target is accepted, whether tokens of Clang's own lexer are deleted, doubled, swapped or replaced."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.usefixtures("hipcc")
 PROGRAM = Path(__file__).with_name("program.hip")
 COMMAND = ("hipcc", "-O2", "-nogpuinc", "--offload-arch=gfx942")
 HONEST = (b"sum += x * x;", b"sum = __builtin_fmaf(x, x, sum);")
-# What is written between the tokens of other places, or is of weight in another language of the same file.
+# Text to insert between tokens elsewhere, and words that matter in another language in the same file.
 STRANGERS = (
     b"#", b"\n#define count 1\n", b"\n#pragma pack(1)\n", b"{", b"}", b";", b"0", b"/*", b"*/", b"//", b'"', b"\\\n", b"asm",
     b"template <>", b"__device__", b"static", b"const", b"namespace x {}", b"_Pragma(\"once\")",
@@ -23,7 +23,7 @@ STRANGERS = (
 
 
 def _places(unit: TranslationUnit, kernel) -> list[tuple[int, int]]:
-    """Of the tokens outside the kernel."""
+    """An edit of the tokens outside the kernel."""
     extents = [token.extent for token in unit.cursor.get_tokens() if token.kind.name != "COMMENT"]
     places = [(extent.start.offset, extent.end.offset) for extent in extents]
     return [(start, end) for start, end in places if end <= kernel.span.start or start >= kernel.body.end]
@@ -47,12 +47,12 @@ def _edited(text: bytes, places: list[tuple[int, int]], random_: random.Random) 
 
 
 def _words(text: bytes) -> list[str]:
-    """By Clang's lexer, comments left out; directives end with their line."""
+    """Tokens by Clang's lexer, without comments; directives end with their line."""
     unit = read(PROGRAM, COMMAND, text=text)
     lines = text.split(b"\n")
     try:
         tokens = list(unit.device.cursor.get_tokens())
-    except Exception:  # it does not compile, so that it is not the same
+    except Exception:  # it does not compile, so it is not the same
         return ["does not compile"]
     return [
         f"{token.spelling} {lines[token.location.line - 1].lstrip().startswith(b'#')}"
@@ -62,7 +62,7 @@ def _words(text: bytes) -> list[str]:
 
 
 def _try(count: int, seed: int) -> tuple[int, list[bytes]]:
-    """How many edits were made, and those that something was taken from although they are not the same elsewhere."""
+    """The number of edits, and those from which something was adopted although the text elsewhere is not the same."""
     baseline = read(PROGRAM, COMMAND)
     kernel, random_ = baseline.kernel("rows"), random.Random(seed)
     places, accepted = _places(baseline.device, kernel), []

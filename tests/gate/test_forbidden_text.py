@@ -1,4 +1,4 @@
-"""Text that is taken from a candidate, token by token: what may stand in it, and what it is refused for."""
+"""Text that is adopted from a candidate, token by token: what it may contain, and what it is refused for."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ KERNEL = (
 def complaint(
     text: str | bytes, before: str = "int before;\n", after: str = "\n#define after", kernel: bytes = KERNEL
 ) -> str | None:
-    """Of a text on line 2 of a file. kernel: the baseline's."""
+    """The refusal of a text on line 2 of a file. kernel: that of the baseline."""
     taken = text if isinstance(text, bytes) else text.encode()
     whole = before.encode() + taken + after.encode()
     unit = TranslationUnit(libclang.cindex("hipcc"), Path("x.hip"), TOKENS, whole, Path("x.hip"))
@@ -50,7 +50,7 @@ def complaint(
         "{ __shfl(x); __hip_atomic_load(x); line(); }",
     ],
 )
-def test_what_ends_with_the_kernels_body_may_stand(text):
+def test_text_whose_effect_ends_with_the_kernels_body_is_allowed(text):
     assert complaint(text) is None
 
 
@@ -87,7 +87,7 @@ def test_what_ends_with_the_kernels_body_may_stand(text):
         ("{ __ockl_ge() }", 2, "has __ockl_ge, of the device library beneath HIP"),
         ("{ __oclc_x() }", 2, "has __oclc_x, of the device library beneath HIP"),
         ("{ __builtin_assume(n > 2); }", 2, "has __builtin_assume, a promise that is not checked: test the condition instead"),
-        ("{ __builtin_assume(m); }", 2, "has __builtin_assume, a promise"),  # in a comment alone
+        ("{ __builtin_assume(m); }", 2, "has __builtin_assume, a promise"),  # only in a comment
         ("{ if (m) __builtin_assume(n > 1); }", 2, "has __builtin_assume, a promise"),
         ("{ if (n < 1) { __builtin_unreachable(); } }", 2, "has __builtin_unreachable, a promise"),
         ('{ _Pragma("once") }', 2, "has _Pragma for something other than unroll, clang loop and clang fp"),
@@ -108,8 +108,8 @@ def test_what_ends_with_the_kernels_body_may_stand(text):
         ("{ asm(1); }", 2, "has assembly whose text is not a plain string"),
         ('{ asm("s_nop 0\\r.globl x"); }', 2, "has assembly with the character '\\r'"),
         ('{ asm("s_nop 0 // \u00e4"); }', 2, "has assembly with the character '\u00e4'"),
-        (r'{ asm(R"//(s_barrier)//"); }', 2, "has assembly whose text is not a plain string"),  # to Python a comment
-        (r'{ asm("// \o{12}s_barrier"); }', 2, "has assembly whose text is not a plain string"),  # so is this
+        (r'{ asm(R"//(s_barrier)//"); }', 2, "has assembly whose text is not a plain string"),  # a comment to Python
+        (r'{ asm("// \o{12}s_barrier"); }', 2, "has assembly whose text is not a plain string"),  # this as well
         (r'{ asm("s_nop 0" U"\n"); }', 2, "has assembly whose text is not a plain string"),
         (r'{ asm("\x2e0"); }', 2, "has assembly whose text is not a plain string"),  # one character in C++, two in Python
         (r'{ asm("\x2eglobl x"); }', 2, "has `.globl x` in assembly"),
@@ -121,11 +121,11 @@ def test_what_ends_with_the_kernels_body_may_stand(text):
         ('{ asm("" :: "{v1}"(n)); }', 2, "has assembly that takes over what a register happens to hold"),
     ],
 )
-def test_what_it_is_refused_for_is_told_with_its_line(text, line, said):
+def test_the_reason_for_a_refusal_is_given_with_its_line(text, line, said):
     assert (found := complaint(text)) is not None and found.startswith(f"line {line} ") and said in found, found
 
 
-def test_what_surrounds_the_text_is_not_looked_at():
+def test_text_around_the_adopted_text_is_ignored():
     assert complaint("{ }", "int \u202e__COUNTER__;\n", "\n__COUNTER__ \u202e") is None
 
 
@@ -144,11 +144,11 @@ def test_what_surrounds_the_text_is_not_looked_at():
         ("__builtin_unreachable();", "if (n) __builtin_unreachable();", False),
     ],
 )
-def test_what_the_baselines_kernel_has_may_stay(text, kernel, stays):
+def test_text_of_the_baselines_kernel_may_stay(text, kernel, stays):
     assert (complaint(f"{{ {text} }}", kernel=f"{{ {kernel} }}".encode()) is None) == stays
 
 
-def test_an_assumption_at_the_very_beginning_is_another_than_one_in_the_baselines_body():
+def test_an_assumption_at_the_very_beginning_differs_from_one_within_the_baselines_body():
     assert complaint("__attribute__((assume(n > 1))) void f()", after=" { }", kernel=b"{ [[assume(n > 1)]]; }") is not None
 
 

@@ -46,7 +46,7 @@ def image_of(name: str, folder: Path) -> Path:
 
 @pytest.mark.parametrize("name", FORGED)
 def test_equivalence_rejects_and_names_it(program, tmp_path, name):
-    """What uses its packet is rejected by its machine code already: here nobody looks at that."""
+    """A candidate that uses its packet is already rejected for its machine code; that check is left out here."""
     baseline, captures = program
     metadata = parse(captures[0].code_object.read_bytes()).kernels[captures[0].symbol]
     options = EquivalenceOptions(level="sampled", device="gfx942", seed=1)

@@ -1,4 +1,4 @@
-"""What is claimed of a kernel is held against its times in the program, with their noise."""
+"""The claimed gain of a kernel is compared with its times in the program, including their noise."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ def gain(saved: float, before: list[ProgramRun], after: list[ProgramRun], symbol
     "saved, after, holds",
     [(0.4, [6.0], True), (0.4, [7.9], True), (0.4, [8.1], False), (0.8, [10.0], False), (0.02, [9.89], True)],
 )
-def test_half_of_the_claim_has_to_be_seen(saved, after, holds):
+def test_at_least_half_of_the_claimed_gain_must_be_observed(saved, after, holds):
     assert (gain(saved, runs(10.0, 10.0), runs(*after)).complaint() is None) == holds
 
 
-def test_noise_speaks_for_the_candidate():
+def test_noise_counts_in_favour_of_the_candidate():
     assert gain(0.04, runs(9.9, 10.2), runs(10.1, 9.95, 10.0)).complaint() is None
     told = gain(0.4, runs(9.9, 10.2), runs(10.1, 9.95, 10.0)).complaint()
     assert told is not None and "saves 40.00% of the kernel's time when replayed and 0.50% in the program" in told

@@ -18,7 +18,7 @@ ATTRIBUTE = "__attribute__((amdgpu_flat_work_group_size"
 
 @pytest.fixture
 def promised(monkeypatch):
-    """promised(candidate's head, baseline's) -> what it promises, or what is not allowed."""
+    """promised(candidate's head, baseline's head) -> what it promises, or what is not allowed."""
     monkeypatch.setattr(head_promises, "tokens_of", lambda unit, start, end: list(lexed(unit[start:end])))
 
     def kernel(head: str):
@@ -49,12 +49,12 @@ def promised(monkeypatch):
         (BASELINE.replace("p,", "__restrict__ p,").replace("void", f"{BOUNDS}(256) void"), Promises(("p",), (), 256)),
     ],
 )  # fmt: skip
-def test_what_the_head_adds_is_a_promise(promised, head, expected):
+def test_attributes_that_the_head_adds_are_promises(promised, head, expected):
     assert promised(head) == expected
 
 
 @pytest.mark.parametrize("old, new", [("p,", "__restrict__ p,"), ("p,", "const p,"), ("void", f"{BOUNDS}(64) void")])
-def test_what_the_baseline_promises_already_is_none(promised, old, new):
+def test_a_promise_of_the_baseline_is_not_a_new_one(promised, old, new):
     head = BASELINE.replace(old, new)
     assert promised(head, head) == NONE
 
@@ -88,6 +88,6 @@ def test_anything_else_is_not_allowed(promised, head, said):
 
 
 @pytest.mark.parametrize("word", ["__restrict__", "const", f"{BOUNDS}(64)"])
-def test_nothing_may_be_taken_away(promised, word):
+def test_nothing_may_be_removed(promised, word):
     more = BASELINE.replace("void", f"{word} void")
     assert isinstance(promised(BASELINE, more), str)

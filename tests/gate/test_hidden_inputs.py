@@ -1,4 +1,4 @@
-"""What a kernel is given beside its arguments: variables of the device, what they point to, what lies around a buffer."""
+"""Inputs of a kernel other than its arguments: device variables, what they point to, and what lies around a buffer."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def copied(value: str) -> tuple[str, str]:
     return COPIED, f"const float x = in[thread()]; out[thread()] = {value};"
 
 
-# kernel -> (what is right on captured inputs alone, words of the rejection)
+# kernel -> (text that is right only on captured inputs, words of the rejection)
 WRONG = {
     "polynomial": (("polynomial_of(in[thread()])", f"[](float x) {{ return {BY_HAND}; }}(in[thread()])"), "out["),
     "looked_up": (("table[index[thread()]]", "table[thread() * 37 % 128]"), "out["),
@@ -131,7 +131,7 @@ WRONG = {
 }
 ANNOUNCED = """  __hip_atomic_store(flags + thread(), 1, __ATOMIC_RELEASE, __HIP_MEMORY_SCOPE_SYSTEM);
 """
-# kernel -> what the code alone shows
+# kernel -> what can be seen from the code alone
 WITHOUT_ORDER = {
     "added_up": ((ACQUIRE, ""), "no longer looks for what other workgroups have stored"),
     "announced, too early": (
@@ -188,7 +188,7 @@ def after(*changes: tuple[str, str]) -> str:
 
 
 @pytest.mark.parametrize("kernel", WITHOUT_ORDER)
-def test_what_orders_accesses_has_to_stay(judge, kernel):
+def test_instructions_that_order_accesses_have_to_stay(judge, kernel):
     *changes, words = WITHOUT_ORDER[kernel]
     rejection = judge(kernel.partition(",")[0], after(*changes)).rejection
     assert rejection is not None and rejection.step == "code object" and words in rejection.reason, rejection
@@ -206,7 +206,7 @@ def test_pointers_to_the_same_memory_are_named_if_it_matters(judge):
 
 
 @pytest.mark.parametrize("kernel", every(3, WRONG))
-def test_what_is_right_on_captured_inputs_alone_is_rejected(judge, kernel):
+def test_a_candidate_that_is_right_only_on_captured_inputs_is_rejected(judge, kernel):
     *changes, words = WRONG[kernel]
     rejection = judge(kernel.partition(",")[0], after(*changes)).rejection
     assert rejection is not None and rejection.step == "equivalence" and words in rejection.reason, rejection

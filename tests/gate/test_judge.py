@@ -1,4 +1,4 @@
-"""Tricks that the gate must see through, and honest changes that it must let pass, each through the public gate."""
+"""Tricks that the gate must see through, and honest changes that it must let pass, each through its public interface."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ HONEST = {
 }  # fmt: skip
 
 
-ENDLESS = "does not end on NaN"  # the judge waits for it as long as it may take
+ENDLESS = "does not end on NaN"  # the judge waits for it until its time limit
 
 
 @pytest.mark.parametrize("name", only([name for name in CHEATS if name != ENDLESS], CHEATS))
@@ -144,8 +144,8 @@ def test_an_honest_change_is_accepted(judge, name):
     assert all(f", {number} = " in raced for number in ("count", "width", "weight")), raced
 
 
-def test_a_candidate_has_so_much_time_as_the_baseline_makes_one_expect(program, monkeypatch):
-    """The limit is in seconds of the wall: no count of instructions ends this loop."""
+def test_the_time_limit_of_a_candidate_follows_from_the_baselines_time(program, monkeypatch):
+    """The limit is in seconds of wall time: no instruction count ends this loop."""
     monkeypatch.setattr(comparison, "_LEAST_PATIENCE_SECONDS", 5.0)
     monkeypatch.setattr(comparison, "_PATIENCE", 0)
     tried = EquivalenceOptions(device="gfx942", instruction_limit=10**13, seed=1)
@@ -157,8 +157,8 @@ def test_a_candidate_has_so_much_time_as_the_baseline_makes_one_expect(program, 
     assert time.monotonic() - began < 120
 
 
-def test_captured_answers_are_no_answers(judge, program):
-    """The strongest trick: what it returns is right on both captures."""
+def test_returning_the_captured_results_is_rejected(judge, program):
+    """The strongest trick: its results are right on both captures."""
     _, captures = program
     tables = []
     for number, one in enumerate(captures):

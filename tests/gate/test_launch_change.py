@@ -1,4 +1,4 @@
-"""Candidates that change the shape of their kernel's launches: what is taken of them, and what the replays show."""
+"""Candidates that change the shape of their kernel's launches: what is adopted from them, and what the replays show."""
 
 from __future__ import annotations
 
@@ -62,12 +62,12 @@ def changed(*pairs: tuple[str, str]) -> str:
     return text
 
 
-# ---- what is taken ----
+# ---- what is adopted ----
 
 
 @pytest.fixture(scope="module")
 def taken():
-    """taken(candidate, kernel) -> what the source step takes of it."""
+    """taken(candidate, kernel) -> what the source step adopts from it."""
     baseline = read(PROGRAM, COMMAND)
     builder = SourceBuilder("gfx942")
     with Reader(baseline) as reader:
@@ -82,7 +82,7 @@ def taken():
 
 @pytest.fixture(scope="module")
 def taken_from(taken):
-    """taken_from(baseline, candidate, kernel): the same with another baseline."""
+    """taken_from(baseline, candidate, kernel): the same with a different baseline."""
 
     def take(text: str, candidate: str, name: str):
         baseline = read(PROGRAM, COMMAND, text=text.encode())
@@ -121,7 +121,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_what_is_no_arithmetic_is_refused(taken, name):
+def test_a_shape_that_is_not_arithmetic_is_refused(taken, name):
     launch, words = REFUSED[name]
     found = taken(changed((SUMS, launch)), "sums")
     assert found.spliced is None and words in found.verdict.reason, found.verdict
@@ -135,7 +135,7 @@ def test_only_the_launches_of_the_kernel_itself_can_change(taken):
 
 
 OTHER_LAUNCH = "  doubled<<<grid, threads>>>(from, to, n);\n"
-# name -> (baseline's text in place of OTHER_LAUNCH, the words of the refusal)
+# name -> (baseline's text in place of OTHER_LAUNCH, words of the refusal)
 UNSEEN = {
     "a different shape": (OTHER_LAUNCH + "  doubled<<<8, 64>>>(from, to, n);\n", "differ from each other"),
     "another argument": (OTHER_LAUNCH + "  doubled<<<(width + 127) / 128, 128>>>(from, to, n);\n", "not arithmetic"),
@@ -168,7 +168,7 @@ UNSEEN = {
 
 
 @pytest.mark.parametrize("name", UNSEEN)
-def test_launches_that_are_not_understood_as_a_whole_stay_as_they_are(taken_from, name):
+def test_launches_that_are_not_fully_understood_stay_unchanged(taken_from, name):
     text, words = UNSEEN[name]
     baseline = changed((OTHER_LAUNCH, text))
     start = baseline.rindex("doubled<<<") + len("doubled<<<")
@@ -185,7 +185,7 @@ def test_all_launches_change_alike_or_not_at_all(taken_from):
     assert "would differ from each other" in taken_from(baseline, one, "doubled").verdict.reason
 
 
-def test_a_number_that_the_launch_itself_may_change_cannot_be_used(taken_from):
+def test_a_variable_that_the_launch_itself_may_change_cannot_be_used(taken_from):
     calls = "  int m = n;\n  auto next = [&m](float* one) { m = 5; return one; };\n  doubled<<<8, 128>>>(from, next(to), m);\n"
     baseline = changed((OTHER_LAUNCH, calls))
     found = taken_from(baseline, baseline.replace("<<<8, 128>>>", "<<<(m + 127) / 128, 128>>>"), "doubled")
@@ -264,7 +264,7 @@ REFUSED_BY_MACRO = {
 
 
 @pytest.mark.parametrize("name", every(3, REFUSED_BY_MACRO))
-def test_nothing_but_the_shape_of_a_macro_s_launch_is_taken(taken_by_macro, name):
+def test_nothing_but_the_shape_of_a_macro_s_launch_is_adopted(taken_by_macro, name):
     launch, words = REFUSED_BY_MACRO[name]
     found = taken_by_macro(BY_MACRO.replace(DOUBLED_BY_MACRO, launch), "doubled")
     assert found.spliced is None and words in found.verdict.reason, found.verdict
@@ -355,7 +355,7 @@ def test_every_case_is_replayed_in_the_shape_that_the_host_would_give_it(judged,
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in (*HONEST, *CHEATS) if name not in QUICKLY])
-def test_every_other_case_as_well(judged, name):
+def test_every_other_case_is_replayed_in_that_shape_as_well(judged, name):
     expect(judged, name)
 
 
@@ -370,7 +370,7 @@ def test_every_other_case_as_well(judged, name):
     ],
 )
 def test_a_grid_for_the_captured_size_alone_is_refused(judged, launch):
-    """The buffers have no room for more, so no replay could tell."""
+    """The buffers have no room for larger sizes, so no replay could show it."""
     rejection = judged("doubled", changed((DOUBLED, launch))).rejection
     assert rejection.step == "source" and "does not grow as the baseline's" in rejection.reason, rejection
 
@@ -387,7 +387,7 @@ def test_a_launch_that_hip_refuses_is_refused(judged):
 
 @pytest.mark.slow
 def test_softmax_by_waves_is_accepted_in_its_program(repository, rocm_perf, tmp_path):
-    """One thread per row becomes one wave per row: through all steps, with the gain that the model sees."""
+    """One thread per row becomes one wave per row: through all steps, with the gain that the model predicts."""
     for name in ("softmax.hip", "check.h"):
         shutil.copy(repository / "testbed" / name, tmp_path)
     source = tmp_path / "softmax.hip"

@@ -1,4 +1,4 @@
-"""What becomes of a kernel's launches, by hand: launches that have been read already, and a candidate's tokens for some."""
+"""How a kernel's launches change, by hand: launches that are already parsed, and a candidate's tokens for some of them."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def text(of: ShapedLaunch, tokens: str) -> LaunchText:
 
 @pytest.fixture
 def changed(monkeypatch):
-    """changed(launches, texts): what they become."""
+    """changed(launches, texts): the changed launches."""
 
     def change(sites, *texts):
         monkeypatch.setattr(changing, "program_launches", lambda *_: sites)
@@ -81,7 +81,7 @@ def test_a_launch_that_keeps_its_meaning_need_not_be_written_again(changed):
         ((replace(THIRD, file=THIRD_FILE), FIRST), "lines 1 and line 2 of app.hip"),
     ],
 )
-def test_launches_that_are_not_alike_are_named_by_line(changed, sites, said):
+def test_launches_that_change_differently_are_named_by_line(changed, sites, said):
     with pytest.raises(LaunchRefused) as refused:
         changed(sites, text(sites[0], "n , 128"))
     assert str(refused.value) == f"the launches of app::k in {said} would differ from each other: change all of them alike"
@@ -91,7 +91,7 @@ def test_launches_that_are_not_alike_are_named_by_line(changed, sites, said):
 
 
 @pytest.mark.parametrize("of, where", [(FIRST, "in line 1"), (THIRD, "in line 2 of main.hip")])
-def test_where_a_text_is_not_taken_is_said(changed, of, where):
+def test_the_place_of_a_text_that_is_not_adopted_is_named(changed, of, where):
     with pytest.raises(LaunchRefused) as refused:
         changed([of], text(of, "k , 64"))
     assert str(refused.value).startswith(f"its launch {where} has a shape with `k`")

@@ -1,4 +1,4 @@
-"""Launches at numbers larger than the captured ones, by hand: rules of one number n; the baseline has an item for each."""
+"""Launches for numbers larger than the captured ones, by hand: rules of one number n; the baseline launches n work-items."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ INT = IntegerType(32, True)
 
 @dataclass
 class Rule:
-    """groups: number of workgroups of this size for each n; None where no launch is possible."""
+    """groups: the number of workgroups of this size for each n; None where no launch is possible."""
 
     groups: Callable[[int], int | None]
     size: int = 256
@@ -53,13 +53,13 @@ def complaint(after: Rule, *captured: int, before: Rule = BASELINE) -> str | Non
         BASELINE,
         Rule(over(128), 128),
         Rule(over(512), 512),
-        Rule(over(1024), 256),  # four of the baseline's items each, in the captured dispatch as well
+        Rule(over(1024), 256),  # each work-item does the work of four of the baseline's, in the captured dispatch as well
         Rule(lambda n: 2 * over(256)(n)),
-        Rule(lambda n: n // 256),  # as good as it was: the last workgroup may have had nothing to do; smaller numbers tell
+        Rule(lambda n: n // 256),  # good enough: the last workgroup may have had nothing to do; smaller numbers show that
         Rule(lambda n: None if n > 8 * 4096 + 1 else over(256)(n)),  # up to the factor 8
     ],
 )
-def test_what_covers_as_much_is_large_enough(after):
+def test_a_launch_that_covers_as_much_is_large_enough(after):
     assert complaint(after, 4096) is None
 
 
@@ -75,12 +75,12 @@ def test_what_covers_as_much_is_large_enough(after):
         ),
     ],
 )
-def test_what_does_not_grow_is_named(after, said):
+def test_a_launch_that_does_not_grow_is_named(after, said):
     found = complaint(after, 4096)
     assert found is not None and found.startswith("its launch does not grow as the baseline's does: with ") and said in found
 
 
-def test_a_launch_that_is_not_possible_where_the_baselines_is():
+def test_a_launch_that_is_impossible_where_the_baselines_is_possible():
     after = Rule(lambda n: None if n > 4096 * 8 else over(256)(n))
     assert complaint(after, 4096) == "its launch is not possible with n = 32769, where the baseline's is: n is too large"
     assert complaint(after, 4096, before=after) is None
@@ -93,14 +93,14 @@ def test_numbers_that_the_variable_cannot_hold_are_left_out():
     assert complaint(Rule(lambda n: min(over(256)(n), 128)), 4096) is not None
 
 
-def test_the_largest_part_in_any_judged_dispatch_counts():
+def test_the_largest_share_of_a_work_item_in_any_judged_dispatch_counts():
     after = Rule(over(1024))
-    assert complaint(after, 256) is not None  # one workgroup for one
-    assert complaint(after, 256, 4096) is None and complaint(after, 4096, 256) is None  # judged with four items for each
+    assert complaint(after, 256) is not None  # one workgroup for one of the baseline's
+    assert complaint(after, 256, 4096) is None and complaint(after, 4096, 256) is None  # judged with four items per work-item
 
 
 @pytest.mark.parametrize("groups, is_enough", [(7, False), (8, True), (9, True)])
-def test_of_many_workgroups_one_may_be_left_out_of_account(groups, is_enough):
-    """A launch of one workgroup fewer for every larger number."""
+def test_one_of_many_workgroups_may_be_ignored(groups, is_enough):
+    """A launch with one workgroup fewer for every larger number."""
     after = Rule(lambda n: over(256)(n) - (n > 256 * groups))
     assert (complaint(after, 256 * groups) is None) == is_enough

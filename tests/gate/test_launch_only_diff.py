@@ -39,7 +39,7 @@ def test_directives_of_the_baseline_may_stay(candidate):
         "#include " + "".join(map(str, range(100))),
     ],
 )
-def test_a_new_one_that_reads_or_hides_something_is_refused(directive):
+def test_a_new_directive_that_reads_or_hides_something_is_refused(directive):
     candidate = BASELINE + f"int y;\n{directive}\n".encode()
     shown = " ".join(directive.split("\n")[0].split())[:80]
     with pytest.raises(NotAllowed) as refused:
@@ -48,7 +48,7 @@ def test_a_new_one_that_reads_or_hides_something_is_refused(directive):
     assert str(refused.value) == f"line 6 is `{shown}`, {said}"
 
 
-def test_each_directive_may_stay_as_often_as_it_was_there():
+def test_each_directive_may_occur_as_often_as_before():
     expect_no_new_directive(BASELINE, b"#include <a.h>\n" * 2)
     with pytest.raises(NotAllowed, match="^line 4 is `#include <a.h>`"):
         expect_no_new_directive(BASELINE, b"#include <a.h>\n" * 2 + b"int y;\n#include <a.h>\n")
@@ -80,7 +80,7 @@ def test_the_shapes_that_differ_are_those_of_launches():
         (b"m<<<3, 4>>>(x);", b"m(x);", "line 3"),
     ],
 )
-def test_where_anything_else_differs_is_told(old, new, where):
+def test_the_place_of_any_other_difference_is_named(old, new, where):
     with pytest.raises(NotAllowed) as refused:
         launches_in("hipcc", FILE, LAUNCHES, LAUNCHES.replace(old, new))
     said = "in other files only the shapes of the kernel's launches may differ"

@@ -1,4 +1,4 @@
-"""Candidates whose launches stand in another file than their kernel: attacks by the launch, by its file and by others."""
+"""Candidates whose launches are in a different file than their kernel: attacks by the launch, by its file and by others."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.usefixtures("hipcc", "native_dir")
 PROJECT = PROJECTS["sources, launch apart"]()
 WHOLE = PROJECT.files["kernel.hip"]
 RUN, MAIN = PROJECT.files["run.hip"], PROJECT.files["main.hip"]
-# Another program of the same kernel, which launches it itself.
+# Another program with the same kernel, which launches it itself.
 ANOTHER = RUN.replace("void run(", "void again(") + MAIN[MAIN.index("constexpr") :].replace("  run(", "  again(")
 BUILD = f"{PROJECT.build} && {COMMAND} another.hip kernel.hip -o another"
 GUARD = "  if (row >= rows) return;\n"
@@ -32,8 +32,8 @@ GUARD = "  if (row >= rows) return;\n"
 
 @pytest.fixture(scope="module")
 def gate(tmp_path_factory):
-    """gate(kernel.hip, other files by name) -> Verdict. The project has one more kernel, with a launch beside the other, and
-    one more program, which the gate does not run.
+    """gate(kernel.hip, other files by name) -> Verdict. The project has another kernel, launched beside the first, and another
+    program, which the gate does not run.
     """
     folder = PROJECT.written_to(tmp_path_factory.mktemp("elsewhere"))
     (folder / "run.hip").write_text(beside(RUN))
@@ -46,7 +46,7 @@ def gate(tmp_path_factory):
         measured=False, equivalence=EquivalenceOptions(device="gfx942", instruction_limit=1_000_000, seed=1, race_seeds=(2,))
     )
     with contextlib.ExitStack() as stack:
-        stack.enter_context(pytest.MonkeyPatch.context()).chdir(folder)  # the build's paths begin there
+        stack.enter_context(pytest.MonkeyPatch.context()).chdir(folder)  # the build's paths are relative to it
         baseline = find_build_target(("./program",), Path("kernel.hip"), BUILD).read()
         judge = stack.enter_context(judge_of(baseline, "sums", [one], options))
 
@@ -68,7 +68,7 @@ def launched(shape: str) -> dict[str, str]:
 
 
 def by_waves(body: str = "") -> str:
-    """The kernel by one wave per row, as the transformation writes it; body: in front of its loop."""
+    """The kernel with one wave per row, as the transformation writes it. body: text before its loop."""
     lane = "  const int lane = threadIdx.x % 64, row = blockIdx.x * 4 + threadIdx.x / 64;\n"
     rest = KERNEL[KERNEL.index(GUARD) :].replace("int i = 0; i < width; ++i", "int i = lane; i < width; i += 64")
     rest = rest.replace("  out[row]", "  for (int k = 32; k > 0; k /= 2) sum += __shfl_xor(sum, k);\n  out[row]").replace(
@@ -77,7 +77,7 @@ def by_waves(body: str = "") -> str:
     return WHOLE.replace(KERNEL, KERNEL[: KERNEL.index("  const int row")] + lane + rest)
 
 
-def test_the_transformation_s_own_candidate_is_accepted(gate):
+def test_the_candidate_of_the_transformation_is_accepted(gate):
     (proposal,) = wave_per_row.propose(gate.baseline, gate.baseline.kernel("sums"), ())
     changed = gate.baseline.edited(proposal.edits, proposal.elsewhere)
     verdict = gate(changed.text.decode(), {path.name: text.decode() for path, text in changed.also.items()})

@@ -1,4 +1,4 @@
-"""The least time of a dispatch is far below what honest kernels take, and far above what a forged clock says."""
+"""The least time of a dispatch is far below what honest kernels take and far above what a forged clock shows."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ LEAST_TRIPS_MS = 200 / 2.1e6  # two trips of 100 clocks at the MI300X's 2100 MHz
     [
         (Work(waves=1), LEAST_TRIPS_MS / 2),
         (Work(waves=1, written_bytes=768), LEAST_TRIPS_MS),
-        # 304 CUs, 64 bytes a clock each
+        # 304 CUs with 64 bytes per clock each
         (Work(waves=1, written_bytes=304 * 64 * 2_100_000), 1.0),
-        # 1216 SIMDs, five instructions a clock each
+        # 1216 SIMDs with five instructions per clock each
         (Work(waves=10, instructions=1216 * 5 * 2_100_000.0), 1.0),
         (Work(waves=1216 * 5 * 2_100_000), 1.0),
         # 32 bytes each at 17.2 TB/s
         (Work(waves=1, requests=17.2e9 / 32), 1.0),
     ],
 )
-def test_each_part_alone_bounds_it(work, milliseconds):
+def test_each_part_alone_bounds_the_time(work, milliseconds):
     assert least_milliseconds("gfx942", work) == pytest.approx(milliseconds, rel=1e-6)
 
 
@@ -48,15 +48,15 @@ def test_a_forged_nanosecond_is_below_it():
     assert least_milliseconds("gfx942", Work.of(packet, 768, None)) > 1e-6
 
 
-def test_partial_workgroups_and_waves_count_whole():
+def test_partial_workgroups_and_waves_count_as_whole_ones():
     packet = {"grid": [100, 3, 1], "workgroup": [96, 1, 1]}
     counted = CountedSection(instructions=7.0, requests_beyond_l2=5.0)
     assert Work.of(packet, 1, counted) == Work(waves=2 * 3 * 2, written_bytes=1, instructions=7.0, requests=5.0)
 
 
 @pytest.mark.parametrize("name", TESTBED)
-def test_honest_kernels_take_well_longer(testbed, tmp_path, name):
-    """All dispatches of each kernel of the testbed together, as the device models them."""
+def test_honest_kernels_take_much_longer(testbed, tmp_path, name):
+    """All dispatches of each testbed kernel together, as the device models them."""
     device = devices.select("gfx942", tmp_path)
     program = testbed(name)
     database = tmp_path / "trace.db"

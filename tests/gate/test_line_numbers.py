@@ -1,4 +1,4 @@
-"""What is kept of an accepted candidate is the program that was judged, also where other code uses its line numbers."""
+"""The program kept from an accepted candidate is the one that was judged, even where other code uses its line numbers."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ IN_BODY = PROGRAM.replace("first[row] = found;", "first[row] = found + __LINE__ 
 
 
 def judged(folder: Path, text: str, *changes: tuple[str, str]):
-    """Baseline and verdict of a change."""
+    """Baseline and verdict for a change."""
     source, candidate = folder / "program.hip", text
     source.write_text(text)
     for old, new in changes:
@@ -45,7 +45,7 @@ def test_other_code_keeps_its_line_numbers(tmp_path, native_dir, text):
     assert plain == text.replace(LOOP, UNROLLED)
     with_plain, with_kept = (baseline.with_text(one.encode()) for one in (plain, kept))
     assert not makes_judged_code(with_plain, with_kept, baseline, builder)
-    # What was kept is the next baseline.
+    # The kept program is the next baseline.
     kernel = with_kept.kernel("rows")
     span, body = kernel.span, kernel.body
     change = KernelChange(
@@ -78,6 +78,6 @@ def test_no_line_directive_is_kept_where_none_is_needed(tmp_path, native_dir, te
     assert verdict.adopted.decode() == expected and verdict.steps[0].reason == "only the body of rows is taken"
 
 
-def test_a_line_s_number_is_the_compiler_s():
+def test_line_numbers_are_those_of_the_compiler():
     text = b'A\nB\n  # line 40 "x"\nC\nD\n#line 7\nE'
     assert [compiled_line_of(text, text.index(word)) for word in (b"A", b"B", b"C", b"D", b"E")] == [1, 2, 40, 41, 7]

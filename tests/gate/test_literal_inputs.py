@@ -1,4 +1,4 @@
-"""The numbers that a candidate's text has and the baseline's has not."""
+"""The numbers that a candidate's text contains and the baseline's does not."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Code that depends on the name of its file, or on its line, is found by making it in other places."""
+"""Code that depends on its file name or line is found by compiling it in other places."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from rocm_perf_lab.optimize.compile import SourceBuilder
 
 pytestmark = pytest.mark.usefixtures("hipcc")
 BODY = "out[LANE] = n;"
-# Of HIP it needs this much, and the real header takes most of a compiler's time.
+# It needs only this much of HIP, and the real header takes most of the compile time.
 HEADER = """\
 extern "C" {
 typedef enum { hipSuccess } hipError_t;
@@ -52,24 +52,24 @@ def complaint(folder: Path, body: str, baseline: str = BODY, given: str | None =
 @pytest.mark.parametrize(
     "body",
     [
-        "out[LANE] = NAME < 7 ? n : n + 1;",  # short only by the name in the command
+        "out[LANE] = NAME < 7 ? n : n + 1;",  # short only because of the name in the command
         "out[LANE] = NAME < 1000 ? n : LINE == 6 ? n : n + 1; out[1] = LINE;",
         "out[LANE] = letters() > 5 ? n : n + 1;",
         "auto f = [](auto x) { return sizeof(__PRETTY_FUNCTION__); }; out[LANE] = n + f([] {});",
     ],
 )
-def test_what_depends_on_the_place_is_named(tmp_path, body):
+def test_code_that_depends_on_its_place_is_named(tmp_path, body):
     assert "depends on the name of its file or on its line" in complaint(tmp_path, body)
 
 
-def test_what_does_not_is_not(tmp_path):
-    """The other kernel's code does, as in the baseline."""
+def test_code_that_does_not_depend_on_its_place_is_not_named(tmp_path):
+    """The other kernel's code does depend on it, as in the baseline."""
     assert complaint(tmp_path, "out[LANE] = n * 2;") is None
     assert complaint(tmp_path, "out[LANE] = n * 2 + LINE;", "out[LANE] = LINE;") is None
 
 
 def test_lines_that_the_candidate_adds_elsewhere_count(tmp_path):
-    """Foreseen for the line on which it stands in its own file."""
+    """The text is written for the line that it has in its own file."""
     body = "out[LANE] = n + (__LINE__ == 8);"
     given = (SOURCE % body).replace("int main", "// told\nint main").replace("#define NAME", "\n\n#define NAME")
     assert given.splitlines()[7].endswith(f"{{ {body} }}")

@@ -1,4 +1,4 @@
-"""What the measurement decides, by hand: each time is given, so that every condition has a case on either side."""
+"""What the measurement decides, by hand: every time is given, so that each condition has a case on both sides."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ CODES = types.SimpleNamespace(candidate=types.SimpleNamespace(packet=lambda capt
 
 @pytest.fixture
 def checked(monkeypatch):
-    """checked(candidate's ms of each setting, ...) -> the step's verdict; the baseline takes 1 ms in each."""
+    """checked(candidate's ms in each setting, ...) -> the step's verdict; the baseline takes 1 ms in each."""
 
     def check(*candidate, least=0.1, modelled=True, others=(), captures=2, baseline=None, counted=None, **options):
         asked = []
@@ -52,7 +52,7 @@ def outcome(verdict) -> tuple[str, str]:
     return verdict.outcome.value, verdict.reason
 
 
-def test_what_is_timed_is_all_captures_and_then_other_inputs_of_the_first(checked):
+def test_all_captures_are_timed_and_then_other_inputs_of_the_first(checked):
     verdict, asked = checked(0.5, 0.5, 0.6, 0.7, others=OTHERS)
     assert [one.dispatches for one in asked] == [2, 2, 1, 1] and [one.others for one in asked] == [None, None, *OTHERS]
     assert asked[0].device_options == () and asked[1].device_options[0].startswith("timed-cu=")
@@ -103,7 +103,7 @@ def test_modelled_times(checked, candidate, options, expected):
     assert outcome(checked(*candidate, **options)[0]) == expected
 
 
-def test_replays_are_made_as_the_options_say(checked):
+def test_replays_follow_the_options(checked):
     checked(0.5, 0.5)
     assert checked.replays == Replays(rounds=7, iterations=10, timeout=120, device="auto", view=View())
     view = View((Path("/data"),))
@@ -118,12 +118,12 @@ def test_the_other_compute_unit_is_drawn_with_the_seed():
     assert len(units) > 30 and min(numbers) >= 1 and 1000 < max(numbers) < 1 << 16
 
 
-def test_each_capture_has_counts_of_its_own(checked):
+def test_each_capture_has_its_own_counts(checked):
     with pytest.raises(ValueError):
         checked(0.5, 0.5, counted=1)
 
 
-def test_measured_times_count_by_the_slow_end_of_their_interval(checked):
+def test_the_slow_end_of_the_interval_of_measured_times_counts(checked):
     verdict, asked = checked([0.5, 0.5, 0.5, 0.5, 0.5], modelled=False)
     assert [one.device_options for one in asked] == [()] and verdict.evidence.ratio_on_another_cu is None
     assert outcome(verdict) == ("passed", "50.00% of the kernel's time saved, measured")
@@ -132,7 +132,7 @@ def test_measured_times_count_by_the_slow_end_of_their_interval(checked):
     step, reason = outcome(verdict)
     assert step == "rejected" and "10.00% of the kernel's time saved (from 10.00% saved to 10.00% slower), measured" in reason
     assert verdict.evidence.ratio_interval == (0.9, 1.1) and verdict.evidence.confidence == 0.95
-    # One run of several below the least time is enough.
+    # A single run below the least time is enough.
     assert outcome(checked([0.5, 0.05, 0.5], modelled=False)[0])[1].startswith("0.050000 ms is less than its work takes")
 
 

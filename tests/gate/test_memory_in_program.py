@@ -1,4 +1,4 @@
-"""A candidate that is right in every replay and wrong in its program, which looks at a part of the results alone."""
+"""A candidate that is right in every replay and wrong in its program, which checks only a part of the results."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from rocm_perf_lab.optimize.hip_backend import HipBackend
 
 pytestmark = pytest.mark.usefixtures("hipcc", "native_dir")
 BUILD = "hipcc -O3 -nogpuinc --offload-arch=gfx942 -Wno-unused-command-line-argument SOURCE -o BINARY"
-# Where its code lies tells the program from a replay, which loads it elsewhere.
+# The address of its code distinguishes the program from a replay, which loads it elsewhere.
 WHERE = """\
   static constexpr int here[2] = {{1, 2}};
   if (row >= 64 && (unsigned long)(here + (row & 1)) - {base}ul < {bytes}ul) out[row] = 0;
@@ -36,7 +36,7 @@ def partly(text: str) -> str:
     return text
 
 
-# Memory that no two runs of the program, or no two layouts of its code, fill the same way.
+# Memory that differs between any two runs of the program or any two layouts of its code.
 REMEMBERS = """\
 __device__ float twice(float x) { return x * 2; }
 __global__ void remembers(void** table) {
@@ -67,7 +67,7 @@ def remembering(text: str) -> str:
 
 @pytest.fixture(scope="module")
 def gate(tmp_path_factory):
-    """The whole gate, and where the program loads its code."""
+    """The whole gate, and the address where the program loads its code."""
     with gate_of(partly(SOURCE.read_text()), tmp_path_factory.mktemp("partly")) as opened:
         yield opened
 
@@ -91,7 +91,7 @@ def gate_of(text, folder):
         yield opened, int(one.dispatch["code_object"]["load_base"], 16)
 
 
-def test_what_is_wrong_in_the_program_alone_is_rejected(gate):
+def test_a_candidate_that_is_wrong_only_in_the_program_is_rejected(gate):
     judge, base = gate
     text = partly(body(CORE + WHERE.format(base=base - (1 << 16), bytes=1 << 17)))
     rejection = judge.judge(text.encode()).rejection
@@ -99,21 +99,21 @@ def test_what_is_wrong_in_the_program_alone_is_rejected(gate):
     assert rejection.step == "application" and "in the program itself out[64]" in rejection.reason, rejection
 
 
-def test_what_is_right_there_says_so(gate):
+def test_a_candidate_that_is_right_in_the_program_says_so(gate):
     verdict = gate[0].judge(partly(HONEST_TEXT).encode())
     assert verdict.accepted, verdict.rejection
     assert verdict.steps[-1].evidence.memory_after_its_dispatch == "as the baseline's leaves it"
 
 
 @pytest.mark.slow
-def test_what_each_run_fills_otherwise_is_named_and_pointers_to_what_moved_are_the_same(tmp_path):
+def test_memory_that_varies_between_runs_is_named_and_pointers_to_moved_memory_are_the_same(tmp_path):
     with gate_of(remembering(SOURCE.read_text()), tmp_path) as (judge, _):
         verdict = judge.judge(remembering(HONEST_TEXT).encode())
         cheat = judge.judge(remembering(body(IN_THE_PROGRAM + CORE + "  if (in_the_program && row == 0) hits = 7;\n")).encode())
     assert verdict.accepted, verdict.rejection
     left = next(one.evidence.unproven for one in verdict.steps if one.step == "equivalence")
     assert left[0] == "launches with `out = in` (with both in the same memory it leaves something else there)"
-    # The time itself, and what HIP copied it through.
+    # The time itself, and the buffer that HIP copied it through.
     assert [re.sub("0x[0-9a-f]+", "PLACE", one) for one in left[1:]] == [
         f"{memory} at PLACE (not compared in the program: its contents vary from run to run)"
         for memory in ("24 bytes of device memory", "4194304 bytes of host memory")
@@ -122,8 +122,8 @@ def test_what_each_run_fills_otherwise_is_named_and_pointers_to_what_moved_are_t
 
 
 @pytest.mark.slow
-def test_a_header_can_have_the_kernel_in_two_code_objects(tmp_path, rocm_perf):
-    """Both are other than before, and a different size moves what is behind them."""
+def test_a_header_can_put_the_kernel_into_two_code_objects(tmp_path, rocm_perf):
+    """Both differ from before, and a different size moves what lies after them."""
     head, rest = SOURCE.read_text().split("template <typename T> bool same", 1)
     kernels = head.replace("__device__ int hits", "static __device__ int hits").replace(
         "__device__ float plain", "inline __device__ float plain"
@@ -149,7 +149,7 @@ def test_a_header_can_have_the_kernel_in_two_code_objects(tmp_path, rocm_perf):
 
 
 class Altered(Capture):
-    """A capture in which one byte is another one, before the dispatch and behind it, or only behind it."""
+    """A capture with one changed byte, before and after the dispatch or only after it."""
 
     address = 0
     only_after = False
@@ -175,13 +175,13 @@ def plain(program):
 
 
 def addresses(capture, pools):
-    """Of the first byte of each allocation, of a runtime's pools or of all others."""
+    """The address of the first byte of each allocation, of a runtime's pools or of all others."""
     allocations = [one for region in capture.regions if region.kind == "device" for one in region.allocations]
     return [address for address, size in allocations if size and (address in capture.argument_allocations) == pools]
 
 
-def test_what_lies_in_the_pool_of_arguments_before_a_dispatch_says_nothing_and_what_the_dispatch_writes_there_does(plain):
-    """A runtime copies arguments there with whatever its own memory held, the same in two runs by chance."""
+def test_in_the_pool_of_arguments_only_what_the_dispatch_writes_counts(plain):
+    """A runtime copies arguments there with whatever its own memory held, which is the same in two runs only by chance."""
     (pool,) = addresses(plain, pools=True)
     same = altered(plain, 0)
     assert difference_in_program(same, altered(plain, pool + 64), lambda _: same, 0) == (None, [])

@@ -1,4 +1,4 @@
-"""Which NaNs are the same result, against the fields of the formats, and which kernels compute at all."""
+"""Which NaNs are equal results, checked against the fields of the formats, and which kernels compute at all."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def kept(scalar: str, payload: int) -> int:
 
 
 @given(st.sampled_from(sorted(FRACTIONS)), nan, nan, st.lists(st.tuples(st.sampled_from(sorted(FRACTIONS)), nan), max_size=3))
-def test_kinds_count_and_payloads_come_from_inputs(scalar, one, other, given_):
+def test_nans_of_one_kind_are_equal_if_their_payloads_come_from_inputs(scalar, one, other, given_):
     inputs = [number(kind, *each) for kind, each in given_]
     for x, y in ((one, other), (other, one)):
         found = Nans(lambda: inputs).same(number(scalar, *x), number(scalar, *y))
@@ -47,7 +47,7 @@ def test_kinds_count_and_payloads_come_from_inputs(scalar, one, other, given_):
         assert bool(found[0]) == (x[1] == y[1] and all(field in known for field in fields))
 
 
-def test_numbers_and_nans_differ_whatever_is_given():
+def test_numbers_and_nans_differ_whatever_the_inputs():
     x, y = np.array([1.0, np.nan, np.inf, np.nan], np.float32), np.array([np.nan, 1.0, np.nan, np.nan], np.float32)
     assert Nans(list).same(x, -y).tolist() == [False, False, False, True]
 

@@ -1,4 +1,4 @@
-"""Values near the captured ones: none is the same, and a kernel has as much to do with them."""
+"""Values near the captured ones: all differ from them, and give a kernel the same amount of work."""
 
 from __future__ import annotations
 
@@ -60,5 +60,5 @@ def test_flags_and_zero_remain(value):
     assert numbers_near(7, values=(0, 7)) == {None}
 
 
-def test_floats_by_value_keep_their_sign():
+def test_floats_passed_by_value_keep_their_sign():
     assert all(-2 < one < -1 for one in numbers_near(-2.0, "float32"))

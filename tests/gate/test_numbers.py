@@ -15,13 +15,13 @@ FLOATS = sorted(scalar for scalar in BYTES if is_float(scalar))
 
 
 def number(scalar: str, bits: int) -> np.ndarray:
-    """One number of those bits, shape (1,)."""
+    """One number with those bits, in an array of shape (1,)."""
     size = BYTES[scalar]
     return np.frombuffer((bits % (1 << 8 * size)).to_bytes(size, "little"), dtype_of(scalar))
 
 
 def stepped(value: np.ndarray, steps: int) -> np.ndarray:
-    """That many representable numbers up; zero counts once."""
+    """The number that is that many representable numbers higher; zero counts once."""
     up = np.array([float(ml_dtypes.finfo(value.dtype).max)]).astype(value.dtype)
     for _ in range(steps):
         value = np.nextafter(value, up)
@@ -31,7 +31,7 @@ def stepped(value: np.ndarray, steps: int) -> np.ndarray:
 @pytest.mark.parametrize("scalar", FLOATS)
 @settings(deadline=None, max_examples=60)
 @given(bits=st.integers(0, (1 << 64) - 1), steps=st.integers(0, 12))
-def test_as_many_steps_as_nextafter_takes(scalar, bits, steps):
+def test_distances_are_the_number_of_nextafter_steps(scalar, bits, steps):
     one = number(scalar, bits)
     assume(np.isfinite(one).all())
     other = stepped(one, steps)
@@ -40,8 +40,8 @@ def test_as_many_steps_as_nextafter_takes(scalar, bits, steps):
 
 
 @pytest.mark.parametrize("scalar", [scalar for scalar in FLOATS if BYTES[scalar] <= 2])
-def test_neighbours_are_one_apart_all_through(scalar):
-    """Of every number of the format, in order of value: the whole scale without a gap."""
+def test_all_neighbours_are_one_apart(scalar):
+    """Every number of the format, in order of value: the whole scale without a gap."""
     every = np.arange(1 << 8 * BYTES[scalar]).astype(f"u{BYTES[scalar]}").view(dtype_of(scalar))
     values = np.unique(every[np.isfinite(every)].astype(np.float64)).astype(dtype_of(scalar))
     assert (ulps_between(values[:-1], values[1:]) == 1).all()
@@ -50,7 +50,7 @@ def test_neighbours_are_one_apart_all_through(scalar):
 @pytest.mark.parametrize("scalar", FLOATS)
 @settings(deadline=None, max_examples=60)
 @given(bits=st.integers(0, (1 << 64) - 1))
-def test_words_are_the_number_itself(scalar, bits):
+def test_printed_numbers_read_back_exactly(scalar, bits):
     one = number(scalar, bits)
     assume(np.isfinite(one).all())
     assert (np.array([float(in_words(one[0]))]).astype(one.dtype) == one).all()

@@ -1,4 +1,4 @@
-"""Inputs on which the baseline's own result depends on the order of workgroups say nothing of a candidate."""
+"""Inputs on which the baseline's own result depends on the order of workgroups say nothing about a candidate."""
 
 from __future__ import annotations
 
@@ -40,7 +40,8 @@ def judge(native_dir, tmp_path_factory):
 
 
 def test_sizes_on_which_threads_write_to_one_place_are_dropped(judge):
-    """Three of four waves wait for loads before they store, so that other threads win where n is less than the workgroup."""
+    """Three of four waves wait for loads before they store, so different threads win where n is less than the workgroup
+    size."""
     verdict = judge(PROGRAM.read_text().replace(STORE, LATE + STORE))
     assert verdict.accepted, verdict.rejection
     (step,) = [step for step in verdict.steps if step.step == "equivalence"]
@@ -49,8 +50,8 @@ def test_sizes_on_which_threads_write_to_one_place_are_dropped(judge):
     assert cases["captured inputs"] == "equal"
 
 
-def test_a_baseline_that_depends_on_the_order_itself_is_named(native_dir, tmp_path):
-    """Sums of floats by atomics: whatever the candidate does, it needs a tolerance."""
+def test_a_baseline_whose_own_result_depends_on_the_order_is_named(native_dir, tmp_path):
+    """Sums of floats with atomics: whatever the candidate does, it needs a tolerance."""
     program = tmp_path / PROGRAM.name
     program.write_text(PROGRAM.read_text().replace(STORE, SUM))
     with judging(program, tmp_path) as judge:
@@ -92,8 +93,9 @@ STAGED = """__attribute__((shared)) static int copy[101];
 """
 
 
-def test_integers_that_make_the_baseline_read_behind_a_table_are_dropped(native_dir, tmp_path):
-    """Behind the table the baseline finds what happens to lie there, a candidate with a copy in the LDS something else."""
+def test_integers_that_make_the_baseline_read_beyond_a_table_are_dropped(native_dir, tmp_path):
+    """Beyond the table, the baseline reads whatever happens to lie there; a candidate with a copy in the LDS reads something
+    else."""
     program = tmp_path / PROGRAM.name
     text = PROGRAM.read_text()
     program.write_text(text[: text.index("// One lane works")] + WALK.replace("BEFORE", "").replace("NEXT", "next"))

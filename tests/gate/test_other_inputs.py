@@ -1,4 +1,4 @@
-"""What the gate puts in place of captured inputs: of each kind what its name says."""
+"""What the gate puts in place of captured inputs: each kind does what its name says."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from rocm_perf_lab.gate.perturbation import FLOATS, INTEGERS
 
 FLOAT_TYPES = (np.float16, np.float32, np.float64)
-CAPTURED = np.linspace(2.0, 3.0, 4000)  # neither zero nor small nor large
+CAPTURED = np.linspace(2.0, 3.0, 4000)  # neither zero nor very small nor very large
 seeds = st.integers(0, 1 << 32)
 
 
@@ -22,7 +22,7 @@ def made(kind: str, seed: int, kinds=FLOATS, captured=CAPTURED, dtype=np.float32
 
 @settings(max_examples=20)
 @given(seed=seeds, dtype=st.sampled_from(FLOAT_TYPES))
-def test_special_floats_stand_among_ordinary_ones(seed, dtype):
+def test_special_floats_occur_among_ordinary_ones(seed, dtype):
     limits = np.finfo(dtype)
     specials = {
         "zeros": (0.5, lambda v: v == 0),
@@ -66,8 +66,8 @@ def test_floats_of_other_magnitudes(seed, dtype):
 
 
 @pytest.mark.parametrize("captured, low, high", [([0, 0], 0, 1), ([7, 7], 0, 7), ([-7, -7], -7, 0), ([3, 9], 3, 9)])
-def test_integers_of_the_range(captured, low, high):
-    """If only one value was seen, other sizes down to zero are as possible."""
+def test_integers_within_the_range(captured, low, high):
+    """If only one value occurred, other sizes down to zero are equally possible."""
     _, found = made("integers in the observed range", 1, INTEGERS, np.array(captured * 500), np.int32)
     assert set(found.tolist()) == set(range(low, high + 1))
 
@@ -87,8 +87,8 @@ def test_one_value_everywhere(kinds, noun, dtype):
     assert found == {np.full(4, value, dtype).tobytes() for value in range(4)}
 
 
-def test_zeros_meet_what_is_not_finite():
-    """In two buffers of such values, products of the two make NaNs."""
+def test_zeros_occur_together_with_infinities_and_nans():
+    """With two buffers of such values, their products are NaNs."""
     (_, one), (_, other) = (made("zeros beside NaN and infinity", seed, FLOATS, np.arange(1, 4000)) for seed in (1, 2))
     with np.errstate(invalid="ignore"):
         products = np.isnan(one * other) & ~np.isnan(one) & ~np.isnan(other)
@@ -96,7 +96,7 @@ def test_zeros_meet_what_is_not_finite():
 
 
 @pytest.mark.parametrize("kinds, noun", [(FLOATS, "numbers"), (INTEGERS, "integers")])
-def test_a_few_places_change_and_all_else_stays(kinds, noun):
+def test_a_few_places_change_and_everything_else_stays(kinds, noun):
     captured = np.arange(4096)
     shares = {"one": (1, 1), "a few": (20, 200), "an eighth": (400, 620)}
     for share, (least, most) in shares.items():

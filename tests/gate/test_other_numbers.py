@@ -1,4 +1,4 @@
-"""Which other values a number passed by value gets."""
+"""Which other values are tried for a number passed by value."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def others(value: int, seed: int) -> list[int | float]:
 
 
 @given(st.integers(1, 8), st.integers(0, 99))
-def test_what_may_be_a_choice_gets_larger_values_too(value, seed):
+def test_a_number_that_may_be_a_choice_gets_larger_values_too(value, seed):
     found = others(value, seed)
     assert value not in found and {0, value - 1, value + 1} - {value} <= set(found)
     assert sum(one > value for one in found) >= 2 and max(found) <= 11

@@ -1,4 +1,4 @@
-"""What the gate takes of a run of the program is what its documents say."""
+"""What the gate reads from a run of the program equals what its documents say."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def trace(folder, counters):
 
 
 @pytest.mark.parametrize("counters", [COUNTERS, {}], ids=["counters", "none"])
-def test_it_is_what_the_documents_say(tmp_path, counters):
+def test_figures_of_a_run_equal_those_of_its_documents(tmp_path, counters):
     path = trace(tmp_path, counters)
     run, documents = read_program_run("p", path, b"out"), analyse(path)
     (hbm,) = (level for level in documents.roofline.total.levels if level.level == "HBM")

@@ -1,4 +1,4 @@
-"""What a candidate may promise of the kernel's callers: only what holds, and nothing else on its account."""
+"""What a candidate may promise about the kernel's callers: only what holds, and a promise allows no other change."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ COMMAND = ("hipcc", "-O2", "-nogpuinc", "--offload-arch=gfx942", "-Wno-unused-co
 OVERLAPPING = PROGRAM.read_text()
 SOURCE = re.sub(
     r"  launch\(\(float\*\)a, .*\(float\*\)a \+ .*\n", "", OVERLAPPING
-)  # its buffers lie apart in all that it launches
+)  # its buffers do not overlap in any of its launches
 HEAD = "__global__ void shift(const float* in, const float* weight, float* out, int n) {"
 LAUNCH = "shift<<<1, 64>>>(in, weight, out, n);"
 
@@ -55,7 +55,7 @@ def bounded(text: str) -> str:
 QUALIFIED = restricted("in", "weight", "out")
 BODY = "out[i] = in[i] * weight[0] + 1;"
 
-# name -> (candidate, promises beyond those of its head, words of the reason, baseline)
+# name -> (candidate, promises other than those of its head, words of the reason, baseline)
 CHEATS = {
     "a type beside it": (QUALIFIED.replace("int n) {", "unsigned n) {"), NONE, "shift", SOURCE),
     "host code beside it": (QUALIFIED.replace("launch((float*)a, (float*)b + 3, (float*)c, 40)", "launch((float*)a, (float*)b + 3, (float*)c, 4)"), NONE, "is not part of shift", SOURCE),
@@ -88,7 +88,7 @@ APART = {
     "variables of the file": ("hipMalloc((void**)&x, 64); hipMalloc((void**)&z, 64); launch(x, (float*)b, z, 1);", "static float *x, *z;\n"),
     "a function with nothing to call it": (CALL, "static void never(float* x) { launch(x, x, x, 1); }\n"),
 }  # fmt: skip
-# name -> (calls in main, what stands before it, words of the reason)
+# name -> (calls in main, text before it, words of the reason)
 SHARED = {
     "a caller with one buffer": ("launch((float*)a, (float*)b, (float*)a + 4, 40);", "", "in and out of the same a, as line .* calls launch"),
     "a caller's caller": ("twice((float*)a, (float*)b, (float*)a);", "static void twice(float* x, float* y, float* z) { launch(x, y, z, 4); }\n", "the same a, as line .* calls launch, as line .* calls twice"),
@@ -129,14 +129,14 @@ def calling(calls: str, before: str, text: str) -> str:
 
 
 @pytest.mark.parametrize("name", APART)
-def test_pointers_are_followed_to_where_they_are_made(name):
+def test_pointers_are_traced_to_their_allocations(name):
     text = calling(*APART[name], SOURCE)
     assert text != SOURCE or name == "a function with nothing to call it"
     assert broken_in_source(source(text), "shift", ALL) is None
 
 
 @pytest.mark.parametrize("name", SHARED)
-def test_pointers_to_one_buffer_are_found_or_lost(name):
+def test_pointers_that_may_share_a_buffer_are_not_promised_to_differ(name):
     calls, before, words = SHARED[name]
     reason = broken_in_source(source(calling(calls, before, SOURCE)), "shift", ALL)
     assert reason is not None and re.search(words, reason), reason
@@ -162,7 +162,7 @@ def source(text: str):
 
 @pytest.fixture(scope="module")
 def taken():
-    """taken(baseline, candidate, declared promises) -> what the step takes; each baseline is read once."""
+    """taken(baseline, candidate, declared promises) -> what the step adopts; each baseline is read once."""
     readers: dict[str, tuple[HipSource, Reader]] = {}
 
     def take(baseline: str, candidate: str, declared: Promises):
@@ -178,7 +178,7 @@ def taken():
         yield take
 
 
-def test_a_handle_under_another_name_is_a_launch_that_is_not_seen(tmp_path):
+def test_a_handle_under_another_name_is_taken_for_an_unknown_launch(tmp_path):
     symbol = "_Z5shiftPKfS0_Pfi"
     (tmp_path / "a.hip").write_text(SOURCE + f'\nextern "C" char handle asm("{symbol}");\n')
     unseen = broken_in_source(read(tmp_path / "a.hip", COMMAND), "shift", Promises(threads=64))
@@ -204,7 +204,7 @@ def test_a_kept_promise_passes(taken, name):
 
 @pytest.fixture(scope="module")
 def judged(native_dir, tmp_path_factory):
-    """judged(dispatch, candidate, promises) -> verdict with captures of that dispatch alone."""
+    """judged(dispatch, candidate, promises) -> verdict with captures of only that dispatch."""
     folder = tmp_path_factory.mktemp("overlap")
     subprocess.run([*COMMAND, PROGRAM, "-o", folder / "overlap"], check=True)
     options = GateOptions(equivalence=EquivalenceOptions(level="sampled", device="gfx942"), measured=False)
@@ -217,13 +217,13 @@ def judged(native_dir, tmp_path_factory):
     return judge
 
 
-def test_restrict_is_accepted_where_buffers_lie_apart(judged):
+def test_restrict_is_accepted_where_buffers_do_not_overlap(judged):
     verdict = judged(0, QUALIFIED, ALL)
     assert verdict.accepted, verdict.rejection
     assert verdict.steps[0].evidence.shown_for == [0] and "captured dispatches alone" in verdict.steps[0].reason
 
 
-def test_restrict_on_overlapping_buffers_is_rejected_by_where_they_lie(judged):
+def test_restrict_on_overlapping_buffers_is_rejected_by_their_addresses(judged):
     rejection = judged(1, QUALIFIED, ALL).rejection
     assert rejection.step == "source" and "allocation that in points into, which out may point into" in rejection.reason
 
@@ -232,14 +232,14 @@ def test_buffers_that_are_only_read_may_overlap(judged):
     assert judged(2, QUALIFIED, ALL).accepted
 
 
-def test_what_the_kernel_writes_is_not_unwritten(judged):
+def test_a_buffer_that_the_kernel_writes_is_not_read_only(judged):
     candidate = SOURCE.replace(BODY, BODY.replace("+ 1", "+ 1.0f"))
     rejection = judged(1, candidate, Promises(unwritten=("in",))).rejection
     assert rejection.step == "source" and "writes to the allocation that in points into" in rejection.reason
 
 
 def test_a_bound_below_the_captured_block_is_rejected_though_the_source_hides_it(judged, monkeypatch):
-    """The launches in the source are one guard, the captured dispatch is the other, the code object the third."""
+    """Three things guard against it: the launches in the source, the captured dispatch, and the code object."""
     monkeypatch.setattr("rocm_perf_lab.gate.source_check.broken_in_source", lambda *_: None)
     rejection = judged(0, bounded(bound(32)), Promises(threads=32)).rejection
     assert rejection.step == "source" and "captured dispatch has 64 threads" in rejection.reason

@@ -1,4 +1,4 @@
-"""Races are told apart by kind and place."""
+"""Races are distinguished by kind and place."""
 
 from __future__ import annotations
 

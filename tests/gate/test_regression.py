@@ -1,4 +1,4 @@
-"""How much worse else a candidate may be: as the command line takes it."""
+"""How much worse a candidate may be in other respects, as given on the command line."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ def test_the_help_names_the_defaults(name):
     assert f"[default: {defaults}]" in option.help
 
 
-def test_those_that_are_named_change():
+def test_limits_that_are_named_change():
     assert DEFAULTS.changed("vgpr=1, lds=0") == replace(DEFAULTS, vgpr=1.0, lds=0.0)
 
 
 @pytest.mark.parametrize("text", ["", "vgpr", "vgpr=", "vgpr=-0.1", "vgpr=inf", "vgpr=nan", "scratch=1", "vgpr=1,,lds=1"])
-def test_what_is_no_limit_is_refused(text):
+def test_text_that_is_not_a_limit_is_refused(text):
     with pytest.raises(UsageError, match="is not a limit"):
         DEFAULTS.changed(text)

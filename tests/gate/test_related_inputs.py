@@ -1,4 +1,4 @@
-"""Inputs chosen with regard to each other, and those made of numbers that a candidate names."""
+"""Inputs chosen with regard to each other, and inputs made of numbers in a candidate's text."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PATTERN = np.frombuffer(b"cat", np.uint8)
 
 
 class Capture:
-    """Three allocations, the last of which the kernel fills with ones."""
+    """Three allocations; the kernel fills the last one with ones."""
 
     def __init__(self, contents: dict[int, np.ndarray]):
         self._contents = contents
@@ -50,7 +50,7 @@ def related(text: np.ndarray, word: np.ndarray, **leaf):
     }
 
 
-def test_each_number_of_a_small_buffer_changes_alone_to_one_that_occurs():
+def test_each_number_of_a_small_buffer_alone_changes_to_another_that_occurs():
     singles = [case[WORD] for name, case in related(LETTERS, PATTERN).items() if name.startswith("word[")]
     assert [(one != PATTERN).nonzero()[0].tolist() for one in singles] == [[0], [1], [2]]
     assert {*np.concatenate(singles)} <= {*LETTERS, *PATTERN}
@@ -65,14 +65,14 @@ def test_a_small_buffer_occurs_within_the_other_also_with_one_number_changed():
     assert all(sum(a != b for a, b in zip(one, b"cat", strict=True)) == 1 for one in near)
 
 
-def test_one_number_is_everywhere_and_outputs_are_left_alone():
+def test_one_number_is_everywhere_and_outputs_are_not_changed():
     cases = related(LETTERS, PATTERN)
     (alike,) = [case for name, case in cases.items() if "everywhere" in name]
     assert {*alike} == {TEXT, WORD} and len({*alike[TEXT], *alike[WORD]}) == 1 and alike[WORD][0] in PATTERN
     assert not [name for name, case in cases.items() if OUT in case]
 
 
-def test_pointers_lead_to_memory_that_is_large_enough_and_changed_by_the_kernel():
+def test_pointers_lead_to_large_enough_memory_that_the_kernel_changes():
     cases = {name: case for name, case in related(LETTERS, PATTERN).items() if " = " in name and "[" not in name}
     targets = {name: int.from_bytes(*case.values(), "little") for name, case in cases.items()}
     assert targets == {"text = out": OUT, "out = text": TEXT, "word = out": OUT}
@@ -99,7 +99,7 @@ def named(numbers, **contents: np.ndarray):
     return {one.name: {at: np.frombuffer(content, of[at]) for at, content in one.overlays} for one in cases}, cases
 
 
-def test_named_numbers_are_everywhere_among_others_and_by_value():
+def test_numbers_of_the_text_occur_everywhere_among_others_and_by_value():
     floats, indices = np.linspace(2, 3, 100, dtype=np.float32), np.arange(100, dtype=np.int32)
     cases, made = named((7.25, 64.0, 101.0), floats=floats, indices=indices)
     assert set(cases["7.25 everywhere, which the candidate names"][0x1000]) == {np.float32(7.25)}

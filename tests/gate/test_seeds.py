@@ -1,4 +1,4 @@
-"""Seeds of what the gate draws: new each time unless asked for, and all of one number."""
+"""Seeds for the gate's random choices: new each time unless one is given, and all derived from one number."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from rocm_perf_lab.optimize.run_seed import with_seed
 
 
 @given(st.integers(0, (1 << 32) - 1))
-def test_orders_differ_and_are_no_usual_one(seed):
+def test_orders_differ_from_each_other_and_from_the_usual_one(seed):
     orders = seeds.orders(seed)
     assert len(set(orders)) == len(orders) == 2 and 0 not in orders and max(orders) < 1 << 32
     assert orders == seeds.orders(seed) == EquivalenceOptions(seed=seed).orders
@@ -32,11 +32,11 @@ def test_other_orders_begin_with_zeros_and_with_words(seed, runs):
     assert max(*fills, seeds.other_values(seed)) <= 1 << 32
 
 
-def test_each_judgement_draws_its_own():
+def test_each_judgement_draws_its_own_seed():
     assert len({EquivalenceOptions().seed for _ in range(20)}) > 15
 
 
-def test_a_run_that_goes_on_keeps_its_seed(tmp_path):
+def test_a_resumed_run_keeps_its_seed(tmp_path):
     journal = Journal(tmp_path)
     drawn = with_seed(BackendOptions(), journal).seed
     assert drawn is not None and with_seed(BackendOptions(seed=7), journal).seed == 7

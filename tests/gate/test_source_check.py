@@ -17,7 +17,7 @@ from rocm_perf_lab.optimize.compile import SourceBuilder
 
 pytestmark = pytest.mark.usefixtures("hipcc")
 
-# Without HIP's headers a source is read in a tenth of a second; the attributes are those that HIP's macros stand for.
+# Without HIP's headers, a source is read in a tenth of a second; the attributes are those behind HIP's macros.
 BASELINE = """
 #define __global__ __attribute__((global))
 #define __device__ __attribute__((device))
@@ -71,7 +71,7 @@ COMMAND = ["hipcc", "-nogpuinc", "-nogpulib", "--offload-arch=gfx942"]
 
 @pytest.fixture(scope="module")
 def taken():
-    """taken(candidate, kernel) -> what the step takes."""
+    """taken(candidate, kernel) -> what the step adopts."""
     baseline = read(Path("x.hip"), COMMAND, text=BASELINE.encode())
     builder = SourceBuilder("gfx942")
     with Reader(baseline) as reader:
@@ -95,7 +95,7 @@ def replaced(*pairs: tuple[str, str], faster: bool = True) -> str:
 
 
 def line_of(text: str) -> int:
-    """In the baseline."""
+    """Replaces texts in the baseline."""
     return BASELINE.count("\n", 0, BASELINE.index(text)) + 1
 
 
@@ -335,12 +335,12 @@ def test_the_baseline_s_promises_may_stay_and_no_others(taken, old, new, refused
         assert seen.outcome is StepOutcome.REJECTED and refused in seen.reason, seen.reason
 
 
-def test_what_is_adopted_is_the_baseline_with_the_body_alone(taken):
+def test_the_adopted_text_is_the_baseline_with_only_the_body_changed(taken):
     candidate = HONEST["comments and white space elsewhere"]
     assert taken(candidate).spliced.plain.decode() == replaced()
 
 
-def test_new_functions_stand_in_a_namespace_that_only_the_kernel_uses(taken):
+def test_new_functions_are_put_in_a_namespace_that_only_the_kernel_uses(taken):
     seen = taken(HONEST["device function in the kernel's namespace"])
     text = seen.spliced.plain.decode()
     added = text[text.index("namespace app {") : text.index("__global__ __launch_bounds__(64)")]
@@ -365,7 +365,7 @@ def test_new_functions_of_a_kernel_with_c_linkage_have_cpp_linkage(taken):
     assert baseline.kernel("plain").symbol == "plain"
 
 
-def test_a_text_that_kills_or_holds_up_clang_is_a_refusal_and_the_next_is_read(taken):
+def test_a_text_that_crashes_or_stalls_clang_is_refused_and_the_next_is_read(taken):
     deep = body("p[0] = " + "(" * 200_000 + "1" + ")" * 200_000 + ";")
     crash = replaced(("int main", "#pragma clang __debug crash\nint main"))
     for text in (deep, crash):
@@ -378,7 +378,7 @@ def test_a_text_that_kills_or_holds_up_clang_is_a_refusal_and_the_next_is_read(t
     "directive",
     ['#include "/dev/zero"', '%:include "/etc/passwd"', '/**/ # /**/ embed "/etc/passwd"', '#inc\\\nlude "/etc/passwd"'],
 )
-def test_no_directive_has_the_compiler_read_a_file(directive):
+def test_no_directive_makes_the_compiler_read_a_file(directive):
     baseline = read(Path("x.hip"), COMMAND, text=BASELINE.encode())
     with Reader(baseline, seconds=30) as reader:
         answer = reader.change(replaced(("int main", f"{directive}\nint main")).encode())

@@ -1,4 +1,4 @@
-"""The interval covers the truth as often as it says, and never depends on anything but its input."""
+"""The interval covers the true ratio as often as stated, and depends only on its input."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 from rocm_perf_lab.gate.speedup_interval import Ratio, ratio_of_medians
 
 
-def test_the_interval_covers_the_true_ratio_as_often_as_it_says():
+def test_the_interval_covers_the_true_ratio_as_often_as_stated():
     draw, covered, rounds = np.random.default_rng(5), 0, 200
     for _ in range(rounds):
         baseline = 10 * draw.lognormal(0, 0.1, 31)
@@ -26,7 +26,7 @@ def test_exact_times_give_an_exact_ratio():
 
 
 @pytest.mark.parametrize("samples", [([], []), ([1], [1, 2]), ([1, 0], [1, 1]), ([1, float("nan")], [1, 1])])
-def test_samples_that_say_nothing_are_refused(samples):
+def test_samples_without_information_are_refused(samples):
     with pytest.raises(ValueError):
         ratio_of_medians(*samples)
 

@@ -1,4 +1,4 @@
-"""What a candidate stores to beyond the baseline, against sets of addresses."""
+"""Memory that a candidate stores to and the baseline does not, checked against sets of addresses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A kernel's source text in a program is found, however it came there."""
+"""A kernel's source text in a program is found, however it got there."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ PROGRAMS = {
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_what_a_program_holds(name: str, tmp_path: Path, hipcc: str) -> None:
+def test_the_kernel_text_that_a_program_holds(name: str, tmp_path: Path, hipcc: str) -> None:
     text, held = PROGRAMS[name]
     (tmp_path / "kernel.h").write_text(KERNEL)
     (tmp_path / "main.cpp").write_text(text)
@@ -35,7 +35,7 @@ def test_what_a_program_holds(name: str, tmp_path: Path, hipcc: str) -> None:
     assert holds_text(tmp_path / "program", BODY.encode()) == held
 
 
-def test_a_short_text_is_not_looked_for(tmp_path: Path) -> None:
+def test_a_short_text_is_not_searched_for(tmp_path: Path) -> None:
     (tmp_path / "script").write_text("#!/bin/sh\n{ out[0] = 1; }\n")
     assert not holds_text(tmp_path / "script", b"{ out[0] = 1; }")
 

@@ -1,4 +1,4 @@
-"""Kernels over all kinds of numbers: answers that were not computed are rejected by name, honest changes are accepted."""
+"""Kernels for all kinds of numbers: results that were not computed are rejected by name, honest changes are accepted."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ CONSTANT = {
 }
 
 
-# kernel -> (what is wrong only with other inputs than the captured ones, the words of the rejection)
+# kernel -> (text that is wrong only on inputs other than the captured ones, words of the rejection)
 OTHERWISE_WRONG = {
     "vectors": (("in[thread()] * 2.0f", "in[thread()] * (in[thread()].w > 4.0f ? 3.0f : 2.0f)"), "out["),
     "pairs": (("p.a - p.b", "(p.b != p.b ? 1.0f : p.a - p.b)"), "].b: baseline nan"),
@@ -81,7 +81,7 @@ def equivalence(verdict):
 
 
 @pytest.mark.parametrize("kernel", every(2, CONSTANT))
-def test_a_constant_is_rejected_and_its_place_named(judge, kernel):
+def test_a_constant_is_rejected_and_its_place_is_named(judge, kernel):
     old, new, element = CONSTANT[kernel]
     verdict = judge(kernel, changed(old, new))
     assert verdict.rejection is not None and verdict.rejection.step == "equivalence"
@@ -92,7 +92,7 @@ def test_a_constant_is_rejected_and_its_place_named(judge, kernel):
 
 
 @pytest.mark.parametrize("kernel", every(3, OTHERWISE_WRONG))
-def test_what_is_right_on_captured_inputs_alone_is_rejected(judge, kernel):
+def test_a_candidate_that_is_right_only_on_captured_inputs_is_rejected(judge, kernel):
     (old, new), words = OTHERWISE_WRONG[kernel]
     verdict = judge(kernel, changed(old, new))
     assert verdict.rejection is not None and verdict.rejection.step == "equivalence"

@@ -1,4 +1,4 @@
-"""A candidate cannot hide its work in a workgroup that is not looked at, nor know a run by what registers hold."""
+"""A candidate cannot hide its work in a workgroup that is not checked, nor recognise a run by its register contents."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def test_an_honest_change_is_equal(equivalence, image_of):
 
 @pytest.mark.parametrize("held", [LOCAL, REGISTER], ids=["private memory", "register"])
 @pytest.mark.parametrize("when", ["holds", "!holds"])
-def test_a_barrier_is_missed_whatever_registers_hold_when_it_is_left_out(equivalence, image_of, held, when):
+def test_a_missing_barrier_is_detected_whatever_registers_hold(equivalence, image_of, held, when):
     text = HONEST.replace(BARRIER, f"  {held}\n  if ({when}) barrier();\n  const int row")
     verdict = equivalence.check(Code(image_of(text)))
     assert verdict.outcome is StepOutcome.REJECTED and "race" in verdict.reason, verdict.reason

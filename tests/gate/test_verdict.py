@@ -1,4 +1,4 @@
-"""What a verdict says of its steps, and that its document says the same."""
+"""What a verdict says about its steps, and that its document says the same."""
 
 from __future__ import annotations
 
@@ -54,12 +54,12 @@ ALL = (SOURCE, BUILD, CODE, EQUAL, FASTER, PROGRAM)
         ((rejected("source", "no"), skipped("build")), False, "source"),
     ],
 )
-def test_what_is_not_rejected_and_passed_something_is_accepted(steps, accepted, rejection):
+def test_a_candidate_that_passed_a_step_and_was_not_rejected_is_accepted(steps, accepted, rejection):
     verdict = Verdict(steps)
     assert verdict.accepted == accepted and (verdict.rejection.step if verdict.rejection else None) == rejection
 
 
-def test_figures_are_those_of_the_step_that_has_them():
+def test_figures_come_from_the_step_that_has_them():
     verdict = Verdict(ALL)
     assert (verdict.ratio, verdict.first_ratio) == (0.75, 0.5)
     assert (verdict.runtime_ms, verdict.kernel_ms, verdict.program_timing) == ((3.0, 2.0), (2.0, 1.0), ("measured", None))
@@ -83,7 +83,7 @@ def test_without_these_steps_there_are_no_figures():
         ([], "equal; unproven: the pool, the table", ["the pool", "the table"]),
     ],
 )
-def test_more_may_turn_out_to_be_unproven(unproven, reason, whole):
+def test_more_assumptions_may_turn_out_to_be_unproven(unproven, reason, whole):
     step = passed("equivalence", "equal", EquivalenceEvidence(level="full", unproven=unproven))
     verdict = Verdict((BUILD, step, FASTER), b"text")
     more = verdict.with_unproven(["the pool", "the table"])
@@ -92,13 +92,13 @@ def test_more_may_turn_out_to_be_unproven(unproven, reason, whole):
     assert step.evidence.unproven == unproven and verdict.with_unproven([]) is verdict
 
 
-def test_a_step_that_rejected_says_nothing_of_what_is_unproven():
+def test_a_step_that_rejected_lists_nothing_as_unproven():
     step = rejected("equivalence", "differs", EquivalenceEvidence(level="full"))
     assert Verdict((step,)).with_unproven(["the pool"]).steps == (step,)
 
 
 @pytest.mark.parametrize("adopted", [None, b"int x; \xff", joined(b"own", {Path("/b.h"): b"b \xfe", Path("/a.h"): b"a"})])
-def test_a_document_says_all_of_it(adopted):
+def test_a_document_holds_everything_in_the_verdict(adopted):
     verdict = Verdict((*ALL, rejected("later", "no")), adopted)
     document = verdict.document()
     assert [(one.step, one.outcome) for one in document.steps][:2] == [("source", "passed"), ("build", "passed")]
@@ -138,7 +138,7 @@ def test_evidence_is_read_as_that_of_its_step(step, kind):
         (rejected("a", "b\x1b", SOURCE.evidence), StepOutcome.REJECTED),
     ],
 )
-def test_what_a_program_says_cannot_reach_a_terminal(verdict, outcome):
+def test_control_characters_from_a_program_cannot_reach_a_terminal(verdict, outcome):
     assert (verdict.step, verdict.outcome, verdict.evidence) == ("a", outcome, SOURCE.evidence)
     assert "\x1b" not in verdict.reason and passed("a", "b\nc").reason == rejected("a", "b\nc").reason == "b\nc"
 
@@ -151,7 +151,7 @@ def test_a_step_without_evidence_has_an_empty_one():
     assert skipped("a", "b", SOURCE.evidence).evidence is SOURCE.evidence
 
 
-def test_a_mismatch_gives_the_evidence_that_it_has():
+def test_a_mismatch_contains_only_the_evidence_that_it_has():
     where = DifferenceSection(parameter="out", address="0x10", stored_bytes=4, element="out[1]")
     assert Mismatch("no").evidence == {}
     assert Mismatch("no", where, "shuffled").evidence == {"difference": where, "case": "shuffled"}

@@ -1,4 +1,4 @@
-"""The whole program with a candidate: output, exit status and time decide; a program that varies by itself is said so."""
+"""The whole program with a candidate: output, exit status and time decide; a program that varies by itself is reported."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ int main(int, char** words) {
 
 
 def test_a_program_that_reads_its_source_reads_the_candidates(tmp_path, monkeypatch):
-    """As it will when the change is kept: it may compile what it reads."""
+    """As it will when the change is kept, since it may compile what it reads."""
     monkeypatch.chdir(tmp_path)
     source, program = tmp_path / "reads.hip", tmp_path / "reads"
     source.write_text("// the baseline\n" + READS_ITS_SOURCE)
@@ -109,19 +109,20 @@ def test_the_same_program_passes(application, program):
         ("forges its time", "writes memory that is not its program's: the completion signal of its dispatch, at 0x"),
     ],
 )
-def test_what_the_program_does_otherwise_is_rejected(application, program, name, words):
+def test_a_change_in_program_behaviour_is_rejected(application, program, name, words):
     verdict = application.check(program(name))
     assert verdict.outcome is StepOutcome.REJECTED and words in verdict.reason
 
 
-def test_a_baseline_that_fails_has_the_last_word(program, tmp_path):
-    """With arguments of which nothing has run before; its standard error is not shown."""
+def test_the_error_quotes_the_last_line_of_a_baseline_that_fails(program, tmp_path):
+    """It fails with arguments it has not run with before. Its standard error is not shown, so the error quotes the last
+    line."""
     options = ApplicationOptions(device="gfx942")
     with pytest.raises(ProgramFailedError, match=r"program exited with status 9 \(its last words: no such size: .*\)"):
         Application(program("knows one size"), (), tmp_path, options, also=[["320"]])
 
 
-def test_output_that_varies_by_itself_is_not_compared_and_said_so(program, tmp_path):
+def test_output_that_varies_by_itself_is_not_compared_and_is_reported(program, tmp_path):
     own = Application(program("prints the time"), (), tmp_path, ApplicationOptions(device="gfx942"))
     verdict = own.check(program("baseline"))
     assert verdict.outcome is StepOutcome.PASSED and "differs between runs of the baseline" in verdict.reason
@@ -136,7 +137,7 @@ def test_a_check_takes_the_place_of_the_comparison(program, tmp_path):
         Application(program("prints otherwise"), (), tmp_path / "b", ApplicationOptions(check=check, device="gfx942"))
 
 
-def test_how_much_slower_it_may_be_is_the_users(program, tmp_path):
+def test_how_much_slower_a_candidate_may_be_is_chosen_by_the_user(program, tmp_path):
     options = ApplicationOptions(runtime=1000.0, device="gfx942")
     generous = Application(program("baseline"), (), tmp_path, options)
     assert generous.check(program("is slower")).outcome is StepOutcome.PASSED
@@ -145,7 +146,7 @@ def test_how_much_slower_it_may_be_is_the_users(program, tmp_path):
     assert before > after and generous.check(program("prints otherwise")).outcome is StepOutcome.REJECTED
 
 
-def test_measured_times_are_of_several_runs_and_modelled_ones_of_one(program, tmp_path, monkeypatch):
+def test_measured_times_come_from_several_runs_and_modelled_ones_from_one(program, tmp_path, monkeypatch):
     """A GPU's clock varies: the medians of the runs are compared."""
     own = Application(program("baseline"), (), tmp_path, ApplicationOptions(device="gfx942"))
     modelled, run, runs = own.baseline, own._run, []

@@ -35,7 +35,7 @@ def way(declared: str, body: str) -> str | None:
         "__device__ float weight(int i) { const float w[2] = {1, 2}; return w[i]; }",
     ],
 )
-def test_constants_are_no_way(declared):
+def test_constants_are_no_other_way_to_memory(declared):
     use = "weight(n)" if "weight" in declared else "w[n].w[1]" if "steps" in declared else "w[n]"
     assert way(declared, f"__shared__ float part[4]; part[n] = in[n]; out[n] = part[0] * {use};") is None
 
@@ -53,6 +53,6 @@ def test_constants_are_no_way(declared):
         ("", "*(float*)(unsigned long)n = in[n];", "makes a pointer from a number"),
     ],
 )
-def test_other_ways_are_named(declared, body, reason):
+def test_other_ways_to_memory_are_named(declared, body, reason):
     found = way(declared, body)
     assert found is not None and reason in found

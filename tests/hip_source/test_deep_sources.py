@@ -1,4 +1,4 @@
-"""Sources that nest deeper than Python's own calls may, as generators of code write them."""
+"""Sources that nest more deeply than Python's own calls may, as written by code generators."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from slow_variants import only
 pytestmark = pytest.mark.usefixtures("hipcc")
 
 COMMAND = ["hipcc", "-nogpuinc", "--offload-arch=gfx942", "-fbracket-depth=4096"]
-TERMS, BRANCHES, PARENTHESES = 3000, 1500, 1000  # of more parentheses Clang 22 itself makes no end
+TERMS, BRANCHES, PARENTHESES = 3000, 1500, 1000  # Clang 22 itself does not finish with more parentheses
 CHAIN = " else ".join(f"if (in[0] == {i}) sum += {i};" for i in range(BRANCHES))
 DEEP = {
     "sum": " + ".join(f"in[4 * i + {i % 4}]" if i < 40 else f"{i}.0f" for i in range(TERMS)),
     "parentheses": "(" * PARENTHESES + "in[0] + in[1]" + ")" * PARENTHESES,
-    "calls": "plain(" * 200 + "in[0]" + ")" * 200,  # of which each argument is a conversion
+    "calls": "plain(" * 200 + "in[0]" + ")" * 200,  # each of its arguments is a conversion
 }
 HEAD = """
 extern "C" {
@@ -37,7 +37,7 @@ __attribute__((device)) inline float plain(float x) { return x + 1; }
 
 
 def source_of(tmp_path, expression: str, chain: str = ""):
-    """A kernel whose loop body has the expression, and a launch of it whose argument has one as deep."""
+    """A kernel with the expression in its loop body, and a launch whose argument is an equally deep expression."""
     text = f"""{HEAD}
 __attribute__((global)) void deep(const float* in, float* out, int n) {{
   __attribute__((shared)) float tile[64][64];
@@ -63,7 +63,7 @@ def test_everything_is_found_in_a_deep_source(tmp_path, which):
     (kernel,) = source.kernels
     (loop,) = kernel.all_loops()
     assert loop.variable == "i" and "in[0]" in loop.loads or which == "sum"
-    assert not loop.found and loop.stride is None  # ++ is no +=
+    assert not loop.found and loop.stride is None  # ++ is not +=
     (launch,) = launches_of(source.host, kernel).seen
     assert launch.block == (64, 1, 1) and launch.origins == (frozenset({"in"}), frozenset({"out"}), frozenset())
     assert other_ways(source.device, kernel) is None and reassigned(source.device, kernel) == set()

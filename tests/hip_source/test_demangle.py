@@ -1,4 +1,4 @@
-"""Names and parts of names out of demangled symbols."""
+"""Names and parts of names from demangled symbols."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from rocm_perf_lab.hip_source.demangle import demangled, parameter_types
     "symbol, name", [("_Z1fPf", "f(float*)"), ("f", "f"), ("i", "i"), ("Pf", "Pf"), ("scale", "scale"), ("_Z", "_Z")]
 )
 def test_only_mangled_names_are_demangled(symbol, name):
-    """The C++ runtime takes `f` for the encoded type float."""
+    """The C++ runtime would take `f` for the encoded type float."""
     assert demangled(symbol) == name
 
 

@@ -1,4 +1,4 @@
-"""The source model against sources whose answers stand in their own comments, against the compiler, and under edits."""
+"""The source model: checked against answers in the comments of sources, against the compiler, and after edits."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from rocm_perf_lab.hip_source import Edit, apply_edits, read
 pytestmark = pytest.mark.usefixtures("hipcc")
 
 COMMAND = ["hipcc", "-O3", "-std=c++20", "--offload-arch=gfx942", "x.hip", "-o", "x"]
-# Each loop says what is expected of it: its kind, its trip count where it is known, and the constructs found in it.
+# A comment states what is expected for each loop: its kind, its trip count where known, and the constructs found in it.
 ANNOTATED = r"""
 #include <hip/hip_runtime.h>
 #define LOOP(n) for (int q = 0; q < n; ++q) s += q
@@ -102,7 +102,7 @@ def test_kernels_parameters_and_attributes(source):
         source.kernel("absent")
 
 
-def test_mangled_names_are_the_code_objects(source, tmp_path):
+def test_mangled_names_equal_those_of_the_code_object(source, tmp_path):
     (tmp_path / "x.hip").write_text(ANNOTATED)
     listing = subprocess.run(
         ["hipcc", "--offload-arch=gfx942", "--offload-device-only", "-fgpu-rdc", "-S", "-emit-llvm", "-o", "-", "x.hip"],
@@ -122,7 +122,7 @@ def test_spans_are_exact(source):
         assert text[kernel.body.start : kernel.body.start + 1] == b"{" and text[kernel.body.end - 1 : kernel.body.end] == b"}"
 
 
-def test_a_source_that_does_not_compile_is_one_clear_error(tmp_path):
+def test_a_source_that_does_not_compile_gives_one_clear_error(tmp_path):
     with pytest.raises(SourceError, match=r"x.hip:1: .*expected"):
         _ = read(Path("x.hip"), COMMAND, text=b"int main() { return }").kernels
     os.mkfifo(tmp_path / "pipe")

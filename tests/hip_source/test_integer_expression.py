@@ -36,8 +36,9 @@ def drawn(random: random.Random, depth: int = 0) -> Expression:
     return operation(random.choice("+-*/%"), drawn(random, depth + 1), drawn(random, depth + 1))
 
 
-def test_values_are_what_the_compiler_computes(hipcc, tmp_path):
-    """Each expression that has a value has it as a constant expression too, in its own type; overflow is no constant there."""
+def test_values_equal_what_the_compiler_computes(hipcc, tmp_path):
+    """Each expression with a value has the same value as a constant expression of its own type; overflow is no constant
+    there."""
     source, chosen = (
         ["template <class A, class B> constexpr bool same = false; template <class A> constexpr bool same<A, A> = true;"],
         0,
@@ -76,10 +77,10 @@ def text(value: int) -> str:
         ("64 / n", (0,)),
         ("64 % n", (0,)),
         ("u - 65", (64,)),  # wraps around as an unsigned number
-        ("n * 1u", (-1,)),  # is converted to a large unsigned number
+        ("n * 1u", (-1,)),  # converts to a large unsigned number
     ],
 )
-def test_what_wraps_or_is_undefined_has_no_value(words, values):
+def test_an_expression_that_wraps_or_is_undefined_has_no_value(words, values):
     names = {"n": LaunchArgument(0, INT, INT, "n"), "u": LaunchArgument(1, UNSIGNED, UNSIGNED, "u")}
     tokens = words.split()
     shape = read_shape([*tokens, ",", "64"], names, [])
@@ -104,7 +105,7 @@ def test_anything_but_arithmetic_is_refused(words):
 
 
 def test_text_and_meaning_agree_however_operators_nest():
-    """What the gate writes for an expression is read as the same expression again."""
+    """The text that the gate writes for an expression is parsed as the same expression again."""
     names = {one.name: one for one in ARGUMENTS}
     generator = random.Random(5)
     for expression in itertools.islice(iter(lambda: drawn(generator), None), 300):

@@ -1,4 +1,4 @@
-"""What a text seems to define, against the compiler's own list of kernels."""
+"""The kernels that a text appears to define, against the compiler's own list."""
 
 from __future__ import annotations
 
@@ -42,5 +42,5 @@ def test_a_definition_has_a_body(text, names):
     assert defines_kernels(text.encode()) == bool(names)
 
 
-def test_a_macro_may_make_kernels():
+def test_a_macro_may_define_kernels():
     assert defines_kernels(b'#define KERNEL(name) \\\n  extern "C" __global__ \\\n  void name\nKERNEL(f)(int* a) {}')

@@ -1,4 +1,4 @@
-"""Layouts of types, against what the compiler itself makes of them."""
+"""Layouts of types, against those of the compiler itself."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ struct Base1 { double third; };
 
 
 def records(seed: int, count: int) -> list[tuple[str, dict[str, str]]]:
-    """Text of a struct, and path -> kind of its numbers; later ones have earlier ones as members."""
+    """The text of a struct, and path -> kind of its numbers; later structs have earlier ones as members."""
     draw, made = random.Random(seed), []
     for number in range(count):
         base = draw.choice(["", " : Base0", " : Base0, Base1"])
@@ -82,7 +82,7 @@ def placed(path: str, to: int) -> str:
     return re.sub(r"\[\]", f"[{to}]", path)
 
 
-def test_offsets_and_sizes_are_the_compilers(tmp_path, hipcc):
+def test_offsets_and_sizes_equal_those_of_the_compiler(tmp_path, hipcc):
     made = records(11, 24)
     prints, kernels = [], []
     for number, (_, leaves) in enumerate(made):
@@ -185,6 +185,6 @@ def test_types_of_an_instantiation(hard):
     assert scalars == ["float64", "float32", "bfloat16"]
 
 
-def test_a_type_without_a_name_is_told(hard):
+def test_a_type_without_a_name_is_recognised(hard):
     types = parameter_layouts(hard, hard.kernel("made"), "void made<int, 1>('lambda'(int)*, int)")
     assert types.parameters[0].unknown[0][1].startswith("its type cannot be named") and types.parameters[1].size == 4

@@ -1,4 +1,4 @@
-"""The includes with which a source begins: what stands before and between them must not change what they mean."""
+"""The includes at the beginning of a source: text before and between them must not change what they mean."""
 
 from __future__ import annotations
 
@@ -40,5 +40,5 @@ def test_the_includes_at_the_head_of_a_source(text, includes):
     "words, can",
     [(("-O2", "-I", "a"), True), (("-includea.h",), False), (("-Xarch_host", "-DA"), False), (("-imacros", "a.h"), False)],
 )
-def test_what_is_included_by_the_command_comes_first(words, can):
+def test_headers_included_by_the_command_come_first(words, can):
     assert can_be_precompiled(words) == can

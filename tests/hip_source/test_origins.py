@@ -1,4 +1,5 @@
-"""Which memory a launch's arguments point into: never two places for what may be one, and honest programs are understood."""
+"""Which memory a launch's arguments point into: memory that may be the same is never two, and honest programs are
+understood."""
 
 from __future__ import annotations
 
@@ -41,9 +42,9 @@ int main(int argc, char** argv) {
 WRITES = "static void run(float* x, float* z) { k<<<1, 64>>>(x, z); }\n"
 UNTOLD = "template <typename T> void run(T* x, T* z, T* y) {{ {} k<<<1, 64>>>(x, z); }}\n"
 
-# name -> (what stands before main, what main does with a, b and c)
+# name -> (text before main, what main does with a, b and c)
 SHARED = {
-    # What a pointer points at, and elements and members
+    # What a pointer points to, and elements and members
     "targets": ("static void run(float** x, float** z) { k<<<1, 64>>>(*x, *z); }", "run(&a, argc > 1 ? &a : &b);"),
     "targets by copies": ("", "float **x = &a, **z = &a; float *p = *x, *q = *z; k<<<1, 64>>>(p, q);"),
     "targets that are handed on": (WRITES + "static void all(float** x, float** z) { run(*x, *z); }", "all(&a, &a);"),
@@ -61,7 +62,7 @@ SHARED = {
     "an atomic load": ("", "float *p = a, *q = a; k<<<1, 64>>>(__atomic_load_n(&p, 0), __atomic_load_n(&q, 0));"),
     "a choice by type": ("", "float* p = nullptr; k<<<1, 64>>>(b, _Generic(p, float*: b, int: p));"),
     "a list of arguments": ("static void run(int n, ...) { __builtin_va_list x, z; __builtin_va_start(x, n); __builtin_va_start(z, n); k<<<1, 64>>>(__builtin_va_arg(x, float*), __builtin_va_arg(z, float*)); }", "run(1, a);"),
-    # References and what assignments yield
+    # References and values of assignments
     "an assignment that is assigned to": ("", "float* p = c; (p = c) = a; k<<<1, 64>>>(a, p);"),
     "a step that is assigned to": ("", "float* p = c; (++p) = a; k<<<1, 64>>>(a, p);"),
     "a step that is referred to": ("", "float* p = c; float*& r = p += 1; r = a; k<<<1, 64>>>(a, p);"),
@@ -128,15 +129,15 @@ def complaint(before: str, calls: str, foreign: Sequence[Path] = ()) -> str | No
 
 
 @pytest.mark.parametrize("name", SHARED)
-def test_what_may_be_one_memory_is_not_two(name):
+def test_memory_that_may_be_the_same_is_not_two(name):
     reason = complaint(*SHARED[name])
     assert reason is not None and re.search(r"of the same|cannot be followed|may change|not a pointer|distance|open", reason), (
         reason
     )
 
 
-def test_what_other_files_may_define_is_not_the_library(tmp_path):
-    """Files that are not compiled as HIP, where an allocator or operator new of the program's own may stand."""
+def test_functions_that_other_files_may_define_are_not_taken_for_the_library(tmp_path):
+    """Files that are not compiled as HIP may define the program's own allocator or operator new."""
     other, new = tmp_path / "other.cpp", ("", "k<<<1, 64>>>(new float[4], a);")
     made = ("", "float* x; hipMallocHost((void**)&x, 4); k<<<1, 64>>>(x, a);")
     own = {"int hipMallocHost(void** x, unsigned long n);": made, "void* operator  new(unsigned long n);": new}
@@ -148,5 +149,5 @@ def test_what_other_files_may_define_is_not_the_library(tmp_path):
 
 
 @pytest.mark.parametrize("name", APART)
-def test_memory_that_lies_apart_is_told_apart(name):
+def test_separate_memory_is_recognised_as_separate(name):
     assert complaint(*APART[name]) is None

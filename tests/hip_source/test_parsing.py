@@ -1,4 +1,4 @@
-"""A file that is parsed again and again is read each time as if for the first time."""
+"""A file that is parsed repeatedly is read each time as if for the first time."""
 
 from __future__ import annotations
 
@@ -18,9 +18,7 @@ PROGRAM = (REPOSITORY / "tests" / "optimize" / "program.hip").read_text()
 
 
 def declarations(unit):
-    """All that stands in the user's files: what it is, of which type, where, and its text. Once file by file, and once in the
-    order in which the language sees it.
-    """
+    """Everything in the user's files: kind, type, place and text. Once file by file, and once in the order of the language."""
     top = unit.user_declarations
     by_file = sorted(top, key=lambda one: one.location.file.name)
     return [
@@ -31,7 +29,7 @@ def declarations(unit):
 
 
 def seen(path: Path, text: str, also: dict[Path, bytes] | None = None):
-    """What the optimizer takes from a source: declarations in both passes, kernels and their loops, files; or the error."""
+    """What the optimizer reads from a source: declarations in both passes, kernels and their loops, files; or the error."""
     source = read(path, COMMAND, text=text.encode()).with_text(text.encode(), also)
     try:
         return declarations(source.device), declarations(source.host), source.kernels, set(source.included)
@@ -58,7 +56,7 @@ def fresh(path: Path, text: str, also: dict[Path, bytes] | None = None):
 
 
 def with_precompiled(path: Path, text: str, also: dict[Path, bytes] | None = None):
-    """The same, and for how many passes the includes were precompiled."""
+    """The same, and the number of passes for which the includes were precompiled."""
     found = seen(path, text, also)
     return found, len(parsing._kept)
 
@@ -91,7 +89,7 @@ def test_each_text_is_read_as_if_for_the_first_time(tmp_path):
     "header, before, precompiled",
     [
         ("#ifndef STEP\n#define STEP 1\nenum { a };\n#endif\n", "", 2),
-        ("#define STEP 1\nstatic int not_guarded;\n", "", 0),  # would be declared twice
+        ("#define STEP 1\nstatic int not_guarded;\n", "", 0),  # it would be declared twice
         ("#pragma once\n#ifdef EARLY\n#define STEP 1\n#else\n#define STEP 2\n#endif\n", "#define EARLY\n", 0),
         ("#pragma once\n#define STEP 1\n", "#include <stdint.h>\n/* */ // of this program\n", 2),
     ],
@@ -115,7 +113,7 @@ def test_a_file_by_a_relative_path(tmp_path, monkeypatch):
     assert with_precompiled(Path("program.hip"), text) == (expected, 2)
 
 
-def test_a_replaced_header_is_not_loaded_as_it_was(tmp_path):
+def test_the_old_version_of_a_replaced_header_is_not_loaded(tmp_path):
     path, header = tmp_path / "program.hip", tmp_path / "step.h"
     header.write_text("#pragma once\n#define STEP 1\n")
     text = '#include <stdint.h>\n#include "step.h"\n' + PROGRAM.replace("++i) sum", "i += STEP) sum")
@@ -126,7 +124,7 @@ def test_a_replaced_header_is_not_loaded_as_it_was(tmp_path):
     assert found == fresh(path, text, also)
 
 
-def test_programs_in_several_folders_share_what_their_includes_are(tmp_path):
+def test_programs_in_several_folders_share_their_precompiled_includes(tmp_path):
     text, header = "#include <stdint.h>\n" + PROGRAM, "#pragma once\n#include_next <stdint.h>\nusing own = int;\n"
     paths = [tmp_path / name / "program.hip" for name in ("first", "second", "with a header of this name")]
     for path, name in zip(paths, ("unrelated.h", "other.h", "stdint.h"), strict=True):

@@ -1,4 +1,4 @@
-"""Tokens and directives against the rules of the language's translation phases ([lex.phases])."""
+"""Tokens and directives, checked against the language's translation phases ([lex.phases])."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def unit(text: str):
 
 
 def tokens(text: str):
-    """Whether it compiles does not matter to a lexer: behind a conditional that is never taken nothing does."""
+    """Whether it compiles does not matter to a lexer, since nothing inside a conditional that is never taken is compiled."""
     source = unit("#if 0\n" + text + "\n#endif\n")
     return tokens_of(source.device)[4:-3]
 
@@ -41,7 +41,7 @@ def test_directives_begin_and_end_where_the_preprocessor_sees_them(words):
     assert all(token.text for token in found if token.kind != END_OF_DIRECTIVE)
 
 
-def test_tokens_know_their_places():
+def test_tokens_have_their_positions():
     text = "int a = 1; // one\nint b /* two */ = 2;\n"
     source = unit(text)
     found = tokens_of(source.device)

@@ -1,4 +1,4 @@
-"""What a kernel uses, against sources that say it: every declaration named `used...` is, and no other."""
+"""What a kernel uses, against annotated sources: every declaration named `used...` is used, and no other."""
 
 from __future__ import annotations
 
@@ -63,14 +63,14 @@ def source(tmp_path_factory):
     return read(path, COMMAND)
 
 
-def test_all_that_is_used_and_nothing_else(source):
+def test_everything_used_is_found_and_nothing_else(source):
     own, *used = pieces_of(source.device, source.kernel("target"))
     names = {piece.name for piece in used}
     wanted = {"__global__", "__device__", "USED_INNER", "USED_MACRO", "used_by_macro", "UsedEnum", "UsedAlias", "used_size"}
     wanted |= {"used_length", "UsedVector", "used_template", "used_overload", "used_in_namespace"}
     assert own.name == "target" and names - {"target"} == wanted
     assert sum(piece.name == "used_overload" for piece in used) == 2
-    assert sum(piece.name == "used_by_macro" for piece in used) == 2  # declared, and defined further down
+    assert sum(piece.name == "used_by_macro" for piece in used) == 2  # declared here and defined further down
 
 
 def test_pieces_are_whole_lines_with_their_comments(source):
@@ -89,6 +89,6 @@ def test_a_kernel_without_uses(source):
     assert set(names[1:]) == {"__global__", "__device__", "other_in_namespace", "other_constant", "OTHER_MACRO"}
 
 
-def test_a_kernel_that_a_macro_writes_cannot_be_shown(source):
+def test_a_kernel_written_by_a_macro_cannot_be_shown(source):
     with pytest.raises(SourceError, match="macro"):
         pieces_of(source.device, source.kernel("written"))

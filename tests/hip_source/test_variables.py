@@ -1,4 +1,4 @@
-"""What a body may do to a variable, against statements that say it."""
+"""What a body may do to a variable, against annotated statements."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __device__ void bump(int& i);
 __device__ int value(int i);
 __device__ int value(const float& f);
 """
-# statement over int x and y, int* p, float* out -> whether it may change x, whether something else may stand for x after it
+# statement with int x and y, int* p, float* out -> whether it may change x, whether something may refer to x afterwards
 STATEMENTS = {
     "x = 3;": (True, False),
     "(x) += y;": (True, False),

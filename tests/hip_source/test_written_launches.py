@@ -1,4 +1,4 @@
-"""The shapes of launches as a source writes them, found by the tokens alone."""
+"""The shapes of launches as written in a source, found from the tokens alone."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_every_token_is_in_the_rest_or_in_one_shape(pieces):
 
 
 @given(PIECES)
-def test_operands_are_all_but_the_commas_outside(pieces):
+def test_operands_are_everything_but_the_outer_commas(pieces):
     ranges = operands_of(pieces)
     commas = [one.stop for one in ranges[:-1]]
     assert sorted([*commas, *(i for one in ranges for i in one)]) == list(range(len(pieces)))

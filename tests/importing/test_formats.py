@@ -1,4 +1,4 @@
-"""Files of other profilers: what was written is what is read, recordings agree with their databases, the rest is refused."""
+"""Files of other profilers: they are read as written, recordings agree with their databases, and the rest is refused."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def read(path: Path) -> tuple[list[Trace], list[str]]:
 
 
 def check(trace: Trace, *, shapes: bool = True, registers: bool = True, counters: bool = True) -> None:
-    """Against what was written, as far as the format has it."""
+    """Compares with what was written, as far as the format holds it."""
     rows = trace.dispatches
     names = [trace.kernels[int(id)].name for id in rows.kernel_id]
     assert names == [one[0] for one in DISPATCHES]
@@ -60,7 +60,7 @@ def check_host(trace: Trace, copy_bytes: int) -> None:
     launches = {
         (int(s), int(t)) for s, t, k in zip(trace.edges.source, trace.edges.target, trace.edges.kind, strict=True) if k == 4
     }
-    assert len(launches) == len(DISPATCHES) + 1  # each, and the copy, by a call of its own
+    assert len(launches) == len(DISPATCHES) + 1  # each of them and the copy has its own call
 
 
 def test_rocprofv3_csv(tmp_path):
@@ -75,7 +75,7 @@ def test_rocprofv3_csv(tmp_path):
     assert trace.dispatches.agent_id.tolist() == [3, 3, 3] and trace.dispatches.stream_id.tolist() == [0, 1, 0]
 
 
-def test_one_csv_file_stands_for_those_of_its_run(tmp_path):
+def test_one_csv_file_represents_all_files_of_its_run(tmp_path):
     write_rocprofv3_csv(tmp_path, "first")
     write_rocprofv3_csv(tmp_path, "second", kernels=False)
     (trace,), _ = read(tmp_path / "first_kernel_trace.csv")
@@ -87,7 +87,7 @@ def test_one_csv_file_stands_for_those_of_its_run(tmp_path):
 
 
 def test_older_csv_files_have_other_columns(tmp_path):
-    """ROCm 6.2: agents as numbers, segments instead of blocks, no registers, no streams."""
+    """ROCm 6.2: agents are numbers, segments replace blocks, and there are no registers or streams."""
     write_rocprofv3_csv(tmp_path, counters=False)
     file = tmp_path / "app_kernel_trace.csv"
     drop = {"Stream_Id", "Thread_Id", "Dispatch_Id", "VGPR_Count", "Accum_VGPR_Count", "SGPR_Count"}
@@ -158,7 +158,7 @@ def test_rpd(tmp_path):
     assert trace.dispatches.stream_id.tolist() == [0, 1, 0] and any("no registers" in line for line in said)
 
 
-def test_commands_take_these_files_and_say_what_is_not_known(tmp_path, rocm_perf):
+def test_commands_accept_these_files_and_report_what_is_unknown(tmp_path, rocm_perf):
     write_rpd(tmp_path / "trace.rpd")
     write_rocprofv3_csv(tmp_path, "app")
     done = rocm_perf("analyze", "trace.rpd", "--json")
@@ -178,7 +178,7 @@ def test_commands_take_these_files_and_say_what_is_not_known(tmp_path, rocm_perf
     assert not list(tmp_path.glob("*.db")), "the files are converted elsewhere"
 
 
-def test_unlike_files(tmp_path):
+def test_files_that_do_not_belong_together_are_refused(tmp_path):
     write_rocprofv3_csv(tmp_path)
     text = (tmp_path / "app_kernel_trace.csv").read_text()
     (tmp_path / "app_kernel_trace.csv").write_text(text[: text.rindex(",") - 20])
@@ -202,7 +202,7 @@ def test_unlike_files(tmp_path):
         ("a.json.gz", gzip.compress(b'{"rocprofiler-sdk-tool": [' + b" " * 9000)[:-8], "cannot read"),
     ],
 )
-def test_what_is_of_no_use_is_named(tmp_path, name, content, said):
+def test_useless_files_are_named(tmp_path, name, content, said):
     (tmp_path / name).write_bytes(content)
     with pytest.raises(TraceError, match=said):
         read(tmp_path / name)

@@ -1,4 +1,4 @@
-"""Whatever happens to a capture's files, it is refused with one clear line, or was not harmed."""
+"""Whatever happens to a capture's files, it is either refused with one clear line or still intact."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ def refusal(path: Path) -> str:
 
 
 def data_of(file: Path) -> list[int]:
-    """Positions to damage in a file: anywhere, but in sparse files also where there is something."""
+    """Positions to damage in a file: anywhere, and in sparse files also where there is data."""
     size = file.stat().st_size
     with file.open("rb") as stream:
         first = os.lseek(stream.fileno(), 0, os.SEEK_DATA) if size and file.stat().st_blocks else 0
     return [0, first, size - 1, size // 2]
 
 
-# ---- damage to files, which checksums must find ----
+# ---- damage to files, which checksums must detect ----
 
 
 def flip(file: Path, rng: random.Random) -> None:
@@ -81,7 +81,7 @@ DAMAGES = [flip, flip, truncate, extend, remove, link, overwrite]
 def damage_and_expect_refusal(original: Path, folder: Path, seed: int) -> None:
     rng = random.Random(seed)
     copy = linked_copy(original, folder / str(seed))
-    # Empty files cannot be damaged by a flip; small ones make more of a difference than megabytes of zeros.
+    # Empty files cannot be damaged by a bit flip; damage to small ones matters more than in megabytes of zeros.
     names = [name for name in files_of(copy) if (copy / name).stat().st_size]
     descriptions = [name for name in names if not name.endswith(".bin")]
     name = rng.choice(descriptions if rng.random() < 0.5 else names)
@@ -103,7 +103,7 @@ def test_thousands_of_damaged_files(original, tmp_path):
         damage_and_expect_refusal(original, tmp_path, seed)
 
 
-# ---- descriptions with right checksums that say something impossible ----
+# ---- impossible descriptions with correct checksums ----
 
 
 def last_region(document: dict) -> dict:
@@ -184,14 +184,14 @@ def test_impossible_dispatches(original, tmp_path, what):
 
 
 @pytest.mark.parametrize("name", ["../outside", "/etc/passwd", "memory/../../x", "memory/region_zz.bin", "other.json", ""])
-def test_a_manifest_that_names_files_that_are_none_of_a_capture(original, tmp_path, name):
+def test_a_manifest_that_names_files_outside_of_a_capture(original, tmp_path, name):
     copy = linked_copy(original, tmp_path / "copy")
     sign(copy, lambda manifest: manifest["files"].__setitem__(name, {"bytes": 1, "xxh3_128": "0" * 32}))
     assert "is not a file of a capture" in refusal(copy)
 
 
 @pytest.mark.parametrize("change", [{"version": 2}, {"format": "something else"}, {"files": []}, {"files": None}])
-def test_another_format(original, tmp_path, change):
+def test_an_unknown_format_is_refused(original, tmp_path, change):
     copy = linked_copy(original, tmp_path / "copy")
     sign(copy)
     manifest = json.loads((copy / "manifest.json").read_bytes()) | change
@@ -199,11 +199,11 @@ def test_another_format(original, tmp_path, change):
     assert "manifest.json" in refusal(copy)
 
 
-# ---- anything at all, rightly signed ----
+# ---- arbitrary changes, correctly signed ----
 
 
 def mutate(value, rng: random.Random):
-    """The JSON value with one thing in it changed."""
+    """The JSON value with one change in it."""
     if isinstance(value, dict) and value and rng.random() < 0.9:
         key = rng.choice(sorted(value))
         if rng.random() < 0.1:
@@ -247,7 +247,7 @@ def mutate_index(content: bytes, rng: random.Random) -> bytes:
 
 
 def mutate_and_open(original: Path, folder: Path, seed: int) -> bool:
-    """Whether it was refused. Both are fine, as a name may change; a crash or another error is not."""
+    """Whether it was refused. Both outcomes are fine, since a name may change; a crash or another error is not."""
     rng = random.Random(seed)
     copy = linked_copy(original, folder / str(seed))
     name = rng.choice(

@@ -1,4 +1,4 @@
-"""A kernel that fails is a capture too, and fails again in the same way; the program sees what it would see without."""
+"""A failing kernel can be captured too, and fails again in the same way; the program sees the same as without a capture."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def test_a_kernel_that_fails(compiled, native_dir, tmp_path, case, kernel, why):
     for tools in ((), (native_dir / "lib" / "librocmperf_isolate.so",)):
         environment = device.environment(os.environ, tools) | {"ISOLATE_KERNEL": kernel}
         done = subprocess.run([program, case], env=environment, cwd=tmp_path, capture_output=True, text=True, timeout=120)
-        # hipGetLastError tells of the launch or of the kernel, whichever was faster.
+        # hipGetLastError reports the launch or the kernel, whichever was faster.
         outcomes.append((done.returncode, done.stdout.split()[0], done.stdout.split()[-1]))
     assert outcomes[0] == outcomes[1]
     capture = Capture.open(newest(tmp_path), every_byte=True)

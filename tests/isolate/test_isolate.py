@@ -1,4 +1,4 @@
-"""The program under `isolate` is unharmed whatever happens to the capture, which is complete or says that it is not."""
+"""The program under `isolate` is not affected by the capture, which is complete or says that it is not."""
 
 from __future__ import annotations
 
@@ -60,12 +60,12 @@ def test_a_capture_describes_its_dispatch(isolate, features, tmp_path):
     assert summary["gpu_time_ns"] == case.gpu_time_ns and summary["changed_bytes"] == case.changed_bytes
 
 
-def test_the_dispatch_number_counts_those_that_match(captured, features):
+def test_the_dispatch_number_counts_only_matching_dispatches(captured, features):
     first, second = (captured(features, "accumulate", number, "accumulate") for number in (0, 2))
     assert [case.dispatch["origin"]["dispatch_index"] for case in (first, second)] == [0, 2]
     address = int.from_bytes((first.path / "kernarg.bin").read_bytes()[:8], "little")
     before, after = (int.from_bytes(case.memory(address + 400, 4), "little") for case in (first, second))
-    assert (after - before) % 2**32 == 2 * 101  # two dispatches lie between, and element 100 grows by 101 in each
+    assert (after - before) % 2**32 == 2 * 101  # there are two dispatches in between, and element 100 grows by 101 in each
 
 
 def test_compressed_and_plain_captures_hold_the_same(captured, features):
@@ -83,7 +83,7 @@ def test_compressed_and_plain_captures_hold_the_same(captured, features):
         (["--kernel", "accumulate", "--dispatch", 3], "only 3 dispatches"),
     ],
 )
-def test_no_capture_says_why(isolate, tmp_path, options, why):
+def test_a_missing_capture_is_explained(isolate, tmp_path, options, why):
     done = isolate("accumulate", *options)
     assert done.returncode == 37 and done.stdout.startswith("accumulate ")
     (line,) = [line for line in done.stderr.splitlines() if line.startswith("rocm-perf: error")]
@@ -91,12 +91,12 @@ def test_no_capture_says_why(isolate, tmp_path, options, why):
     assert not captures_in(tmp_path)
 
 
-def test_a_program_without_a_gpu(rocm_perf, native_dir):
+def test_a_program_that_uses_no_gpu(rocm_perf, native_dir):
     done = rocm_perf("isolate", "--device", "gfx942", "--kernel", "x", "true")
     assert done.returncode == 37 and "ended without a capture" in done.stderr
 
 
-def test_the_exit_status_is_the_programs(rocm_perf, features, native_dir):
+def test_the_exit_status_is_that_of_the_program(rocm_perf, features, native_dir):
     done = rocm_perf("isolate", "--device", "gfx942", "--kernel", "x", features, "no such way")
     assert done.returncode == 64 and "error" not in done.stderr
     with pytest.raises(ProgramFailedError):
@@ -124,7 +124,7 @@ def test_a_full_disk_costs_the_capture_only(isolate, tmp_path):
         assert done.returncode == 73 and done.stdout.startswith("accumulate "), done.stderr
         assert "No space left on device" in done.stderr
         assert_incomplete(captures_in(disk), "No space left on device")
-        assert sum(file.stat().st_size for file in disk.rglob("*") if file.is_file()) < 4096  # the room is given back
+        assert sum(file.stat().st_size for file in disk.rglob("*") if file.is_file()) < 4096  # the disk space is freed
     finally:
         subprocess.run(["umount", disk], check=True)
 
@@ -143,8 +143,8 @@ def assert_incomplete(captures: list[Path], why: str) -> None:
         Capture.open(path)
 
 
-def test_memory_that_was_never_touched_takes_none(features, native_dir, tmp_path):
-    """Neither in the program, where reading it would make pages of it, nor on the disk."""
+def test_memory_that_was_never_touched_takes_no_space(features, native_dir, tmp_path):
+    """Neither in the program, where reading it would allocate pages, nor on disk."""
     from rocm_perf_lab.collect import device as devices
 
     device = devices.select("gfx942", tmp_path)
@@ -163,7 +163,7 @@ def test_memory_that_was_never_touched_takes_none(features, native_dir, tmp_path
 # ---- killed ----
 
 
-def test_a_kill_leaves_what_is_recognisably_incomplete(testbed, tmp_path):
+def test_a_kill_leaves_a_recognisably_incomplete_capture(testbed, tmp_path):
     command = [
         sys.executable,
         "-m",
@@ -195,14 +195,14 @@ def test_a_kill_leaves_what_is_recognisably_incomplete(testbed, tmp_path):
 
 
 @pytest.mark.parametrize("pattern", [r"(?i:THREE)_dim(?P<rest>\w+)\(unsigned", r"\A_Z16three(?=_)", "(?<!four)_dimensions"])
-def test_the_pattern_is_one_of_python_for_either_name(isolate, tmp_path, pattern):
+def test_the_pattern_is_a_python_expression_that_matches_either_name(isolate, tmp_path, pattern):
     done = isolate("dimensions", "--kernel", pattern)
     assert done.returncode == 0, done.stderr
     assert Capture.open(newest(tmp_path)).symbol == "_Z16three_dimensionsPjiii"
 
 
-def test_who_answers_may_be_gone(features, native_dir, tmp_path):
-    """The program goes on, and says why there is no capture."""
+def test_the_process_that_answers_may_be_gone(features, native_dir, tmp_path):
+    """The program continues, and a message says why there is no capture."""
     from rocm_perf_lab.collect import device as devices
 
     device = devices.select("gfx942", tmp_path)
@@ -218,7 +218,7 @@ def test_who_answers_may_be_gone(features, native_dir, tmp_path):
 # ---- launchers, several processes ----
 
 
-def test_by_the_environment_alone(features, native_dir, tmp_path):
+def test_the_environment_alone_selects_the_dispatch(features, native_dir, tmp_path):
     from rocm_perf_lab.collect import device as devices
 
     device = devices.select("gfx942", tmp_path)
@@ -231,7 +231,7 @@ def test_by_the_environment_alone(features, native_dir, tmp_path):
 @pytest.mark.parametrize(
     "variable, value", [("ISOLATE_DISPATCH_INDEX", "-1"), ("ISOLATE_ZSTD_LEVEL", "20"), ("ISOLATE_STAGED", "yes")]
 )
-def test_a_variable_that_cannot_be_understood_leaves_the_program_alone(features, native_dir, tmp_path, variable, value):
+def test_an_invalid_variable_does_not_affect_the_program(features, native_dir, tmp_path, variable, value):
     from rocm_perf_lab.collect import device as devices
 
     device = devices.select("gfx942", tmp_path)
@@ -252,4 +252,4 @@ def test_pages_that_two_allocations_share_are_one_region(captured, features):
     regions = json.loads((case.path / "memory_regions.json").read_text())["regions"]
     ends = [int(region["base"], 16) + region["bytes"] for region in regions]
     assert all(end <= int(after["base"], 16) for end, after in zip(ends, regions[1:], strict=False))
-    assert sum(len(region["allocations"]) for region in regions) >= 60  # a node each
+    assert sum(len(region["allocations"]) for region in regions) >= 60  # one node each

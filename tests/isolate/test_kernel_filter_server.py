@@ -1,4 +1,4 @@
-"""Who says which kernels are wanted: by both names, for any bytes, and however many ask at once."""
+"""The server that says which kernels are wanted: by both names, for any bytes, and for any number of simultaneous requests."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ NAMES = st.binary(max_size=20).map(lambda name: name.replace(b"\0", b""))
 
 
 @given(st.lists(st.tuples(NAMES, NAMES)))
-def test_a_byte_for_each_kernel(kernels):
+def test_the_answer_has_a_byte_for_each_kernel(kernels):
     question = b"".join(symbol + b"\0" + name + b"\0" for symbol, name in kernels)
     wanted = [b"1" if b"a" in symbol or b"a" in name else b"0" for symbol, name in kernels]
     assert answer("a", question) == b"".join(wanted)
 
 
-def test_many_processes_ask(tmp_path):
+def test_many_processes_may_ask_at_once(tmp_path):
     folder = tmp_path / "ask"
     with answering("^k[0-4]$", folder):
         threads = [threading.Thread(target=ask, args=(folder, number)) for number in range(10)]
@@ -44,7 +44,7 @@ def ask(folder, number):
 
 
 @pytest.mark.parametrize("made", ["link", "folder", "fifo", "short"])
-def test_a_question_that_is_none_harms_nobody(tmp_path, made):
+def test_an_invalid_question_does_no_harm(tmp_path, made):
     folder, secret = tmp_path / "ask", tmp_path / "secret"
     secret.write_text("k\0k\0")
     with answering("k", folder):

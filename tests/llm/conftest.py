@@ -1,4 +1,4 @@
-"""A run in a folder of its own."""
+"""A run in a separate folder."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from model_run import Run, World
 
 @pytest.fixture(autouse=True, scope="session")
 def no_proxy():
-    """The servers of these tests are on this machine."""
+    """The servers in these tests run on this machine."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("NO_PROXY", "127.0.0.1")
         patch.setenv("no_proxy", "127.0.0.1")
@@ -20,6 +20,6 @@ def no_proxy():
 
 @pytest.fixture
 def run(tmp_path: Path, monkeypatch, hipcc: str) -> Run:
-    # A replay reads the same texts again: Clang's view of them is kept for all tests.
+    # A replay reads the same texts again, so the results of Clang are kept for all tests.
     monkeypatch.setattr("rocm_perf_lab.llm.hip.reader_of", lambda _settings, _source: World().read)
     return Run(tmp_path)

@@ -1,4 +1,4 @@
-"""What is taken out of an answer; and that no text which is let pass holds a directive, as Clang itself sees it."""
+"""What is extracted from an answer; and that no text which is let through holds a directive, as Clang itself sees it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from rocm_perf_lab.hip_source import libclang
 from rocm_perf_lab.llm.answer import Unusable, code_of, forbidden
 
 
-def test_the_one_block_is_taken_whatever_stands_around_it():
+def test_the_only_block_is_taken_whatever_surrounds_it():
     code = "__global__ void k() {\n  // `ticks` and ~~~ inside\n}\n"
     text = "# Plan\n\n* use `__shared__`\n\n"
     for answer in (
@@ -36,12 +36,12 @@ def test_the_one_block_is_taken_whatever_stands_around_it():
         ("```cpp\n" + "int a;\n" * 30000 + "```", "longer than 128 KiB"),
     ],
 )
-def test_what_is_wrong_is_named(answer, words):
+def test_the_error_in_an_answer_is_named(answer, words):
     found = code_of(answer)
     assert isinstance(found, Unusable) and words in found.reason
 
 
-def test_a_hostile_answer_takes_no_long_time():
+def test_a_hostile_answer_does_not_take_long():
     for piece in ("`" * 3 + "\n", "[" * 100, "> " * 50 + "\n", "*a **b ", "```cpp\n"):
         code_of(piece * (256 * 1024 // len(piece)))
 
@@ -102,7 +102,7 @@ def directives(text: str, standard: str) -> list[str]:
 
 
 @pytest.mark.usefixtures("hipcc")
-def test_clang_sees_the_directives_that_the_property_is_about():
+def test_clang_sees_the_directives_that_the_test_looks_for():
     for text in (INCLUDE, '/*\n// */ %:include "canary.h"\n', '#inc\\ \nlude "canary.h"\n', "\u00a0#define X\n"):
         assert directives(text, "gnu++20") and forbidden(text)
     assert directives('??=include "canary.h"\n', "c++11")

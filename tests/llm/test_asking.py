@@ -1,4 +1,4 @@
-"""Consent, cost, and runs that are killed: a provider that answers from a table, no HTTP."""
+"""Consent, cost, and killed runs: with a provider that answers from a table, without HTTP."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from rocm_perf_lab.optimize import run_folder
 
 
 class Speaker:
-    """Knows both rewrites. tokens: that it says an answer took."""
+    """Knows both rewrites. tokens: the number that it reports for an answer."""
 
     endpoint = "the table"
 
@@ -33,7 +33,7 @@ class Speaker:
         return Answer(fenced(code), "table", *self.tokens)
 
 
-def test_nothing_is_sent_that_was_not_seen(run):
+def test_nothing_is_sent_that_was_not_shown(run):
     seen = []
 
     def consent(place, messages):
@@ -67,7 +67,7 @@ def test_a_question_is_shown_once_and_hides_nothing(capsys, monkeypatch):
         Consent(always=True, never=True)("http://there", messages)
 
 
-def test_answers_that_nobody_could_judge_have_an_exit_code_of_their_own(run, capsys):
+def test_answers_that_cannot_be_judged_have_a_separate_exit_code(run, capsys):
     class Silent(Speaker):
         def ask(self, messages, progress):
             return Answer("I would rather not.", "table")
@@ -78,13 +78,13 @@ def test_answers_that_nobody_could_judge_have_an_exit_code_of_their_own(run, cap
     assert error.value.exit_code == 49 and json.loads(capsys.readouterr().out)["answers"][2]["step"] == "answer"
 
 
-def test_what_the_user_does_not_keep_is_not_written(run):
+def test_changes_that_the_user_declines_are_not_written(run):
     outcome = run.loop(Speaker(), approve=lambda _judged: False, max_iterations=3).optimize()
     assert not run.changed and not outcome.optimized.accepted and outcome.stop.reason == "repeated failure"
 
 
 def test_questions_stop_before_they_could_cost_too_much(run):
-    """An answer costs 2 dollars, and could cost 3."""
+    """An answer costs 2 dollars and could cost 3."""
     for most, reason, asked in ((6.0, "no headroom", 2), (4.0, "budget", 1), (2.9, "budget", 0)):
         speaker = Speaker(tokens=(0, 1000))
         model = ModelOptions("openai", "m", price=(0.0, 2000.0), max_cost=most, max_tokens=1500)
@@ -94,8 +94,8 @@ def test_questions_stop_before_they_could_cost_too_much(run):
         assert replay_journal(run.directory, lambda _: None).document().cost_usd == 2.0 * asked
 
 
-def test_answers_that_broke_off_are_paid_for(run):
-    """One costs at most 3 dollars, and the fourth try could not be paid any more."""
+def test_interrupted_answers_are_counted_as_paid(run):
+    """Each costs at most 3 dollars, so the fourth try would exceed the budget."""
     model = ModelOptions("openai", "m", price=(0.0, 2000.0), max_cost=10.0, max_tokens=1500)
 
     class Breaking(Speaker):
@@ -110,7 +110,7 @@ def test_answers_that_broke_off_are_paid_for(run):
     assert (outcome.stop.reason, len(speaker.asked), outcome.budget.spent, outcome.budget.requests) == ("budget", 3, 9.0, 3)
 
 
-def test_costs_add_up_and_what_is_unknown_stays_so():
+def test_costs_add_up_and_unknown_costs_stay_unknown():
     budget = Budget(per_million((3.0, 15.0)), 1.0, 1000)
     reserved = budget.reserve([Message("user", "x" * 3500)])
     assert (1000 * 3 + 1000 * 15) / 1e6 < reserved < (2000 * 3 + 1000 * 15) / 1e6
@@ -153,7 +153,7 @@ def started(folder, deadline: int) -> int:
     return killed_before(deadline, loop, ("fsync", "replace", "fchmod"))
 
 
-def test_a_killed_run_leaves_whole_files_and_asks_for_nothing_twice(run, tmp_path):
+def test_a_killed_run_leaves_complete_files_and_asks_for_nothing_twice(run, tmp_path):
     run.loop(Speaker(), max_iterations=3).optimize()  # reads all sources in this process, for its children
     original, final = PROGRAM.read_text(), run.source.read_text()
     middle = next(path for path in run.directory.glob("accepted-1*")).read_text()

@@ -1,4 +1,4 @@
-"""The gate's tricks, proposed by a model: each goes through the loop, and nothing of it stays."""
+"""The tricks from the tests of the gate, proposed by a model: each passes through the loop, and nothing of it stays."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ COMMAND = ("hipcc", "-O2", "-nogpuinc", "--offload-arch=gfx942", "-Wno-unused-co
 
 
 def tricks() -> dict[str, str]:
-    """Those of the gate's own tests that a kernel, with what stands right before it, can hold."""
+    """The tricks from the gate's own tests that fit into a kernel and the text right before it."""
     spec = importlib.util.spec_from_file_location("gate_tests", GATE / "test_judge.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
@@ -52,7 +52,7 @@ def tricks() -> dict[str, str]:
 
 
 class World:
-    """The real compiler and gate on the gate's test program; only the profile is made up."""
+    """The real compiler and gate on the gate's test program; only the profile is invented."""
 
     def __init__(self, captures):
         self._captures = captures

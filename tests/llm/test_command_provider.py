@@ -1,4 +1,4 @@
-"""A program as the proposer: what it reads, what it prints, and every way in which it does not."""
+"""A program as the proposer: what it reads, what it prints, and every way in which it can fail to."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def ask(command: CommandProvider, messages=QUESTION) -> str:
     return command.ask(messages, lambda _: None).text
 
 
-def test_it_reads_the_question_and_prints_the_answer():
+def test_the_program_reads_the_question_and_prints_the_answer():
     echo = python("import sys; print(sys.stdin.read().upper(), end='é')")
     assert ask(echo) == "RULES\n\nMAKE IT FAST\né"
     again = ask(echo, [*QUESTION, Message("assistant", "so"), Message("user", "no")])
@@ -38,14 +38,14 @@ def test_it_reads_the_question_and_prints_the_answer():
     )
 
 
-def test_a_process_that_it_leaves_behind_does_not_hold_up_the_answer():
+def test_a_process_left_behind_does_not_hold_up_the_answer():
     left = "import subprocess; print('é' * 100_000); subprocess.Popen(['sleep', '300'], start_new_session=True)"
     began = time.monotonic()
     assert ask(python(left)) == "é" * 100_000 + "\n"
     assert time.monotonic() - began < 50
 
 
-def test_it_has_no_keys(monkeypatch):
+def test_the_program_gets_no_keys(monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     take_keys(os.environ)
     assert KEY not in ask(python("import os; print(dict(os.environ))"))
@@ -64,24 +64,24 @@ def test_it_has_no_keys(monkeypatch):
         (python("import os, time; os.close(1); time.sleep(99)", 1.0), LanguageModelError, "did not answer and end within 1 s"),
     ],
 )
-def test_what_goes_wrong_is_named(command, error, words):
+def test_each_failure_is_named(command, error, words):
     with pytest.raises(error) as caught:
         ask(command)
     assert words in str(caught.value)
 
 
-def test_nothing_of_it_is_left(tmp_path):
-    """Neither it nor what it started outlives the answer."""
+def test_no_process_of_the_program_is_left(tmp_path):
+    """Neither the program nor any process that it started outlives the answer."""
     start = f"subprocess.Popen(['sleep', '98765'], stdout=open({str(tmp_path / 'f')!r}, 'w'))"
     code = f"import subprocess; {start}; print('done')"
     assert ask(python(code)) == "done\n"
     deadline = time.monotonic() + 30
     while (left := sleepers()) and time.monotonic() < deadline:
-        time.sleep(0.05)  # it has been killed, and is on its way
+        time.sleep(0.05)  # it has been killed and is about to end
     assert not left
 
 
-def test_an_interrupt_ends_it_in_every_thread(tmp_path):
+def test_an_interrupt_ends_the_program_in_every_thread(tmp_path):
     stopped, ends = threading.Event(), []
     slow = python(f"import time; open({str(tmp_path / 'began')!r}, 'w'); time.sleep(600)", 600)
 
@@ -102,7 +102,7 @@ def test_an_interrupt_ends_it_in_every_thread(tmp_path):
 
 
 @pytest.mark.parametrize("model", ["no-such-agent --fast", "./tests", "", "'"])
-def test_a_program_that_is_not_there_is_known_at_once(model):
+def test_a_missing_program_is_reported_at_once(model):
     with pytest.raises((LanguageModelError, UsageError)):
         provider_of(ModelOptions("command", model), {})
 

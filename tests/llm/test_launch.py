@@ -1,4 +1,4 @@
-"""Answers that give their kernel another launch: how the answer says so, and what becomes of it."""
+"""Answers that change the launch of their kernel: how the answer expresses it, and how it is applied."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from small_projects import PROJECTS, Project
 ANSWER = Path(__file__).with_name("softmax_row_per_workgroup.md")
 
 
-def test_an_answer_has_the_kernel_and_its_launch():
+def test_an_answer_may_contain_the_kernel_and_its_launch():
     text = ANSWER.read_text()
     assert launch_of(text) == "softmax_naive<<<rows, 128, 128 * 4>>>\n" and "scratch[]" in code_of(text)
     assert launch_of(text.replace("```launch", "```")) is None
@@ -35,7 +35,7 @@ def source_of(folder: Path, monkeypatch, project: Project):
 
 
 @pytest.mark.usefixtures("hipcc")
-def test_every_launch_gets_it_with_names_of_its_own(tmp_path, monkeypatch):
+def test_every_launch_gets_the_new_shape_with_its_own_names(tmp_path, monkeypatch):
     project = PROJECTS["sources, launch apart"]()
     run = project.files["run.hip"]
     more = "void more(const int* a, int* b, int n, int w) { sums<<<(n + 63) / 64, 64>>>(a, b, n, w); }\n"
@@ -50,7 +50,7 @@ def test_every_launch_gets_it_with_names_of_its_own(tmp_path, monkeypatch):
     written = source.edited((), edits).content((tmp_path / "run.hip").resolve()).decode()
     assert "sums<<<dim3 ( n , ( w + 1 ) / 2 ), 128, 4 * 128>>>(a, b, n, w)" in written
     shapes = {configuration(one.shape) for one in program_launches(source.edited((), edits), kernel)}
-    assert len(shapes) == 2 and all("128, 4 * 128" in one for one in shapes)  # alike but for the names
+    assert len(shapes) == 2 and all("128, 4 * 128" in one for one in shapes)  # alike except for the names
 
 
 WRONG = {
@@ -66,7 +66,7 @@ WRONG = {
 
 @pytest.mark.usefixtures("hipcc")
 @pytest.mark.parametrize("name", WRONG)
-def test_what_is_no_launch_is_said(name, tmp_path, monkeypatch):
+def test_an_invalid_launch_is_reported(name, tmp_path, monkeypatch):
     text, told = WRONG[name]
     source = source_of(tmp_path, monkeypatch, PROJECTS["header, launch in the source"]())
     found = launch_edits(source, source.kernel("sums"), text)
@@ -74,7 +74,7 @@ def test_what_is_no_launch_is_said(name, tmp_path, monkeypatch):
 
 
 @pytest.mark.usefixtures("hipcc")
-def test_a_launch_that_must_stay_is_said_beforehand(tmp_path, monkeypatch):
+def test_a_launch_that_must_stay_is_announced_beforehand(tmp_path, monkeypatch):
     project = PROJECTS["sources, launch apart"]()
     run = project.files["run.hip"] + "void* of() { return (void*)sums; }\n"
     source = source_of(tmp_path, monkeypatch, Project({**project.files, "run.hip": run}, project.source, build=project.build))
@@ -83,8 +83,8 @@ def test_a_launch_that_must_stay_is_said_beforehand(tmp_path, monkeypatch):
 
 
 @pytest.mark.slow
-def test_a_model_s_launch_gains_what_softmax_can(repository, rocm_perf, tmp_path, native_dir):
-    """One workgroup per row, as anybody would write it, by an answer with a launch."""
+def test_a_launch_from_a_model_gives_the_full_gain_of_softmax(repository, rocm_perf, tmp_path, native_dir):
+    """An answer with a launch: one workgroup per row, as anybody would write it."""
     for name in ("softmax.hip", "check.h"):
         shutil.copy(repository / "testbed" / name, tmp_path)
     compile_hip("-O3", "--offload-arch=gfx942", "softmax.hip", "-o", "softmax_testbed", cwd=tmp_path)

@@ -21,16 +21,16 @@ from rocm_perf_lab.llm.providers import ModelOptions, provider_of
 pytestmark = pytest.mark.usefixtures("hipcc")
 BUILD = "hipcc -O2 -nogpuinc SOURCE -o BINARY"
 ENVIRONMENT_CANARY, FILE_CANARY = "environment-canary-4711", "file_canary_0815"
-# Rejected by the gate's replays: it takes what lies there for its own earlier result.
+# Rejected by the gate's replays: it takes the contents of memory for its own earlier result.
 CHEAT = LDS.replace("  const float* x", "  if (out[block_x() * cols] != 0) return;\n  const float* x", 1)
-# Each would bring a file's words into the compiler's, and with them into the next question.
+# Each would bring a file's text into the compiler's messages, and so into the next question.
 THIEF = '#include "{file}"\n' + TILED
 QUIET_THIEF = TILED.replace("float sum = 0;", 'static_assert(__has_include("{file}") == FILE);\n  float sum = 0;')
 
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory, native_dir):
-    """(outcome, server, folder) of a run in which the model first cheats and steals, and then does what it should."""
+    """(outcome, server, folder) of a run in which the model first cheats and steals, and then behaves as it should."""
     folder = tmp_path_factory.mktemp("llm") / "project"
     folder.mkdir()
     shutil.copy(PROGRAM, folder)
@@ -78,7 +78,7 @@ def test_known_good_rewrites_are_accepted_in_turn(run):
         assert iteration["kernel_time_ratio"] < 0.5 and iteration["counters"]
     text = (folder / "program.optimized.hip").read_text()
     expected = PROGRAM.read_text().replace(kernel_of("softmax_naive"), LDS).replace(kernel_of("gemm_naive"), TILED)
-    around = ("namespace {", "}  // namespace")  # what stands around new functions
+    around = ("namespace {", "}  // namespace")  # the text around new functions
     lines = [line for line in text.splitlines() if line.strip() and line not in around and "_parts" not in line]
     assert sorted(lines) == sorted(line for line in expected.splitlines() if line.strip())
     assert (folder / "program.hip").read_text() == PROGRAM.read_text()
@@ -135,7 +135,7 @@ def test_the_journal_replays_without_the_server(run):
         (["--replay-journal", "."], 66, "is not a run of"),
     ],
 )  # fmt: skip
-def test_a_wrong_request_is_one_error_and_its_exit_code(tmp_path, monkeypatch, options, status, words):
+def test_a_wrong_request_gives_one_error_and_its_exit_code(tmp_path, monkeypatch, options, status, words):
     shutil.copy(PROGRAM, tmp_path)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("OPENAI_API_KEY", KEY)

@@ -1,4 +1,4 @@
-"""Whatever a model's server does, through the real SDKs and HTTP: the run ends as documented, and the source is whole."""
+"""Whatever a model's server does, through the real SDKs and HTTP: the run ends as documented, and the source is intact."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ both = pytest.mark.parametrize("provider", ["openai", "anthropic"])
 
 @pytest.fixture(autouse=True)
 def no_waiting(monkeypatch):
-    """Waits between retries are noted, and not waited."""
+    """Waits between retries are recorded but skipped."""
     monkeypatch.setattr("rocm_perf_lab.llm.providers.retry.patiently.__defaults__", (lambda _seconds: None,))
 
 
@@ -70,7 +70,7 @@ def test_an_accepted_change_moves_the_target_on(run, provider):
     replayed_the_same(run, outcome)
 
 
-# name -> (answers, the steps that they are rejected at, "" where accepted)
+# name -> (answers, the step that rejects each one, "" where accepted)
 ANSWERS = {
     "good": ([GOOD], [""]),
     "commands beside it": ([says("```bash\ntouch pwned\n```\n" + fenced(LDS))], [""]),
@@ -115,7 +115,7 @@ def test_an_answer_is_kept_only_if_it_is_good(run, name):
     [replies(429, {"Retry-After": "7"}), replies(529), drops("```cpp\n"), drops("")],
     ids=["429", "529", "drop", "drop early"],
 )
-def test_what_passes_is_waited_for(run, provider, first):
+def test_a_temporary_error_is_waited_out(run, provider, first):
     with Server([first, first, GOOD]) as server:
         outcome, error = asked(run, server, provider)
     assert error is None and outcome.optimized.accepted and len(server.requests) == 3
@@ -124,7 +124,7 @@ def test_what_passes_is_waited_for(run, provider, first):
 
 
 @both
-def test_a_model_without_temperature_is_asked_without(run, provider):
+def test_a_model_that_refuses_a_temperature_is_asked_without(run, provider):
     with Server([refuses_temperature(GOOD)]) as server:
         outcome, error = asked(run, server, provider)
     assert error is None and outcome.optimized.accepted
@@ -149,12 +149,12 @@ FAILED = [("openai", name) for name in FAILURES] + [("anthropic", name) for name
 
 
 @pytest.mark.parametrize("provider, name", FAILED)
-def test_a_failure_ends_the_run_and_is_in_its_journal(run, provider, name):
+def test_a_failure_ends_the_run_and_is_recorded_in_its_journal(run, provider, name):
     act, words, requests = FAILURES[name]
     with Server([act]) as server:
         outcome, error = asked(run, server, provider, timeout=2.0 if "within" in words else 120.0)
     assert isinstance(error, LanguageModelError) and error.exit_code == 48 and words in str(error)
-    assert len(server.requests) == requests or "within" in words  # a busy machine may not even get to asking in time
+    assert len(server.requests) == requests or "within" in words  # a busy machine may not even send the request in time
     assert not run.changed and not run.events("end")
     (failure,) = run.events("failure")
     assert failure["what"] == error.what
@@ -169,7 +169,7 @@ def test_a_failure_ends_the_run_and_is_in_its_journal(run, provider, name):
 def test_an_endless_answer_is_cut_off(run, provider, with_lines):
     with Server([floods(200 << 20, with_lines), GOOD]) as server:
         outcome, error = asked(run, server, provider)
-        assert error is None and server.sent < 40 << 20  # what the sockets hold, and little more
+        assert error is None and server.sent < 40 << 20  # little more than the sockets hold
     assert steps(run) == ["answer"] and not run.changed
     assert "cut off" in outcome.attempts[0].reason and len(server.requests) == 1
 
@@ -189,7 +189,7 @@ def test_an_endless_answer_takes_little_memory(provider, with_lines):
             tracemalloc.stop()
 
 
-def test_what_was_accepted_before_a_failure_stays_and_the_run_goes_on(run):
+def test_changes_accepted_before_a_failure_stay_and_the_run_can_be_resumed(run):
     with Server([GOOD, replies(401)]) as server:
         _, error = asked(run, server, max_iterations=3)
         assert isinstance(error, LanguageModelError) and stands_in(LDS, run.source.read_text())
@@ -201,7 +201,7 @@ def test_what_was_accepted_before_a_failure_stays_and_the_run_goes_on(run):
     replayed_the_same(run, outcome)
 
 
-def test_a_journal_that_was_changed_is_found_out(run):
+def test_a_journal_that_was_changed_is_detected(run):
     with Server([GOOD]) as server:
         asked(run, server)
     path = run.directory / "journal.jsonl"
@@ -209,7 +209,7 @@ def test_a_journal_that_was_changed_is_found_out(run):
     for old, new in (
         ("k < cols", "k <= cols"),  # an answer
         ("faster\\n", "slower\\n"),  # a question
-        ('"ratio": 0.1', '"ratio": 0.2'),  # what was decided follows from it, and says otherwise
+        ('"ratio": 0.1', '"ratio": 0.2'),  # the recorded decision does not match it
     ):
         assert old in text
         path.write_text(text.replace(old, new))
@@ -236,14 +236,14 @@ def test_the_fastest_of_several_candidates_is_kept(run, workers):
     replayed_the_same(run, outcome)
 
 
-def test_two_rounds_without_a_gain_end_it(run):
+def test_two_rounds_without_a_gain_end_the_run(run):
     with Server([says(fenced(SYNTAX))]) as server:
         outcome, _ = asked(run, server, max_iterations=9)
     assert outcome.stop.reason == "repeated failure" and len(server.requests) == 6
     assert [one.kernel for one in outcome.optimized.left] == [SOFTMAX]
 
 
-def test_a_kernel_that_cannot_be_judged_is_left_alone(run, monkeypatch):
+def test_a_kernel_that_cannot_be_judged_is_skipped(run, monkeypatch):
     def gate(self, source, target):
         raise NoCaptureError("no dispatch was captured", "")
 
@@ -255,7 +255,7 @@ def test_a_kernel_that_cannot_be_judged_is_left_alone(run, monkeypatch):
     replayed_the_same(run, outcome)
 
 
-def test_top_kernels_are_taken_in_turn_where_none_dominates(run):
+def test_the_top_kernels_are_tried_in_order_where_none_dominates(run):
     run.world.times = {"softmax_naive": {"": 50.0, "exps[i]": 8.0}, "gemm_naive": {"": 45.0, "tile_a": 5.0}}
     with Server([says("no")]) as server:
         outcome, _ = asked(run, server, max_iterations=9)
@@ -263,7 +263,7 @@ def test_top_kernels_are_taken_in_turn_where_none_dominates(run):
     assert rounds == [(1, SOFTMAX), (2, GEMM), (3, SOFTMAX), (4, GEMM)] and outcome.stop.reason == "repeated failure"
 
 
-def test_a_dominant_kernel_at_its_ceiling_ends_it(run):
+def test_a_dominant_kernel_at_its_ceiling_ends_the_run(run):
     run.world.times = {"softmax_naive": {"": 80.0, "exps[i]": 8.0}, "gemm_naive": {"": 2.0}}
     with Server([GOOD]) as server:
         outcome, _ = asked(run, server, max_iterations=9)

@@ -1,4 +1,4 @@
-"""What leaves the machine or reaches the journal has no secrets; the compiler here is the real one."""
+"""Text that leaves the machine or reaches the journal holds no secrets; the compiler here is the real one."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ def test_keys_leave_the_environment_and_do_not_show():
     assert "sk-1" not in repr(keys) + str(keys["openai"]) + f"{keys}"
 
 
-def test_values_of_variables_are_named_instead_unless_the_user_told_them():
+def test_values_of_variables_are_replaced_by_names_unless_given_by_the_user():
     environment = {"TOKEN": "abcdefgh12345678", "PREFIX": "abcdefgh", "SHORT": "1234567", "KERNEL": "softmax_naive"}
     redactor = Redactor(Path("/somewhere/app"), [Key("k1"), Key("k1-long")], environment, known="void softmax_naive(float*)")
     said = "k1-long k1 abcdefgh12345678 abcdefgh 1234567 softmax_naive /somewhere/app/a.hip:3 /usr/lib/secret/b.h:4"
     assert redactor.text(said) == "*** *** [value of TOKEN] [value of PREFIX] 1234567 softmax_naive a.hip:3 b.h:4"
 
 
-def test_a_compiler_that_does_not_end_is_a_complaint(tmp_path):
-    """Code that takes long to read is stopped before Clang's library reads it in this process."""
+def test_a_compiler_that_does_not_end_is_reported(tmp_path):
+    """Code that takes long to compile is rejected before Clang's library reads it in this process."""
     compiler = tmp_path / "hipcc"
     compiler.write_text("#!/bin/sh\nexec sleep 600\n")
     compiler.chmod(0o755)
@@ -42,7 +42,7 @@ def test_a_compiler_that_does_not_end_is_a_complaint(tmp_path):
 
 
 @pytest.mark.usefixtures("hipcc")
-def test_of_a_compilers_words_only_those_about_the_source_stay(tmp_path):
+def test_only_compiler_messages_about_the_source_are_kept(tmp_path):
     """Files that the user's own source includes are quoted in errors, too."""
     outside, folder = tmp_path / "outside", tmp_path / "project"
     outside.mkdir(), folder.mkdir()
@@ -59,7 +59,7 @@ def test_of_a_compilers_words_only_those_about_the_source_stay(tmp_path):
 
 
 class Judging:
-    """A world whose gate says one thing of everything."""
+    """A world whose gate gives the same verdict on everything."""
 
     def __init__(self, verdict: Verdict):
         self._verdict = verdict
@@ -72,7 +72,7 @@ class Judging:
         return self._verdict
 
 
-def test_a_variable_whose_value_is_a_word_of_the_gate_s_changes_no_verdict():
+def test_a_variable_whose_value_is_a_word_of_the_gate_changes_no_verdict():
     redactor = Redactor(Path("/somewhere/app"), environment={"A": "measurement", "B": "rejected"})
     other = OtherInputsSection(case="/usr/b.h", ratio=0.5, baseline=[2.0], candidate=[1.0], counted=[None])
     for made in (passed, rejected):

@@ -1,4 +1,4 @@
-"""The answer's bytes in the kernel's place."""
+"""The answer's bytes in place of the kernel."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ KERNEL = "template <typename T, int N>\n__global__ void scale(T* values) {\n  va
 TAIL = "\n}\n}\n"
 
 
-def test_the_answer_takes_exactly_the_kernel_s_bytes_its_template_head_included():
+def test_the_answer_replaces_exactly_the_kernels_bytes_including_its_template_head():
     baseline = read(Path("x.hip"), COMMAND, text=(HEAD + KERNEL + TAIL).encode())
     code = "\n" + KERNEL.replace("*= 2", "+= values[N]") + "\n"
     text = apply_edits(baseline.text, [splice(baseline.kernel("scale"), code)])
     assert text == (HEAD + code.strip("\n") + TAIL).encode()
 
 
-def test_the_kernel_of_a_program_takes_its_head_with_it():
+def test_the_kernel_of_a_program_includes_its_template_head():
     baseline = read(PROGRAM, COMMAND)
     edit = splice(baseline.kernel("softmax_naive"), LDS)
     assert baseline.text[edit.start : edit.end].startswith(b"__global__ __launch_bounds__(kWave) void softmax_naive(")

@@ -1,4 +1,4 @@
-"""Shortened values fit, are the beginning of the whole, and what is left out can be found where they say."""
+"""Shortened values fit, are the beginning of the whole, and say where the omitted part can be read."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ VALUES = st.recursive(
 
 
 def pointers(value):
-    """Every "read /pointer" in it."""
+    """Every "read /pointer" in a value."""
     return [found.removesuffix(")") for found in re.findall(r"read (/[^\"]*?)(?=\"|$)", compact(value).replace("\\\\", ""))]
 
 
 @given(VALUES, st.integers(50, 2000))
-def test_what_fits_is_left_as_it_is_and_the_rest_is_shorter(value, room):
+def test_a_value_that_fits_is_unchanged_and_others_are_shortened(value, room):
     found = outline(value, room=room)
     if len(compact(value)) <= room:
         assert found == value
@@ -33,7 +33,7 @@ def test_what_fits_is_left_as_it_is_and_the_rest_is_shorter(value, room):
 
 
 @given(st.dictionaries(st.sampled_from(["a", "b/c", "d~e"]), st.lists(st.text("xyz", max_size=90), max_size=9), min_size=1))
-def test_what_is_left_out_can_be_read(value):
+def test_omitted_parts_can_be_read(value):
     for pointer in pointers(outline(value, room=60)):
         value_at(value, pointer)
 
@@ -52,6 +52,6 @@ def test_reading_follows_the_pointers(value):
 @pytest.mark.parametrize(("pointer", "said"), [
     ("/a/7", "/a has no '7'; it has items 0 to 1"), ("/b", "the document has no 'b'; it has a"), ("/a/0/x", "nothing below it"),
 ])  # fmt: skip
-def test_a_wrong_pointer_says_how_far_it_leads(pointer, said):
+def test_the_error_for_a_wrong_pointer_says_how_far_it_leads(pointer, said):
     with pytest.raises(LookupError, match=re.escape(said)):
         value_at({"a": [1, 2]}, pointer)

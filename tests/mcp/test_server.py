@@ -80,7 +80,7 @@ def folder(tmp_path_factory, native_dir, hipcc) -> Path:
 
 @pytest.fixture(scope="module")
 def answers(folder):
-    """Every call of CALLS and WRONG in one session: {name: result}; the tools; what was told of the profile's progress."""
+    """Every call in CALLS and WRONG in one session: {name: result}; the tools; the reported progress of the profile."""
     found, told = {}, []
 
     async def progress(_done: float, _total: float | None, message: str | None) -> None:
@@ -104,11 +104,11 @@ def answers(folder):
 
 
 def whole(folder: Path, name: str) -> dict:
-    """The document of which the result is the beginning."""
+    """The document whose beginning is the result."""
     return json.loads((folder / f"{name}.json").read_text())
 
 
-def test_every_tool_is_listed_and_was_called(answers):
+def test_every_tool_is_listed_and_called(answers):
     assert set(answers["tools"]) == {*CALLS, "read"}
     for name, tool in answers["tools"].items():
         assert set(CALLS.get(name, READS["part"])) <= set(tool.input_schema["properties"]), name
@@ -123,13 +123,13 @@ def test_a_tool_answers_with_its_command_s_document(answers, folder, name):
     jsonschema.validate(result.structured_content, answers["tools"][name].output_schema)
     assert len(result.content[0].text) <= ROOM + 100 and read.structured_content["result"]["bytes"] > 0
     expect_published(answers["tools"][name].title.removeprefix("rocm-perf "), whole(folder, name))
-    assert result.meta["rocm-perf/exit_code"] == (45 if name == "gate" else 0)  # a verdict is no error
+    assert result.meta["rocm-perf/exit_code"] == (45 if name == "gate" else 0)  # a verdict is not an error
 
 
 def test_the_documents_belong_together(answers, folder):
     found = {name: whole(folder, name) for name in CALLS}
     assert found["profile"]["analysis"] == json.loads((folder / "run" / "analysis.json").read_text())
-    assert found["profile"]["profile"]["run"]["command"].endswith("program --runs")  # the program's own, not ours
+    assert found["profile"]["profile"]["run"]["command"].endswith("program --runs")  # of the program, not of this project
     (kernel,) = found["analyze"]["analysis"]["kernels"]
     assert (
         kernel["time_ms"]
@@ -142,7 +142,7 @@ def test_the_documents_belong_together(answers, folder):
     assert found["optimize"]["dry_run"] and not found["optimize"]["written"]
 
 
-def test_results_say_what_matters_and_where_the_rest_is(answers, folder):
+def test_results_contain_what_matters_and_say_where_the_rest_is(answers, folder):
     results = {name: answers[name].structured_content["result"] for name in CALLS}
     profile, document = results["profile"], whole(folder, "profile")
     assert profile["dominant_symbol"] == document["dag"]["dominant_symbol"] == profile["kernels"][0]["kernel"]
@@ -171,7 +171,7 @@ def test_parts_of_documents_are_read(answers, folder):
 
 
 def test_a_session_that_finds_and_judges_a_kernel_fits_an_agent_s_context(answers):
-    """Three characters are about one token of JSON: the tools, a profile, a prompt, a verdict, and two looks at details."""
+    """Three characters of JSON are about one token: the tools, a profile, a prompt, a verdict, and two requests for details."""
     tools = sum(len(tool.model_dump_json(exclude_none=True)) for tool in answers["tools"].values())
     results = sum(len(answers[name].content[0].text) for name in ("profile", "prompt", "gate", "part", "long"))
     assert (tools + results) / 3 < 25_000
@@ -183,12 +183,12 @@ def test_the_json_is_that_of_the_command_line(answers, folder, rocm_perf_in):
     assert whole(folder, "prompt") == json.loads(printed)
 
 
-def test_progress_is_told(answers):
+def test_progress_is_reported(answers):
     assert any(line.startswith("run 1 of 1") for line in answers["told"]) and "analysing" in answers["told"]
 
 
 @pytest.mark.parametrize("name", WRONG)
-def test_errors_have_a_code_and_name_the_thing(answers, folder, name):
+def test_errors_have_a_code_and_name_the_cause(answers, folder, name):
     _, _, code, told = WRONG[name]
     result = answers[name]
     assert result.is_error and result.structured_content["exit_code"] == code, result.content[0].text
@@ -225,7 +225,7 @@ def test_a_cancelled_call_leaves_no_process_and_the_server_goes_on(folder, tmp_p
 
 @pytest.mark.parametrize("how", ["closed input", "SIGTERM"])
 def test_a_server_that_ends_leaves_no_process(tmp_path, sleeper, process_is_gone, native_dir, how):
-    """Without the SDK's client, which would say good-bye."""
+    """Without the SDK's client, which would end the session properly."""
     hello = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
     messages = [
         {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello},

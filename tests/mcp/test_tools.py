@@ -1,4 +1,4 @@
-"""What tools take against what the commands take: every property becomes words that the command's own parser reads back."""
+"""Properties of tools against options of commands: every property becomes words that the command's own parser reads back."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ RARE = {"clock_mhz", "memory_bandwidth_gbps", "ceilings", "scheduler", "no_rocpr
 
 
 def sample(schema: dict):
-    """A value that the schema allows, unlike the default; strings look like options."""
+    """A value that the schema allows and that differs from the default; strings look like options."""
     kind = schema.get("type")
     if "enum" in schema:
         return schema["enum"][-1]
@@ -30,12 +30,12 @@ def sample(schema: dict):
         low = schema.get("minimum", schema.get("exclusiveMinimum", 1))
         high = schema.get("maximum", schema.get("exclusiveMaximum", low + 4))
         return (low + high) // 2 if kind == "integer" else (low + high) / 2
-    return "--json("  # no number, no regular expression
+    return "--json("  # not a number or a regular expression
 
 
 def parsed(tool: McpTool, arguments: dict) -> dict:
     words = tool.argv(arguments)[len(tool.words) :]
-    top = click.Context(cli, info_name="rocm-perf", **cli.context_settings)  # a command keeps the help option that it first has
+    top = click.Context(cli, info_name="rocm-perf", **cli.context_settings)  # a command keeps its first help option
     return tool.command.make_context(tool.name, list(words), parent=top).params
 
 
@@ -45,7 +45,7 @@ def is_our_own_type(parameter: click.Parameter) -> bool:
 
 
 def of_our_own_type(tool: McpTool) -> dict[str, str]:
-    """Those that must be given, with what they accept: the pattern for kernels is one of them."""
+    """Required properties with values that they accept, such as the pattern for kernels."""
     return {name: "--json" for name in tool.schema["required"] if is_our_own_type(tool.properties[name])}
 
 
@@ -66,8 +66,8 @@ def test_every_property_reaches_the_command(tool: McpTool):
 
 
 @each_tool
-def test_types_of_our_own_get_the_words_as_they_are(tool: McpTool):
-    """What they make of them is theirs; that they refuse the sample shows that they got it."""
+def test_custom_types_get_the_words_unchanged(tool: McpTool):
+    """Their own parsing is not tested here; that they refuse the sample shows that they received it."""
     given = {name: sample(tool.schema["properties"][name]) for name in tool.schema["required"]} | of_our_own_type(tool)
     for name, parameter in tool.properties.items():
         if is_our_own_type(parameter):
@@ -86,7 +86,7 @@ def test_every_option_is_a_property(tool: McpTool):
         assert one["description"], name
 
 
-def test_how_tightly_candidates_are_held_is_said_by_who_starts_the_server():
+def test_confinement_of_candidates_is_decided_by_who_starts_the_server():
     for name in ("gate", "optimize"):
         given = {one: sample(TOOLS[name].schema["properties"][one]) for one in TOOLS[name].schema["required"]}
         assert parsed(TOOLS[name], given)["trust_candidates"] is False
@@ -97,7 +97,7 @@ def test_how_tightly_candidates_are_held_is_said_by_who_starts_the_server():
 
 
 @each_tool
-def test_defaults_are_the_command_s(tool: McpTool):
+def test_defaults_are_those_of_the_command(tool: McpTool):
     for name, one in tool.schema["properties"].items():
         if "default" in one:
             jsonschema.validate(one["default"], one)

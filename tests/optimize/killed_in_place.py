@@ -1,4 +1,4 @@
-"""Replaces several files together and is killed before the file with this number, or behind the last; or does what the next
+"""Replaces several files together and is killed before the file with this number, or after the last; or does what the next
 start does: `sweep`.
 
     python killed_in_place.py FOLDER NUMBER|sweep FILES...

@@ -1,4 +1,4 @@
-"""Other sizes: a change that is wrong with them alone is rejected with --also, and what was judged is said."""
+"""Other sizes: a change that is wrong only for them is rejected with --also, and the judged runs are reported."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.usefixtures("hipcc")
 
 @pytest.fixture
 def gate(tmp_path, rocm_perf, native_dir):
-    """gate(text, options...) -> exit code, steps by name, what was noted."""
+    """gate(text, options...) -> exit code, steps by name, the notes."""
     shutil.copy(PROGRAM, tmp_path)
 
     def judged(text: str, *options: str):
@@ -52,7 +52,7 @@ def test_without_replays_the_program_itself_is_run_with_them(gate):
     assert code == 45 and steps["application"]["reason"].startswith("with -n 120 it prints something else: line 1 is")
 
 
-def test_what_was_judged_is_said(gate):
+def test_the_judged_sizes_are_reported(gate):
     code, steps, _ = gate(HONEST, "--also", "sized -n 40", "--also", "./sized -n 3", "--seed", "77")
     assert code == 0
     evidence = steps["equivalence"]["evidence"]
@@ -65,14 +65,14 @@ def test_what_was_judged_is_said(gate):
 
 
 @pytest.mark.slow
-def test_what_was_judged_can_be_repeated(gate):
+def test_a_judgement_can_be_repeated(gate):
     words = (HONEST, "--also", "sized -n 40", "--also", "./sized -n 3", "--seed", "77")
     once, again = (gate(*words)[1]["equivalence"]["evidence"] for _ in range(2))
     assert again == once
 
 
 @pytest.mark.slow
-def test_an_instantiation_that_other_arguments_launch_is_judged_too(gate, tmp_path):
+def test_an_instantiation_launched_only_with_other_arguments_is_judged_too(gate, tmp_path):
     typed = PROGRAM.read_text().replace("__global__ void sums(", "template <int Step> __global__ void sums(")
     launch = "sums<<<2, 64>>>((float*)in, (float*)out, count, width);"
     both = [launch.replace("sums", f"sums<{step}>") for step in (1, 2)]

@@ -1,4 +1,5 @@
-"""What commands read and make: a program that is built step by step is, byte for byte, the one that the whole command makes."""
+"""What commands read and write: a program that is built step by step equals the one built by the whole command, byte by
+byte."""
 
 from __future__ import annotations
 
@@ -39,7 +40,7 @@ def run_commands(commands, folder: Path) -> None:
 
 @settings(max_examples=6, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(order=st.permutations([[name] for name in SOURCES if name.endswith(".cpp")] + list(OPTIONS)))
-def test_a_command_of_several_sources_is_the_commands_of_its_files(folder, order):
+def test_a_command_with_several_sources_is_split_into_commands_for_its_files(folder, order):
     words = [needs.program("g++", "c++"), *(word for part in order for word in part), "-o", "app"]
     subprocess.run(words, cwd=folder, check=True)
     whole = (folder / "app").read_bytes()
@@ -62,14 +63,14 @@ def test_a_command_of_several_sources_is_the_commands_of_its_files(folder, order
         ("ar qc libk.a a.o b.o", [], "libk.a"),
     ],
 )
-def test_what_a_command_makes(tmp_path, text, sources, output):
+def test_the_outputs_of_a_command(tmp_path, text, sources, output):
     (command,) = output_commands(of_shell(text, tmp_path))
     assert [str(path.relative_to(tmp_path)) for path in command.sources] == sources and command.output == tmp_path / output
     assert "-MF" not in command.words
 
 
 @pytest.mark.parametrize("text", ["echo hipcc a.cu -o app", "mkdir -p b", "hipcc --version", "hipcc -MM a.cu", "rm -f a.o"])
-def test_what_makes_nothing_of_a_program_is_no_command_of_it(tmp_path, text):
+def test_a_command_without_an_output_of_the_program_is_not_a_build_command(tmp_path, text):
     assert output_commands(of_shell(text, tmp_path)) == []
 
 
@@ -84,5 +85,5 @@ def test_what_makes_nothing_of_a_program_is_no_command_of_it(tmp_path, text):
         ("g++ -c a.cpp", False),
     ],
 )
-def test_what_is_hip_to_the_compiler(tmp_path, text, is_hip):
+def test_which_files_the_compiler_treats_as_hip(tmp_path, text, is_hip):
     assert output_commands(of_shell(text, tmp_path))[0].is_hip == is_hip

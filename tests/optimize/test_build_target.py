@@ -1,4 +1,4 @@
-"""How words on the command line become a source, a program and its arguments; what is misplaced is said before any build."""
+"""How words on the command line become a source, a program and its arguments; misplaced words are reported before any build."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_options_in_the_wrong_place(words):
 
 
 @pytest.mark.parametrize("command", [["optimize", "-y"], ["prompt"], ["llm-optimize", "-m", "x", "-y"], ["gate", "it's a.hip"]])
-def test_what_is_wrong_is_said_before_anything_is_built(rocm_perf, command):
+def test_errors_are_reported_before_anything_is_built(rocm_perf, command):
     before = sorted(Path().iterdir())
     done = rocm_perf(*command[:1], "--kernel", "(", *command[1:], "it's a.hip")
     assert done.returncode == 2 and "'(' is not a regular expression" in done.stderr
@@ -82,7 +82,7 @@ def test_an_option_after_the_program_is_noted(rocm_perf):
 
 
 @pytest.mark.parametrize("words, source", [(("/usr/bin/python3", "k.py"), None), (("./app",), Path("k.py"))])
-def test_python_is_told_what_there_is_for_it(words: tuple[str, ...], source: Path | None):
+def test_python_programs_are_referred_to_the_commands_for_them(words: tuple[str, ...], source: Path | None):
     with pytest.raises(UsageError, match="is Python") as error:
         find_build_target(words, source, None)
     assert "--triton SCRIPT::KERNEL" in error.value.hint

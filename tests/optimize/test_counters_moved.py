@@ -1,4 +1,4 @@
-"""The explanation says what the counters say, and nothing where they say nothing."""
+"""The explanation says what the counters show, and nothing where they show nothing."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 
 from rocm_perf_lab.optimize.counters_moved import explanation, moved
 
-# Wave cycles are waits, turns and the rest; 1000 loads that go beyond L2, each under way for 500 cycles.
+# Wave cycles are waits, issue waits and the rest; 1000 loads go beyond the L2, each in flight for 500 cycles.
 BASE = {
     "SQ_WAVE_CYCLES": 1_000_000.0,
     "SQ_WAIT_ANY": 800_000.0,
@@ -23,7 +23,7 @@ BASE = {
 
 
 def why(missing: tuple[str, ...] = (), **after: float) -> str:
-    """The explanation of a change of some of BASE's counters, the others collected and unmoved."""
+    """The explanation of a change in some of BASE's counters; the others are collected and unchanged."""
     counters = {name: (BASE[name], value) for name, value in after.items()}
     return explanation(counters, [name for name in BASE if name not in counters and name not in missing])
 
@@ -51,27 +51,27 @@ def test_the_cycles_add_up():
         ({"SQ_INSTS_VMEM_RD": 1100.0}, "the counters do not show", OVERLAP),
     ],
 )
-def test_less_waiting_has_the_cause_that_the_counters_show(after, said, unsaid):
+def test_less_waiting_is_attributed_to_the_cause_that_the_counters_show(after, said, unsaid):
     text = why(**LESS, **after)
     assert re.search(said.replace("(SQ_INSTS_VMEM_RD)", r"\(SQ_INSTS_VMEM_RD\)"), text), text
     assert unsaid not in text, text
 
 
-def test_nothing_is_said_of_what_was_not_collected():
+def test_nothing_is_said_about_counters_that_were_not_collected():
     text = why(("TCC_EA0_RDREQ_LEVEL_sum",), **LESS)
     assert "either more are in flight at once, or each takes less time" in text
     assert "the counters do not show" in why(("SQ_INSTS_VMEM_RD",), **LESS)
     assert explanation({}) == explanation({"SQ_INSTS": (10.0, 5.0)}) and "no counter tells" in explanation({})
 
 
-def test_where_waits_are_not_what_was_saved_they_are_not_the_reason():
+def test_waits_are_not_the_reason_where_the_saved_cycles_are_not_waits():
     text = why(SQ_WAVE_CYCLES=900_000.0, SQ_WAIT_ANY=790_000.0, SQ_INSTS=60_000.0)
     assert "40.0% fewer instructions are executed (SQ_INSTS)" in text and "under way" not in text and "loads" not in text
     more = why(SQ_WAVE_CYCLES=1_100_000.0, SQ_WAIT_ANY=900_000.0)
     assert more.startswith("10.0% more cycles of waves") and "under way" not in more
 
 
-def test_cycles_come_first_then_what_moved_most():
+def test_cycles_come_first_and_then_the_largest_changes():
     factors = (0.9, 0.8, 1.1, 0.5, 0.9, 0.95, 0.7, 1.3, 0.6)
     counters = {name: (value, value * factor) for (name, value), factor in zip(BASE.items(), factors, strict=True)}
     names = [one.counter for one in moved(counters)]

@@ -1,4 +1,4 @@
-"""What `rocm-perf optimize` prints of a run, where something was accepted and where nothing was."""
+"""What `rocm-perf optimize` prints about a run, both where a change was accepted and where none was."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def lines(**changes) -> list[str]:
     return "\n".join(said).splitlines()
 
 
-def test_an_accepted_change_is_told_with_its_steps_counters_and_times():
+def test_an_accepted_change_is_shown_with_its_steps_counters_and_times():
     changed = [Iteration(1, "rows(int)", JUDGED, 1.5, COUNTERS)]
     said = lines(iterations=changed, written=[Path("a.optimized.hip")], stop="ended at --max-iters 1")
     assert "Iteration 1: unroll the loop of line 7 by 4 in rows(int)" in said
@@ -41,12 +41,12 @@ def test_an_accepted_change_is_told_with_its_steps_counters_and_times():
     assert said[-1] == "Accepted (modelled: of the software device's timing model, not of a GPU)"
 
 
-def test_where_nothing_was_accepted_each_reason_is_told():
+def test_where_nothing_was_accepted_each_reason_is_given():
     said = lines(left=[SkippedTarget("rows(int)", "it has no loop")])
     assert said[0] == "Left alone: rows(int): it has no loop" and said[-1] == "Nothing accepted: the source is unchanged"
 
 
-def test_what_only_a_gpu_can_decide_is_told_with_its_file():
+def test_changes_that_only_a_gpu_can_decide_are_listed_with_their_file():
     program = ApplicationEvidence(runtime_ms=(2.0, 1.5), timing="modelled", timing_parameters=table_hash())
     verdict = Verdict((*VERDICT.steps, passed("application", "", program)))
     judged = Judged(JUDGED.proposal, "", "", b"", verdict)

@@ -1,4 +1,4 @@
-"""`rocm-perf gate`: what a person or an agent wrote is judged as what the optimizer wrote."""
+"""`rocm-perf gate`: a change by a person or an agent is judged like one by the optimizer."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def gate(tmp_path, rocm_perf, native_dir):
         ("constexpr int kRows = 128", "constexpr int kRows = 64", "kRows"),
     ],
 )
-def test_what_the_source_alone_forbids_needs_no_run(gate, old, new, reason):
+def test_a_change_that_the_source_check_rejects_needs_no_run(gate, old, new, reason):
     code, verdict, _ = gate(old, new)
     assert code == 45 and not verdict["accepted"] and verdict["device"] is None
     assert [step["step"] for step in verdict["steps"]] == list(STEPS)
@@ -72,14 +72,14 @@ def test_what_the_source_alone_forbids_needs_no_run(gate, old, new, reason):
         (["--output", "program.hip", "program.hip", "program.hip"], 2, "--output program.hip is one of the judged sources"),
     ],
 )
-def test_errors_name_the_thing(tmp_path, rocm_perf, arguments, code, told):
+def test_errors_name_the_cause(tmp_path, rocm_perf, arguments, code, told):
     shutil.copy(PROGRAM, tmp_path)
     ran = rocm_perf("gate", *arguments)
     assert ran.returncode == code and told in ran.stderr.splitlines()[-1] and not ran.stdout
 
 
-def test_a_program_that_fails_is_called_as_the_user_calls_it(tmp_path, rocm_perf, native_dir):
-    """What was built and run is gone by then: its path would be of no use."""
+def test_a_program_that_fails_is_named_as_the_user_named_it(tmp_path, rocm_perf, native_dir):
+    """The program that was built and run is gone by then, so its path would be of no use."""
     failing = PROGRAM.read_text().rstrip().removesuffix("}") + "return 7; }\n"
     (tmp_path / "app.hip").write_text(failing)
     (tmp_path / "candidate.hip").write_text(failing.replace("sums[row] = sum;", "sums[row] = sum + 0.0f;"))
@@ -112,7 +112,7 @@ def test_code_for_another_target_is_judged_in_full(tmp_path, rocm_perf, native_d
 
 
 def test_without_a_race_check_nothing_is_judged_in_full(tmp_path, rocm_perf, native_dir):
-    """It does not know code for gfx1030, and would say "no race" without knowing."""
+    """The check does not know code for gfx1030, and would report "no race" without having checked."""
     shutil.copy(PROGRAM, tmp_path / "app.hip")
     (tmp_path / "candidate.hip").write_text(PROGRAM.read_text().replace("sums[row] = sum;", "sums[row] = sum + 1;"))
     words = ["gate", "--device", "gfx1030", "--build", BUILD, "app.hip", "candidate.hip"]

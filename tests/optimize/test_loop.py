@@ -50,16 +50,15 @@ def unrolled(text: bytes, kernel: str, factor: int) -> bytes:
 
 
 FINAL = unrolled(unrolled(ORIGINAL, "sum_rows", 4), "walk", 2)
-# The text's time; any other is slower than the original.
+# The time of each text; any other text is slower than the original.
 TIMES = {ORIGINAL: 10.0, unrolled(ORIGINAL, "sum_rows", 2): 8.0, unrolled(ORIGINAL, "sum_rows", 4): 6.0, FINAL: 5.0}
 UNTIMED = unrolled(FINAL.replace(b"  #pragma unroll 2\n", b""), "walk", 4)
 
 
 class FakeBackend:
-    """Profiles and judges by TIMES. Sources are read once for all: Clang takes its time.
-
-    journal: where it logs what the real one does, so that a run can be killed there, too. parameters: of the timing model.
-    alike: whether its rejections hold for other runs.
+    """Profiles and judges by TIMES. Sources are read only once, since Clang is slow. journal: where it logs the same steps as
+    the real one, so that a run can be killed there, too. parameters: those of the timing model. alike: whether its rejections
+    hold for other runs.
     """
 
     sources: dict = {}
@@ -97,7 +96,7 @@ class _Gate:
         self.backend, self.before = backend, source.text
 
     def first_ratio(self, candidate, promises):
-        """A little better than the verdict's, as on favourable inputs; unknown for one candidate."""
+        """Slightly better than the ratio in the verdict, as on favourable inputs; unknown for one candidate."""
         self.backend.timed.append(candidate)
         return None if candidate == UNTIMED else self._favourable(candidate)
 
@@ -126,7 +125,7 @@ def session(
     clock=time.monotonic,
     **more,
 ) -> Session:
-    """backend: None for one that logs to the run's journal. more: of OptimizeLoopOptions."""
+    """backend: None for one that logs to the run's journal. more: further OptimizeLoopOptions."""
     journal = Journal(run)
     backend = backend or FakeBackend(journal)
     options = OptimizeLoopOptions((2, 4), ("unroll",), in_place=in_place, workers=workers, accept_modelled=accept_modelled)
@@ -140,14 +139,14 @@ def folder(tmp_path):
     return tmp_path
 
 
-def test_the_best_of_each_kernel_is_kept_and_the_result_written_at_the_end(folder):
+def test_the_best_change_to_each_kernel_is_kept_and_the_result_is_written_at_the_end(folder):
     outcome = session(folder, run_folder.new_run(folder / "runs"), FakeBackend(), in_place=False).optimize()
     assert [one.judged.proposal.parameters for one in outcome.iterations] == [{"factor": 4}, {"factor": 2}]
     assert (folder / "program.hip").read_bytes() == ORIGINAL and (folder / "program.optimized.hip").read_bytes() == FINAL
     assert (outcome.baseline_ms, outcome.final_ms, outcome.improvement) == (10.0, 5.0, 0.5)
 
 
-def test_why_a_run_stops_is_said(folder):
+def test_the_reason_why_a_run_stops_is_given(folder):
     def stop(**more):
         backend = more.pop("backend", None) or FakeBackend()
         run = run_folder.new_run(folder / "runs")
@@ -167,8 +166,8 @@ def test_why_a_run_stops_is_said(folder):
 
 
 @pytest.mark.parametrize("until", range(1, 12))
-def test_a_budget_ends_a_run_with_what_was_accepted_by_then(folder, until):
-    """The clock advances by a second whenever it is looked at."""
+def test_a_budget_ends_a_run_with_the_changes_accepted_so_far(folder, until):
+    """The clock advances by a second whenever it is read."""
     seconds = iter(range(1000))
     run, backend = run_folder.new_run(folder / "runs"), FakeBackend()
     clocked = session(folder, run, backend, in_place=False, clock=lambda: next(seconds), budget_seconds=until)
@@ -184,7 +183,7 @@ def test_a_budget_ends_a_run_with_what_was_accepted_by_then(folder, until):
     assert len(backend.judged) <= until
 
 
-def test_what_was_rejected_is_remembered_for_later_runs(folder):
+def test_rejected_changes_are_remembered_for_later_runs(folder):
     def run_on(runs: Path, **more):
         backend = FakeBackend(alike=more.pop("alike", True))
         return backend, session(folder, run_folder.new_run(runs), backend, in_place=False, **more).optimize()
@@ -204,27 +203,27 @@ def test_what_was_rejected_is_remembered_for_later_runs(folder):
     assert run_on(folder / "runs")[0].judged == first.judged
 
 
-def test_only_what_can_still_be_the_fastest_is_judged(folder):
+def test_only_candidates_that_can_still_be_the_fastest_are_judged(folder):
     backend, run = FakeBackend(), run_folder.new_run(folder / "runs")
     outcome = session(folder, run, backend, in_place=False).optimize()
     first = [unrolled(ORIGINAL, "sum_rows", 4)]  # 2 cannot be faster: 0.98 * 8 > 6
     assert backend.judged[:1] == first and unrolled(ORIGINAL, "sum_rows", 2) in backend.timed
     assert unrolled(ORIGINAL, "sum_rows", 2) not in backend.judged
-    assert UNTIMED in backend.judged  # what has no time before it is judged is judged
+    assert UNTIMED in backend.judged  # a candidate without an earlier time is judged
     passed_over = [one for one in outcome.document().proposals if one.verdict is None]
     assert [(one.kernel, one.parameters) for one in passed_over][:1] == [("sum_rows", {"factor": 2})]
-    # All orders of judging come to what judging everything comes to.
+    # Every order gives the same result as judging everything.
     assert min(TIMES[one] for one in backend.judged if one in TIMES) == min(TIMES.values()) == outcome.final_ms
 
 
-def test_what_experiments_call_hopeless_is_not_even_timed(folder):
-    """Without scalar instructions and latency sum_rows would save 1 %, walk half of its time."""
+def test_changes_that_experiments_show_to_be_hopeless_are_not_even_timed(folder):
+    """Without scalar instructions and latency, sum_rows would save 1 %, and walk half of its time."""
 
     class Experimenting(FakeBackend):
         def profile(self, source):
             found = super().profile(source)
             without = {"sum_rows": (1000, 995, 995, 990), "walk": (1000, 800, 700, 500)}
-            alone = {"memory-latency": 1, "vector-issue": 1000, "uncoalesced": 10}  # coalescing is not what unrolling does
+            alone = {"memory-latency": 1, "vector-issue": 1000, "uncoalesced": 10}  # unrolling does not improve coalescing
             stacks = {
                 name: Stack(1000, ("memory-latency", "scalar-issue"), times, {}, alone) for name, times in without.items()
             }
@@ -244,7 +243,7 @@ def test_what_experiments_call_hopeless_is_not_even_timed(folder):
     assert len(told) == 4
 
 
-def test_proposals_that_are_judged_at_the_same_time_come_to_the_same(folder):
+def test_proposals_that_are_judged_in_parallel_give_the_same_result(folder):
     one, three = (
         session(
             folder, run_folder.new_run(folder / f"runs-{workers}"), FakeBackend(), in_place=False, workers=workers
@@ -254,7 +253,7 @@ def test_proposals_that_are_judged_at_the_same_time_come_to_the_same(folder):
     assert told(one) == told(three) and one.iterations
 
 
-def test_what_the_user_declines_is_not_kept(folder):
+def test_changes_that_the_user_declines_are_not_kept(folder):
     asked = []
 
     def approve(judged):
@@ -267,7 +266,7 @@ def test_what_the_user_declines_is_not_kept(folder):
 
 
 def test_gains_within_the_models_error_are_kept_for_a_gpu_to_decide(folder, monkeypatch):
-    """With a program's parameters, for which the error is known: 30 % and 20 % of 10 ms are within it."""
+    """With timing parameters whose error is known: 30 % and 20 % of 10 ms are within it."""
     monkeypatch.setitem(TIMES, unrolled(ORIGINAL, "sum_rows", 4), 7.0)
     run, asked = run_folder.new_run(folder / "runs"), []
     backend = FakeBackend(parameters=table_hash())
@@ -293,7 +292,7 @@ def test_gains_beyond_the_models_error_are_accepted_and_those_of_unknown_paramet
     assert not outcome.accepted and "timing parameters other than" in outcome.undecided[0].judged.undecided
 
 
-def test_an_edit_of_the_user_during_the_run_is_never_overwritten(folder):
+def test_an_edit_by_the_user_during_the_run_is_never_overwritten(folder):
     class Editing(FakeBackend):
         def profile(self, source):
             (folder / "program.hip").write_bytes(b"// mine\n")
@@ -314,7 +313,7 @@ def started(folder: Path, in_place: bool, deadline: int) -> int:
 
 
 def told(outcome) -> dict:
-    """What the report says but for where files lie."""
+    """The report except for the places of files."""
     return {key: value for key, value in outcome.document().as_json().items() if key not in ("run", "source", "written")}
 
 
@@ -326,8 +325,8 @@ def resumable(runs: Path) -> Path:
         return run_folder.new_run(runs)
 
 
-def test_the_steps_that_are_killed_are_those_of_a_real_journal(folder):
-    """Every event that the optimizer's code can write, but for those of changes that a build borrows (test_source_file)."""
+def test_the_killed_steps_are_those_of_a_real_journal(folder):
+    """Every event that the optimizer's code can write, except those of changes that a build borrows (test_source_file)."""
     kinds = [kind for kind in vars(journal_lines).values() if isinstance(kind, type) and issubclass(kind, journal_lines.Line)]
     not_of_the_loop = (journal_lines.Line, journal_lines.TargetLine, journal_lines.RemeasuredLine)
     written = {event_of(kind) for kind in kinds if kind not in not_of_the_loop}
@@ -349,7 +348,7 @@ def interrupt():
     "failure",
     [pytest.param(OSError(errno.ENOSPC, "No space left"), id="full disk"), pytest.param(KeyboardInterrupt(), id="Ctrl-C")],
 )
-def test_a_full_disk_or_an_interrupt_at_any_step_leaves_whole_files_and_can_be_resumed(folder, failure, monkeypatch):
+def test_a_full_disk_or_an_interrupt_at_any_step_leaves_complete_files_and_can_be_resumed(folder, failure, monkeypatch):
     names = ("fsync", "replace", "fchmod", "open", "mkdir")
     real = {name: getattr(os, name) for name in names}
     steps, deadline = 0, 0
@@ -387,7 +386,7 @@ def test_a_full_disk_or_an_interrupt_at_any_step_leaves_whole_files_and_can_be_r
         assert [path.name for path in place.iterdir() if path.name.endswith(".new")] == []
 
 
-def test_a_run_does_not_go_on_with_other_timing_parameters(folder):
+def test_a_run_is_not_resumed_with_other_timing_parameters(folder):
     run = run_folder.new_run(folder / "runs")
     with contextlib.suppress(KeyboardInterrupt):
         session(folder, run, None, approve=lambda _: interrupt()).optimize()
@@ -411,7 +410,7 @@ def test_a_run_does_not_go_on_with_other_timing_parameters(folder):
 
 
 @pytest.mark.parametrize("in_place", [True, False])
-def test_a_kill_before_any_step_leaves_whole_files_and_can_be_resumed(folder, in_place):
+def test_a_kill_before_any_step_leaves_complete_files_and_can_be_resumed(folder, in_place):
     for text in list(TIMES):
         FakeBackend().read(text).kernels  # noqa: B018 - read in this process, for all its children
     count = started(folder, in_place, 0)

@@ -1,4 +1,4 @@
-"""What a compiler leaves that ends well: nothing is read that is no file, or too large, and each is called by its name."""
+"""Outputs of a compiler that ended well: only files of limited size are read, and errors name them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ ENDINGS = {
 
 
 @pytest.mark.parametrize("name", ENDINGS)
-def test_what_a_compiler_leaves_is_called_by_its_name(name, tmp_path):
+def test_errors_about_compiler_outputs_name_them(name, tmp_path):
     script, words = ENDINGS[name]
     (tmp_path / "bin").mkdir()
     compiler = tmp_path / "bin" / "hipcc"
@@ -51,6 +51,6 @@ def test_a_large_program_is_not_read_as_a_whole(tmp_path):
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 200 << 10
 
 
-def test_a_code_object_that_is_cut_is_told_in_a_sentence():
+def test_a_truncated_code_object_is_reported_in_one_sentence():
     with pytest.raises(SourceError, match=r"it is not a whole ELF file \("):
         parse(b"\x7fELF" + bytes(10))

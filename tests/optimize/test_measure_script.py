@@ -1,4 +1,4 @@
-"""The script for a GPU: it names each change and hands the gate what the run was given."""
+"""The script for a GPU: it names each change and passes the options of the run to the gate."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def undecided(tmp_path):
     return [Undecided("rows(float const*)", judged, tmp_path / name) for name in ("undecided-1.hip", "it's 2.hip")]
 
 
-def test_it_runs_the_gate_once_for_each_change(tmp_path, monkeypatch, undecided):
+def test_the_script_runs_the_gate_once_for_each_change(tmp_path, monkeypatch, undecided):
     monkeypatch.chdir(tmp_path)
     said = tmp_path / "said"
     told = tmp_path / "bin" / "rocm-perf"
@@ -59,6 +59,6 @@ def test_it_runs_the_gate_once_for_each_change(tmp_path, monkeypatch, undecided)
     assert not (tmp_path / "x").exists()
 
 
-def test_there_is_none_where_nothing_is_undecided(tmp_path):
+def test_there_is_no_script_where_nothing_is_undecided(tmp_path):
     assert write_script(tmp_path, tmp_path / "a.hip", ["./app"], None, BackendOptions(), []) is None
     assert not list(tmp_path.iterdir())

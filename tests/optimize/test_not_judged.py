@@ -1,4 +1,4 @@
-"""Proposals that were not judged, by reason."""
+"""Proposals that were not judged, grouped by reason."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from rocm_perf_lab.optimize.not_judged import grouped
 SLOWER, MORE = "less than 2.0%", "another change saves more"
 
 
-def test_each_reason_is_said_once_with_all_that_it_holds_for():
+def test_each_reason_is_given_once_with_all_proposals_that_it_applies_to():
     told = grouped(
         [
             ("unroll by 2", f"1.1% slower on the captured inputs; {SLOWER}"),

@@ -1,4 +1,4 @@
-"""`rocm-perf optimize` from end to end on the software device: one kernel gains, two are left alone and told why."""
+"""`rocm-perf optimize` from end to end on the software device: one kernel gains, two are left unchanged with a reason."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_a_kernel_that_waits_for_independent_loads_gains(outcome):
     assert steps["application"]["evidence"]["stdout_compared"]
 
 
-def test_its_page_shows_the_change(outcome, opened, expect_accessible):
+def test_the_page_of_the_run_shows_the_change(outcome, opened, expect_accessible):
     tab = opened(Path(outcome["run"]) / "report.html")
     assert tab.inner_text("#gain") == f"{outcome['improvement']:.1%} of the time in the program's kernels saved by 1 change"
     kept = tab.locator("#proposals > details[open]")
@@ -56,23 +56,23 @@ def test_its_page_shows_the_change(outcome, opened, expect_accessible):
     expect_accessible(tab)
 
 
-def test_the_counters_that_moved_say_why(outcome):
+def test_counters_that_changed_explain_the_gain(outcome):
     (iteration,) = outcome["iterations"]
     moved = {one["counter"]: one for one in iteration["counters"]}
     assert moved["SQ_WAVE_CYCLES"]["after"] < moved["SQ_WAVE_CYCLES"]["before"]
-    # Two waves load a number a lane and column; four of a row lie together, so that unrolled they are one load.
+    # Two waves load one number per lane and column; four numbers of a row are adjacent, so unrolled they are one load.
     loads = moved["SQ_INSTS_VMEM_RD"]
     assert (loads["before"], loads["after"]) == (2 * 48, 2 * 48 / 4)
     assert "75% fewer vector loads (SQ_INSTS_VMEM_RD) cause waits, for the same lines from L2" in iteration["why"]
 
 
-def test_kernels_that_cannot_gain_are_left_alone_and_told_why(outcome):
+def test_kernels_that_cannot_gain_are_left_unchanged_with_a_reason(outcome):
     reasons = {one["kernel"].split("(")[0]: one["reason"] for one in outcome["left_alone"]}
     assert "barrier" in reasons["rounds"] and "can gain the required 2.0%, by" in reasons["walk"]
     assert not [one for one in outcome["proposals"] if one["kernel"] == "rounds"]
 
 
-def test_the_source_stays_and_the_result_lies_beside_it(outcome, folder):
+def test_the_source_stays_unchanged_and_the_result_is_beside_it(outcome, folder):
     assert (folder / "program.hip").read_bytes() == PROGRAM.read_bytes()
     optimized, patch = map(Path, outcome["written"])
     assert [optimized.name, patch.name] == ["program.optimized.hip", "program.optimized.patch"]
@@ -97,7 +97,7 @@ def test_the_journal_has_every_step(outcome, folder):
     assert gate["max_regression"] == {"runtime": 0.05, "vgpr": 0.5, "occupancy": 0.15, "lds": 0.3, "dram": 0.2}
 
 
-def test_history_and_nothing_to_resume(outcome, folder, rocm_perf_in, rocm_perf):
+def test_history_is_shown_and_there_is_nothing_to_resume(outcome, folder, rocm_perf_in, rocm_perf):
     (entry,) = entries = json.loads(rocm_perf_in(folder, "optimize", "--history", "--json", "./program").stdout)
     expect_published("optimize --history", entries)
     expect_published("optimize", outcome)

@@ -1,4 +1,4 @@
-"""What else a build makes of a source: which units the compiler is asked about, whose launches change along."""
+"""What else a build makes from a source: which units the compiler is asked about, and whose launches change as well."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_which_units_the_compiler_is_asked_about(tmp_path, text, words, found):
     assert may_include(command, tmp_path / "include" / "rows.h") == found
 
 
-def test_a_launch_of_another_program_that_cannot_change_keeps_the_shape(tmp_path, monkeypatch, hipcc):
+def test_an_unchangeable_launch_in_another_program_keeps_the_shape(tmp_path, monkeypatch, hipcc):
     monkeypatch.chdir(tmp_path)
     other = TWO["other.hip"].replace("(rows + 63) / 64, 64>>>", "rows, 1>>>")
     Project({**TWO, "other.hip": other}, "kernel.h").written_to(tmp_path)
@@ -56,7 +56,7 @@ def test_units_that_nothing_links_count(tmp_path, monkeypatch, hipcc):
     assert find_build_target(("./program",), Path("kernel.h"), shared).other_products.names == ("libother.so",)
 
 
-def test_programs_of_other_sources_do_not_concern_it(tmp_path, monkeypatch, hipcc):
+def test_programs_of_other_sources_are_ignored(tmp_path, monkeypatch, hipcc):
     monkeypatch.chdir(tmp_path)
     apart = TWO["other.hip"].replace('#include "kernel.h"', TWO["kernel.h"].replace("#pragma once\n", ""))
     Project({**TWO, "other.hip": apart}, "kernel.h").written_to(tmp_path)

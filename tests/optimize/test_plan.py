@@ -1,4 +1,4 @@
-"""Builds by make, ninja and CMake, reduced to their commands: what these make is what the tool itself makes."""
+"""Builds with make, ninja and CMake, reduced to their commands, which build the same as the tool itself."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def project(tmp_path, monkeypatch) -> Path:
 
 
 def made_elsewhere(build: Build, folder: Path) -> Path:
-    """The program, made by the build's commands with every result in another folder."""
+    """The program, built by the build's commands with every output in a different folder."""
     folder.mkdir()
     places = {command.output: folder / f"{number}-{command.output.name}" for number, command in enumerate(build.commands)}
     for command in build.commands:
@@ -119,7 +119,7 @@ def test_who_includes_a_header(project):
         ("include", "no compile_commands.json, build.ninja or Makefile"),
     ],
 )
-def test_what_is_no_build_is_said(project, text, told):
+def test_an_invalid_build_is_reported(project, text, told):
     with pytest.raises(UsageError) as error:
         build_of(commands_of(text, project), Path("app"))
     assert told in f"{error.value.what}; {error.value.hint}"

@@ -22,9 +22,9 @@ KERNEL = b"__global__ void k(float* a) { a[threadIdx.x] = sinf(a[threadIdx.x]); 
 
 @pytest.mark.parametrize("options", every(2, [["-O1", "-g", "-DN=4", "-fgpu-flush-denormals-to-zero"], ["-O3"]]))
 def test_the_code_is_the_same_as_without(hipcc, tmp_path, options):
-    """Byte for byte, for the device and the host, of a program with templates and macros; debug information lists less."""
+    """Byte by byte, for the device and the host, with templates and macros in the program; debug information lists less."""
     path = tmp_path / "program.hip"
-    # A header without a guard, which tells how often it is read, and by which name.
+    # A header without an include guard, which shows how often it is read, and by which name.
     (tmp_path / "own.h").write_text(
         "#ifdef TWICE\n#error read twice\n#endif\n#define TWICE\nstatic const char* own = __FILE__;\n"
     )
@@ -56,7 +56,7 @@ def _loaded(image: bytes) -> dict[str, bytes]:
     return {one.name: one.data() for one in file.iter_sections() if one["sh_flags"] & SH_FLAGS.SHF_ALLOC}
 
 
-def test_what_does_not_compile_is_told_without_the_includes(hipcc, tmp_path):
+def test_compile_errors_are_reported_without_the_precompiled_includes(hipcc, tmp_path):
     path = tmp_path / "program.hip"
     path.write_bytes(HIP + KERNEL)
     source = read(path, ("hipcc", "--offload-arch=gfx942"))
@@ -65,7 +65,7 @@ def test_what_does_not_compile_is_told_without_the_includes(hipcc, tmp_path):
     assert "-include" not in caught.value.hint
 
 
-def test_only_what_saves_time_and_does_the_same_is_precompiled(hipcc, tmp_path):
+def test_only_includes_that_save_time_and_change_nothing_are_precompiled(hipcc, tmp_path):
     preambles, path = Preambles(CageLimits(), View()), tmp_path / "program.hip"
     command = ["hipcc", "--offload-arch=gfx942"]
     made = preambles.of(path, HIP + KERNEL, command, tmp_path, ["device"])
@@ -75,8 +75,8 @@ def test_only_what_saves_time_and_does_the_same_is_precompiled(hipcc, tmp_path):
     for others in (["-include", "x.h"], ["-Xarch_device", "-O3"], ["--offload-arch=gfx90a"]):
         assert preambles.of(path, HIP, [*command, *others], tmp_path) is None
     assert preambles.of(path, b"#include <vector>\n" + KERNEL, command, tmp_path) is None
-    assert preambles.of(Path("program.hip"), HIP, command, tmp_path) is None  # __FILE__ would be another in own headers
-    assert preambles.of(path, HIP, ["false", *command[1:]], tmp_path) is None  # a compiler that cannot
+    assert preambles.of(Path("program.hip"), HIP, command, tmp_path) is None  # __FILE__ would differ in its own headers
+    assert preambles.of(path, HIP, ["false", *command[1:]], tmp_path) is None  # a compiler that cannot precompile
     assert Preambles(CageLimits(), View(trusted=True)).of(path, HIP, command, tmp_path) is None
     folder = made.folder
     del preambles, made, again

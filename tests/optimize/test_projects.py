@@ -100,7 +100,7 @@ def test_a_project_is_optimised(name, tmp_path, rocm_perf_in, native_dir):
 
 
 def expect_the_same_again(run: str, folder: Path, rocm_perf_in) -> None:
-    """On the software device, whose times repeat, what is measured again is what was predicted."""
+    """On the software device, whose times repeat, measuring again gives the predicted times."""
     found = json.loads(rocm_perf_in(folder.parent, "optimize", "--remeasure", run, "--device", "gfx942", "--json").stdout)
     (change,) = found["changes"]
     assert change["complaint"] is None and change["recorded"] == change["predicted"] < 0.7
@@ -111,7 +111,7 @@ def expect_the_same_again(run: str, folder: Path, rocm_perf_in) -> None:
 
 
 @pytest.mark.slow
-def test_in_place_all_files_are_replaced_and_remembered(tmp_path, rocm_perf_in, native_dir):
+def test_in_place_all_files_are_replaced_and_recorded(tmp_path, rocm_perf_in, native_dir):
     project = PROJECTS["sources, launch apart"]()
     folder = prepared(project, tmp_path)
     files = [folder / name for name in (project.source, *project.launching)]
@@ -130,7 +130,7 @@ def test_in_place_all_files_are_replaced_and_remembered(tmp_path, rocm_perf_in, 
 OWN = "__global__ void own(int* a) { *a = 1; }\n"
 MACRO = "#define LAUNCH(f, n) f<<<(n + 63) / 64, 64>>>\n"
 RUN = PROJECTS["sources, launch apart"]().files["run.hip"]
-# name -> (files that differ from those of the project, the words of the refusal)
+# name -> (files that differ from those of the project, words of the refusal)
 REFUSED = {
     "its address taken": (
         {"run.hip": RUN + "void* of() { return (void*)sums; }\n"},
@@ -185,7 +185,7 @@ def test_a_header_whose_launch_means_something_else_in_another_unit(tmp_path, mo
 
 
 def test_headers_behind_a_link_are_read_in_the_cage(tmp_path, monkeypatch):
-    """A folder beside the project that is a link, as of a checkout: the cage shows it by the name by which it is included."""
+    """A folder beside the project that is a link, as in a checkout: the cage shows it under the name used to include it."""
     project = PROJECTS["header, launch in the source"]()
     files = project.files
     Project({"kernel.h": files["kernel.h"]}, "").written_to(tmp_path / "checkout" / "kernels")
@@ -201,7 +201,7 @@ def test_headers_behind_a_link_are_read_in_the_cage(tmp_path, monkeypatch):
 
 
 def test_sources_that_change_together_are_restored_after_a_kill(tmp_path):
-    """After the next start all files are old, or all of them new."""
+    """After the next start, either all files are old or all are new."""
     project = PROJECTS["sources, launch apart"]()
     folder = prepared(project, tmp_path)
     files = [folder / name for name in (project.source, *project.launching)]

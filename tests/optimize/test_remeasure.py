@@ -1,4 +1,4 @@
-"""Runs that are measured again: what of a run is refused, and what measured times do to the table of the model's error."""
+"""Runs that are measured again: which runs are refused, and the effect of measured times on the table of the model's error."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def own_table(tmp_path, monkeypatch) -> Path:
 
 
 def run_with_two_changes(folder: Path) -> Path:
-    """As `optimize` leaves it: two accepted changes, with modelled times."""
+    """A run as `optimize` leaves it: two accepted changes, with modelled times."""
     run, source = folder / "run-0001", folder / "app.hip"
     (run / "backup").mkdir(parents=True)
     (run / "backup" / "app.hip").write_bytes(TEXTS[0])
@@ -62,7 +62,7 @@ def run_with_two_changes(folder: Path) -> Path:
 
 
 class OnGpu:
-    """Stands for a program's runs on a GPU. times: of the kernel, by source text. prints: the output of the last one."""
+    """Replaces a program's runs on a GPU. times: those of the kernel, by source text. prints: the output of the last run."""
 
     def __init__(self, times, prints=b"1\n"):
         self.times, self.prints, self.turns = times, prints, []
@@ -92,10 +92,10 @@ def remeasured(run: Path, gpu: OnGpu, monkeypatch):
     return remeasure.remeasure(run, remeasure.BackendOptions(), lambda _: None)
 
 
-def test_measured_times_stand_beside_predictions_in_journal_and_table(tmp_path, monkeypatch, own_table):
+def test_measured_times_are_recorded_beside_predictions_in_journal_and_table(tmp_path, monkeypatch, own_table):
     run = run_with_two_changes(tmp_path)
     gpu = OnGpu(dict(zip(TEXTS, (0.8, 0.6, 0.3), strict=True)))
-    for _ in range(2):  # the second time replaces the rows of the first
+    for _ in range(2):  # measuring a second time replaces the rows of the first
         found = remeasured(run, gpu, monkeypatch)
     assert gpu.turns[:6] == [*TEXTS, *TEXTS] and found.rounds == 7 and found.table == str(own_table)
     assert [one.predicted for one in found.changes] == [0.5, pytest.approx(0.75)]
@@ -125,7 +125,7 @@ ratio = st.floats(0.05, 2)
 
 
 @given(st.lists(st.tuples(ratio, ratio), min_size=LEAST, max_size=40))
-def test_the_own_table_counts_once_it_is_long_enough(tmp_path_factory, pairs):
+def test_the_users_own_table_is_used_once_it_is_long_enough(tmp_path_factory, pairs):
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_DATA_HOME", str(tmp_path_factory.mktemp("data")))
         shipped = error_for_differences(table_hash())
@@ -140,7 +140,7 @@ def test_the_own_table_counts_once_it_is_long_enough(tmp_path_factory, pairs):
         assert sum(row.error < within for row in rows) < 0.8 * len(rows)
 
 
-def test_what_cannot_be_measured_again_is_said(tmp_path, rocm_perf):
+def test_a_run_that_cannot_be_measured_again_is_reported(tmp_path, rocm_perf):
     (tmp_path / "empty").mkdir()
     run = run_with_two_changes(tmp_path)
     nothing = tmp_path / "nothing"

@@ -1,4 +1,4 @@
-"""Runs of several processes at once: each has a folder of its own, and none goes on with another's that is under way."""
+"""Runs of several processes at once: each has its own folder, and none resumes a run that another is still executing."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ with held(pathlib.Path(sys.argv[1])):
 """
 
 
-def test_runs_that_begin_at_once_have_folders_of_their_own(tmp_path):
+def test_runs_that_start_at_the_same_time_have_separate_folders(tmp_path):
     with ThreadPoolExecutor(8) as pool:
         runs = list(pool.map(lambda _: run_folder.new_run(tmp_path / "runs"), range(64)))
     assert sorted(run.name for run in runs) == [f"run-{number:04}" for number in range(1, 65)]
@@ -33,7 +33,7 @@ def test_runs_that_begin_at_once_have_folders_of_their_own(tmp_path):
         run_folder.new_run(tmp_path / "file")
 
 
-def test_a_run_under_way_is_not_resumed_until_its_process_is_gone(rocm_perf, tmp_path):
+def test_an_active_run_is_not_resumed_until_its_process_is_gone(rocm_perf, tmp_path):
     run = tmp_path / "app.rocm-perf-optimize" / "run-0001"
     run.mkdir(parents=True)
     begun = BeginLine(time="2026-01-01T00:00:00+00:00", source="app.hip", digest="")
@@ -46,7 +46,7 @@ def test_a_run_under_way_is_not_resumed_until_its_process_is_gone(rocm_perf, tmp
         done = rocm_perf("optimize", "-y", "--resume", "app.hip")
         assert done.returncode == 73 and "under way in another process" in done.stderr
         assert rocm_perf("optimize", "--history", "app.hip").returncode == 0
-        assert (run / FILE).read_text() == text  # what the other has half written is left to it
+        assert (run / FILE).read_text() == text  # the half-written line of the other process is not touched
     finally:
         other.kill()
         other.wait()
@@ -64,7 +64,7 @@ def test_damaged_journals_are_named(rocm_perf, tmp_path, line):
 
 
 @pytest.mark.parametrize("command", [["optimize"], ["llm-optimize", "--provider", "command", "-m", "true"]])
-def test_a_folder_that_takes_no_result_is_known_before_anything_is_built(rocm_perf, tmp_path, command):
+def test_an_unwritable_folder_for_the_result_is_reported_before_anything_is_built(rocm_perf, tmp_path, command):
     (tmp_path / "theirs").mkdir()
     (tmp_path / "theirs" / "app.hip").write_text("__global__ void k() {}")
     (tmp_path / "theirs").chmod(0o555)

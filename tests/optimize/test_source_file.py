@@ -1,4 +1,4 @@
-"""A source under change survives SIGKILL at every step, and is never overwritten once somebody else changed it."""
+"""A source that is being changed survives SIGKILL at every step, and is never overwritten once somebody else changed it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ORIGINAL, ACCEPTED, SECOND = b"original\n", b"accepted, longer\n" * 400, b"secon
 
 
 def changed_twice(folder: Path, deadline: int) -> int:
-    """killed_before(), of every call that makes changes durable."""
+    """killed_before(), for every call that makes changes durable."""
     folder.mkdir()
     (folder / "x.hip").write_bytes(ORIGINAL)
     (folder / "x.hip").chmod(0o640)
@@ -33,7 +33,7 @@ def changed_twice(folder: Path, deadline: int) -> int:
     return killed_before(deadline, change, ("fsync", "replace", "fchmod", "open"))
 
 
-def test_a_kill_at_any_step_leaves_a_whole_known_source(tmp_path):
+def test_a_kill_at_any_step_leaves_a_complete_known_source(tmp_path):
     count = changed_twice(tmp_path / "whole", 0)
     assert (tmp_path / "whole" / "x.hip").read_bytes() == SECOND
     assert count >= 15
@@ -67,7 +67,7 @@ def test_somebody_elses_change_is_never_overwritten(source):
     assert source.path.read_bytes() == b"edited by the user" and source.backup.read_bytes() == ORIGINAL
 
 
-def test_a_journal_cut_short_is_read_to_its_last_whole_line(tmp_path):
+def test_a_truncated_journal_is_read_up_to_its_last_complete_line(tmp_path):
     journal = Journal(tmp_path)
     journal.append(Line(event="one"))
     journal.append(StopLine(reason="zwei\nLinien", detail=""))

@@ -84,7 +84,7 @@ def test_units_that_do_not_include_it_are_built_once(optimized):
     assert sum("main.hip" in command and "-gline-tables-only" in command for command in commands) == 2  # baseline, candidate
 
 
-def test_the_user_s_own_build_with_the_result_prints_the_same(optimized, rocm_perf_in):
+def test_the_users_own_build_with_the_result_prints_the_same(optimized, rocm_perf_in):
     folder, outcome = optimized
     before = rocm_perf_in(folder, "run", "--device", "gfx942", "./program").stdout
     rebuilt = project_in(folder / "rebuilt", **{"include/rows.h": Path(outcome["written"][0]).read_text()})
@@ -92,7 +92,7 @@ def test_the_user_s_own_build_with_the_result_prints_the_same(optimized, rocm_pe
     assert rocm_perf_in(rebuilt, "run", "--device", "gfx942", "./program").stdout == before != ""
 
 
-def test_of_several_sources_the_one_whose_kernel_takes_the_time_is_chosen(tmp_path, rocm_perf, native_dir):
+def test_of_several_sources_the_one_with_the_most_expensive_kernel_is_chosen(tmp_path, rocm_perf, native_dir):
     main = MAIN.replace('#include "../include/rows.h"\n', HEADER.removeprefix("#pragma once\n"))
     project_in(tmp_path, **{"src/main.hip": main, "src/fill.hip": DECLARATIONS + "__global__ void unused() {}\n" + FILL})
     options = ("--device", "gfx942", "--dry-run", "--json")
@@ -114,8 +114,8 @@ def test_of_several_sources_the_one_whose_kernel_takes_the_time_is_chosen(tmp_pa
 
 @pytest.mark.parametrize("view", [View(), View(trusted=True)], ids=["caged", "trusted"])
 @pytest.mark.parametrize("build", [f"{COMMAND} src/main.hip src/fill.hip -o program", "make"])
-def test_the_text_of_a_candidate_is_what_is_built(project, rocm_perf, native_dir, build, view):
-    """Also of two sources in one command, each of which defines a symbol of its own by Clang's -cuid."""
+def test_the_text_of_a_candidate_is_built(project, rocm_perf, native_dir, build, view):
+    """Also with two sources in one command, each of which defines its own symbol because of Clang's -cuid."""
     build_target = find_build_target(("./program",), None, build)
     assert build_target.source == project / "include" / "rows.h"
     builder = ProgramBuilder(build_target.build, "gfx942", project / "kept", CageLimits(), view=view)
@@ -160,7 +160,7 @@ def in_two_units(folder: Path, flags: str = ""):
         ("kOffset = 2", "kOffset = 4", None, "in two.hip: the host's object code differs in .text"),
     ],
 )
-def test_other_units_may_change_in_the_kernel_alone(tmp_path, monkeypatch, old, new, device, host):
+def test_other_units_may_change_only_in_the_kernel(tmp_path, monkeypatch, old, new, device, host):
     monkeypatch.chdir(tmp_path)
     baseline, kernel, symbol = in_two_units(tmp_path)
     assert [unit.main.name for unit in baseline.units_of_program] == ["two.hip"]
@@ -170,7 +170,7 @@ def test_other_units_may_change_in_the_kernel_alone(tmp_path, monkeypatch, old, 
         assert said is None if expected is None else expected in said, said
 
 
-def test_without_a_cage_a_header_s_candidate_is_the_same_machine_code(tmp_path, monkeypatch):
+def test_without_a_cage_a_candidate_in_a_header_gives_the_same_machine_code(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     baseline, _, _ = in_two_units(tmp_path)
     candidate = baseline.with_text(SHARED.replace("*= 2", "*= 4").encode())
@@ -180,7 +180,7 @@ def test_without_a_cage_a_header_s_candidate_is_the_same_machine_code(tmp_path, 
         assert host_sections(caged.host(unit)) == host_sections(trusted.host(unit))
 
 
-def test_a_unit_that_compiles_the_kernel_otherwise_is_not_judged_by_another(tmp_path, monkeypatch):
+def test_a_unit_that_compiles_the_kernel_differently_is_not_judged_by_another(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     baseline, kernel, symbol = in_two_units(tmp_path, "-DWIDTH=2")
     candidate = baseline.with_text(SHARED.replace("*= 2", "*= 4").encode())
@@ -262,7 +262,7 @@ def test_a_template_that_two_files_launch_is_judged_once_for_both(project, rocm_
 
 @pytest.mark.parametrize("own", ["static {}\n", "namespace {{ {} }}\n"])
 def test_a_kernel_of_the_same_name_elsewhere_is_not_taken_for_it(project, native_dir, own):
-    """Each is its unit's own: what is captured under the name may be the one, the other, or now one and now the other."""
+    """Each belongs to its unit: dispatches captured under the name may be from either kernel, or from both alternately."""
     kernel = own.format("__global__ void fill_all(float* x) { x[index()] = NUMBER; }")
     launch = "void HOST() { void* x; hipMalloc(&x, 256); fill_all<<<1, 64>>>(static_cast<float*>(x)); }\n"
     text = HEADER.split("// sums[row]")[0] + kernel + launch
@@ -306,7 +306,7 @@ def test_a_kernel_of_the_same_name_elsewhere_is_not_taken_for_it(project, native
         (None, "include/rows.h", "rows.h is a header, and nothing says which file includes it"),
     ],
 )
-def test_what_cannot_be_changed_is_said(project, build, source, told):
+def test_a_kernel_that_cannot_be_changed_is_reported(project, build, source, told):
     (project / "Makefile").unlink()
     (project / "include" / "none.h").write_text("#pragma once\n")
     with pytest.raises((NoSourceError, SourceError)) as error:
@@ -314,7 +314,7 @@ def test_what_cannot_be_changed_is_said(project, build, source, told):
     assert told in error.value.what and error.value.hint
 
 
-def test_what_is_made_with_a_file_and_is_no_part_of_the_program_is_known(project):
+def test_outputs_of_a_file_outside_of_the_program_are_known(project):
     code_object = f"{COMMAND} --genco src/main.hip -o k.hsaco"
     library = f"{COMMAND} -shared -fPIC src/main.hip -o libk.so"
     build = f"{code_object} && {library} && {COMMAND} src/main.hip src/fill.hip -o program"
@@ -341,7 +341,7 @@ def test_headers_with_kernels_are_named_where_there_are_several(project):
         (f"{COMMAND} src/main.hip src/fill.hip -lnone -o program", "-lnone"),
     ],
 )
-def test_what_a_linker_says_is_shown(project, build, told):
+def test_messages_of_the_linker_are_shown(project, build, told):
     (project / "src" / "again.hip").write_text(FILL)
     build_target = find_build_target(("./program",), Path("include/rows.h"), build)
     with pytest.raises(RocmPerfError, match=told) as error:

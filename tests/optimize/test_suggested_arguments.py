@@ -1,4 +1,4 @@
-"""Which other arguments a program's own help suggests."""
+"""Which other arguments a program's own help text suggests."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_one_size_is_doubled(help_text, arguments, found):
     assert doubled(help_text, arguments) == found
 
 
-def test_the_program_is_asked(tmp_path):
+def test_the_program_is_asked_for_its_help(tmp_path):
     program = tmp_path / "app"
     program.write_text("#!/bin/sh\ntest \"$1\" = --help && echo 'usage: app [-n N]' >&2; exit 64\n")
     program.chmod(0o755)

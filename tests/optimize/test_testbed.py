@@ -1,6 +1,5 @@
-"""`rocm-perf optimize` on programs of the testbed, with its default build: what gains, and what is left alone and told why.
-
-What the command says is held against other witnesses: hipcc and the programs themselves, patch, and the parameter table.
+"""`rocm-perf optimize` on programs of the testbed, with its default build: what gains, and what is left unchanged and why. The
+command's statements are checked against independent sources: hipcc and the programs themselves, patch, and the parameter table.
 """
 
 from __future__ import annotations
@@ -27,8 +26,8 @@ EVENTS = {
     "backup", "begin", "build", "build repeats", "profile", "application baseline", "gate", "capture", "proposal", "verdict",
     "answer", "accepted", "end",
 }  # fmt: skip
-BINARIES = {"softmax": "softmax_testbed"}  # of the testbed's own build, where they are not named as their source
-# program, its arguments, options of optimize. The stencil's loop goes through 4 planes.
+BINARIES = {"softmax": "softmax_testbed"}  # from the testbed's own build, where their names differ from those of the sources
+# program, its arguments, options of optimize. The stencil's loop runs over 4 planes.
 GAINING = [
     pytest.param("stencil", "-n 20 --steps 1", ["--factors", "2"], id="stencil"),
     pytest.param("softmax", "--rows 256 --cols 64 --kernel naive", ["--factors", "4"], id="softmax", marks=pytest.mark.slow),
@@ -42,7 +41,7 @@ GAINING = [
 
 @pytest.fixture
 def folder(repository, tmp_path):
-    """With the sources of the testbed and nothing else."""
+    """A folder with the sources of the testbed and nothing else."""
     for source in (repository / "testbed").glob("*.h*"):
         shutil.copy(source, tmp_path)
     return tmp_path
@@ -109,7 +108,7 @@ def test_a_program_gains_by_bit_identical_unrolling(name, arguments, options, fo
         ("pointer_chase", "its body has nothing that the transformations could change"),
     ],
 )
-def test_a_program_that_cannot_gain_is_left_alone_and_told_why(name, reason, folder, rocm_perf_in, native_dir):
+def test_a_program_that_cannot_gain_is_left_unchanged_with_a_reason(name, reason, folder, rocm_perf_in, native_dir):
     before = {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
     found = optimized(rocm_perf_in, folder, name, "", "--transforms", "unroll,batch", "--factors", "4")
     assert not found["accepted"] and not found["written"] and found["final_ms"] == found["baseline_ms"]

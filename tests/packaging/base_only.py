@@ -14,7 +14,7 @@ from packaging.requirements import Requirement
 
 
 def required(name: str, extra: str, seen: set[str]) -> set[str]:
-    """The distributions that an installation of `name` brings, with itself."""
+    """The distributions that are installed with `name`, including itself."""
     key = name.lower().replace("-", "_")
     if key in seen:
         return seen
@@ -27,7 +27,7 @@ def required(name: str, extra: str, seen: set[str]) -> set[str]:
 
 
 class Blocker:
-    """Finds nothing, and lets nobody else find, what the base does not bring."""
+    """Hides every module that the base installation does not include, also from later finders."""
 
     def __init__(self, allowed: set[str]):
         self.allowed = allowed

@@ -1,4 +1,4 @@
-"""What the tests of packages share: a wheel without native parts."""
+"""Shared by the tests of packages: a wheel without native parts."""
 
 import zipfile
 from pathlib import Path

@@ -1,4 +1,5 @@
-"""What `pip install rocm-perf-lab` gives on a plain machine: the wheel, and of the packages installed here its requirements."""
+"""What `pip install rocm-perf-lab` gives on a plain machine: the wheel, and its requirements from the packages installed
+here."""
 
 import csv
 import json
@@ -72,7 +73,7 @@ def test_what_works_without_extras(base, folder):
     assert "rocm-perf-lab[fast]" in base["doctor"][1]
 
 
-def test_a_comparison_needs_single_dispatches_only_for_certainty(base):
+def test_a_comparison_needs_individual_dispatches_only_for_certainty(base):
     of_runs, of_databases = (json.loads(base[name][1])["comparisons"][0] for name in ("compare", "compare databases"))
     (one,), (other,) = ([c for c in of["kernels"][0]["changes"] if c["metric"] == "time"] for of in (of_runs, of_databases))
     assert (one["base"], one["new"]) == (other["base"], other["new"])
@@ -82,7 +83,7 @@ def test_a_comparison_needs_single_dispatches_only_for_certainty(base):
 @pytest.mark.parametrize(
     ("command", "extra"), [("three-phase", "autotune"), ("perfetto", "perfetto"), ("mcp", "mcp"), ("dask", "dask")]
 )
-def test_what_needs_an_extra_says_which(base, command, extra):
+def test_commands_that_need_an_extra_name_it(base, command, extra):
     code, _, err = base[command]
     assert code == 69 and f"pip install 'rocm-perf-lab[{extra}]'" in err and err.count("\n") == 1
 
@@ -96,7 +97,7 @@ def test_documents_do_not_depend_on_extras(base, folder, rocm_perf, tmp_path):
         assert with_all == without
 
 
-def test_the_extras_are_those_of_the_metadata(unpacked):
+def test_the_extras_match_the_metadata(unpacked):
     from importlib.metadata import Distribution
 
     (info,) = unpacked.glob("*.dist-info")

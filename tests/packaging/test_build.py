@@ -24,7 +24,7 @@ def sdist(repository, tmp_path_factory):
     return build(repository, tmp_path_factory.mktemp("sdist"), "sdist", ROCM_PERF_LAB_NATIVE="require", **EPOCH)
 
 
-def test_an_sdist_holds_sources_alone(sdist):
+def test_an_sdist_holds_only_sources(sdist):
     with tarfile.open(sdist) as archive:
         tops = {name.split("/")[1] for name in archive.getnames()}
         assert {"hatch_build.py", "native", "src", "tests"} <= tops and "rocm_perf_lab" not in tops
@@ -42,11 +42,11 @@ def test_the_wheel_has_the_scripts_of_the_root_and_its_version(wheel):
 
 def copy(repository, folder):
     ignored = shutil.ignore_patterns("build", "__pycache__", ".*_cache", ".hypothesis")
-    shutil.copytree(repository, folder, ignore=ignored, symlinks=True, copy_function=shutil.copy)  # with times of now
+    shutil.copytree(repository, folder, ignore=ignored, symlinks=True, copy_function=shutil.copy)  # with current timestamps
     return folder
 
 
-def test_two_builds_are_equal_in_other_folders_at_other_times(repository, sdist, tmp_path):
+def test_two_builds_in_different_folders_at_different_times_are_equal(repository, sdist, tmp_path):
     elsewhere = EPOCH | {"TZ": "Asia/Tokyo"}
     again = build(copy(repository, tmp_path / "clone"), tmp_path / "sdist", "sdist", **elsewhere)
     assert again.name == sdist.name and again.read_bytes() == sdist.read_bytes()
@@ -60,7 +60,7 @@ def test_two_builds_are_equal_in_other_folders_at_other_times(repository, sdist,
 
 
 @pytest.mark.parametrize("tag", ["v1.2.3", None])
-def test_the_version_is_gits_tag(repository, tmp_path, tag):
+def test_the_version_is_the_tag_in_git(repository, tmp_path, tag):
     needs.program("git")
     clone = tmp_path / "clone"
     ignored = shutil.ignore_patterns(".git", "build", "__pycache__", "tests", ".*_cache", ".hypothesis")

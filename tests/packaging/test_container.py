@@ -20,7 +20,7 @@ from rocpd_database import Dispatch
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 CONTAINERFILE = REPOSITORY / "env" / "Containerfile"
-STAMP = Path("/etc/rocm-perf-lab-root")  # of the Debian root that ./dev makes
+STAMP = Path("/etc/rocm-perf-lab-root")  # from the Debian root that ./dev makes
 EXTRAS = ("", "autotune", "fast", "mcp", "parquet", "perfetto")
 PROGRAM = """
 #include <hip/hip_runtime.h>
@@ -60,7 +60,7 @@ def test_the_pins_are_what_this_project_needs():
 
 
 class Buildah:
-    """buildah with a store of its own. It needs no registry and no daemon."""
+    """buildah with a separate store. It needs no registry and no daemon."""
 
     def __init__(self, folder: Path):
         self.line = [needs_buildah(), "--storage-driver", "vfs", "--root", folder / "store", "--runroot", folder / "run"]
@@ -78,7 +78,7 @@ def needs_buildah() -> str:
 
 @pytest.fixture(scope="module")
 def buildah():
-    # On disk: the images have gigabytes.
+    # On disk: the images are gigabytes in size.
     with tempfile.TemporaryDirectory(dir="/var/tmp", ignore_cleanup_errors=True) as folder:
         tool = Buildah(Path(folder))
         tried = subprocess.run([*tool.line, "from", "scratch"], capture_output=True, text=True)
@@ -89,7 +89,7 @@ def buildah():
 
 @pytest.fixture(scope="module")
 def base(buildah):
-    """The base image, without a registry: the system that this test runs in."""
+    """The base image, made without a registry from the system that this test runs in."""
     if not STAMP.exists():
         pytest.skip("the base image is made from the Debian root of ./dev, and this is another system")
     container = buildah("from", "scratch").strip()
@@ -107,7 +107,7 @@ def base(buildah):
 
 
 def arguments(base: str) -> list[str]:
-    """Of the build, so that it uses what is configured here."""
+    """Options for the build, so that it uses the configuration of this machine."""
     mirror = re.search(r"^deb (\S+)", Path("/etc/apt/sources.list").read_text(), re.M)[1]
     given = {"BASE": base, "MIRROR": mirror}
     given |= {name: os.environ[name] for name in ("PIP_INDEX_URL", "PIP_CERT") if os.environ.get(name)}
@@ -117,7 +117,7 @@ def arguments(base: str) -> list[str]:
 @pytest.mark.slow
 def test_an_image_profiles_and_analyses(buildah, base, tmp_path):
     """Compiles the native parts (several minutes)."""
-    # Not more than this process may have: buildah's default is a million files, for which root itself can lack the right.
+    # No more than this process may open: buildah's default is a million files, which even root may not be allowed.
     most = ("--ulimit", "nofile={}:{}".format(*resource.getrlimit(resource.RLIMIT_NOFILE)))
     most += ("--ulimit", "nproc={}:{}".format(*resource.getrlimit(resource.RLIMIT_NPROC)))
     chroot = ("--isolation", "chroot")

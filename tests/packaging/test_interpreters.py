@@ -1,4 +1,4 @@
-"""The wheel in a real environment of every Python that is here, installed from the package index."""
+"""The wheel in a real environment for every Python on this machine, installed from the package index."""
 
 import os
 import shutil
@@ -16,7 +16,7 @@ MOST_MB = 150  # added to an empty environment
 
 
 def interpreter(version: str) -> str:
-    """A program that runs here: of the system, or of pyenv."""
+    """A program that runs here, from the system or from pyenv."""
     pyenv = Path(os.environ.get("PYENV_ROOT") or Path.home() / ".pyenv") / "versions"
     found = [shutil.which(f"python{version}"), *map(str, pyenv.glob(f"{version}.*/bin/python3"))]
     for program in filter(None, found):
@@ -45,7 +45,7 @@ def test_install_and_analyse(wheel, tmp_path, version):
         done = subprocess.run(words, cwd=tmp_path, env=clean, capture_output=True, text=True)
         assert done.returncode == 0, (line, done.stderr)
     assert (tmp_path / "run" / "report.html").exists()
-    # An extra needs no index that has this project, once it is installed.
+    # Once the project is installed, an extra needs no index that holds it.
     subprocess.run([programs / "pip", "install", "-q", "rocm-perf-lab[perfetto]"], check=True, env=clean)
     done = subprocess.run([programs / "rocm-perf", "export", "t.db", "--perfetto", "p"], cwd=tmp_path, env=clean)
     assert done.returncode == 0

@@ -1,4 +1,4 @@
-"""What the release workflow builds and may do: its packages, made by its own step."""
+"""What the release workflow builds and may do: its packages, built by its own step."""
 
 import os
 import re
@@ -21,7 +21,7 @@ ROCM = {"libamd_comgr.so.3", "libhsa-runtime64.so.1"}
 GLIBC = {"libc.so.6", "libm.so.6", "ld-linux-x86-64.so.2"}
 
 
-def test_only_the_job_that_publishes_may_say_who_it_is_and_it_runs_no_code_of_ours():
+def test_only_the_publishing_job_may_identify_itself_and_it_runs_no_code_of_this_project():
     workflow = (REPOSITORY / ".github/workflows/release.yml").read_text()
     assert yaml.safe_load(workflow)["permissions"] == {} and "secrets." not in workflow
     assert JOBS["build"]["permissions"] == {"contents": "read"}
@@ -32,7 +32,7 @@ def test_only_the_job_that_publishes_may_say_who_it_is_and_it_runs_no_code_of_ou
     assert len(used) == 5 and all(re.search(r"@[0-9a-f]{40}$", one) for one in used)
 
 
-def test_another_version_than_the_tags_is_refused_before_anything_is_compiled(tmp_path):
+def test_a_version_that_differs_from_the_tag_is_refused_before_anything_is_compiled(tmp_path):
     needs.program("git")
     line = [REPOSITORY / "env" / "release.sh", tmp_path / "dist", "v99.1"]
     path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
@@ -92,7 +92,7 @@ def test_the_platform_wheel_runs_where_its_tag_says(released, tmp_path):
 
 
 @pytest.mark.slow
-def test_compiled_in_another_folder_it_is_the_same_file(released, tmp_path):
+def test_a_wheel_compiled_in_another_folder_is_the_same_file(released, tmp_path):
     with tarfile.open(released["sdist"]) as archive:
         archive.extractall(tmp_path / "elsewhere", filter="data")
     (source,) = (tmp_path / "elsewhere").iterdir()

@@ -1,4 +1,4 @@
-"""Signals at any moment of a child's start and life: it is always ended, and the waiting with it."""
+"""Signals at any moment of a child's start and life: it is always ended, and so is the wait for it."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_an_interrupt_at_any_moment_leaves_no_child(interrupting):
         assert children() == before
 
 
-def test_wait_returns_at_once_and_times_out():
+def test_wait_returns_at_the_end_at_once_or_times_out():
     assert wait(subprocess.Popen([sys.executable, "-c", "import sys; sys.exit(3)"]), 60) == 3
     process = subprocess.Popen(["sleep", "1000"])
     with pytest.raises(subprocess.TimeoutExpired):

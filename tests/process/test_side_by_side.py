@@ -1,4 +1,4 @@
-"""Tasks side by side: order, errors, and that nothing goes on after one failed."""
+"""Parallel tasks: order, errors, and that nothing continues after one has failed."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from rocm_perf_lab.process.child import wait
 from rocm_perf_lab.process.side_by_side import mapped, side_by_side
 
 
-def test_results_come_in_the_tasks_order_and_the_tasks_run_at_the_same_time():
+def test_results_are_in_the_order_of_the_tasks_which_run_in_parallel():
     both = threading.Barrier(2, timeout=20)
     assert side_by_side([lambda: both.wait() * 0 + 1, lambda: both.wait() * 0 + 2]) == [1, 2]
 
 
 def wait_for_a_child(started: threading.Event) -> None:
-    """For ten minutes, unless this thread is stopped."""
+    """Sleeps for ten minutes, unless this thread is stopped."""
     child = subprocess.Popen(["sleep", "600"])
     started.set()
     try:
@@ -43,7 +43,7 @@ def test_the_first_tasks_error_is_raised_and_the_others_children_end():
 
 
 @pytest.mark.parametrize("workers", [1, 3])
-def test_what_is_mapped_comes_in_the_items_order_with_as_many_at_a_time_as_there_are_workers(workers):
+def test_mapped_results_are_in_the_order_of_the_items_with_one_task_per_worker_at_a_time(workers):
     running, most, lock = 0, 0, threading.Lock()
 
     def squared(number):
@@ -60,7 +60,7 @@ def test_what_is_mapped_comes_in_the_items_order_with_as_many_at_a_time_as_there
     assert most == workers
 
 
-def test_once_nobody_asks_for_more_the_others_children_end():
+def test_once_no_more_results_are_requested_the_other_children_end():
     started, ended = threading.Event(), threading.Event()
 
     def item(number):

@@ -1,4 +1,4 @@
-"""Ranks on the workers of a Dask cluster: the same results as here, of which only the documents travel."""
+"""Ranks on the workers of a Dask cluster: the same results as here, and only the documents are transferred."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ distributed = needs.module("distributed")
 
 @pytest.fixture(scope="module")
 def address():
-    """Of a scheduler with one worker, a process of its own."""
+    """The address of a scheduler with one worker in a separate process."""
     with distributed.LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=None) as cluster:
         yield cluster.scheduler_address
 
@@ -42,12 +42,12 @@ def files(folder) -> dict[str, bytes]:
     return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
-def test_workers_of_a_cluster_give_what_processes_here_give(address, tmp_path, monkeypatch, capsys):
+def test_workers_of_a_cluster_give_the_same_as_local_processes(address, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     for number, name in enumerate(("one.db", "two.db")):
         work = [Dispatch("k", 10 * n, 10 * n + 5 + number) for n in range(50)]
-        rocpd_database.write(tmp_path / name, work)  # at the same time: so they are ranks
-    monkeypatch.setattr(parallel_ranks, "SHORT_BYTES", 0)  # so that "here" means processes of its own, too
+        rocpd_database.write(tmp_path / name, work)  # at the same time, so they are ranks
+    monkeypatch.setattr(parallel_ranks, "SHORT_BYTES", 0)  # so that local runs use separate processes, too
     here, there = (analyze(monkeypatch, capsys, "one.db", "two.db", "-o", out, "--json", *options)
                    for out, options in (("here", []), ("there", ["--scheduler", address])))  # fmt: skip
     assert here[0] == there[0] == 0, there[2]
@@ -57,7 +57,7 @@ def test_workers_of_a_cluster_give_what_processes_here_give(address, tmp_path, m
     assert files(tmp_path / "here") == files(tmp_path / "there")
 
 
-def test_an_error_of_a_rank_comes_back_as_it_is(address, tmp_path, monkeypatch, capsys):
+def test_an_error_in_a_rank_is_passed_on_unchanged(address, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     rocpd_database.write(tmp_path / "one.db", [Dispatch("k", 0, 10)])
     rocpd_database.write(tmp_path / "two.db", [Dispatch("k", 0, 10), Dispatch("bad", 5, 20)])
@@ -68,8 +68,9 @@ def test_an_error_of_a_rank_comes_back_as_it_is(address, tmp_path, monkeypatch, 
     assert not list(tmp_path.glob("*.rocm-perf"))
 
 
-def test_only_documents_travel(tmp_path):
-    """Ten times the trace, hardly more to send; the table of dispatches is written where the run directory is seen."""
+def test_only_documents_are_transferred(tmp_path):
+    """A trace ten times as long hardly adds to the transfer; the table of dispatches is written where the run directory is
+    visible."""
     sizes = []
     for count in (100, 1000):
         path = rocpd_database.write(tmp_path / f"{count}.db", [Dispatch("k", 10 * n, 10 * n + 5) for n in range(count)])

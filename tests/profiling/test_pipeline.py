@@ -1,4 +1,4 @@
-"""Whole analyses: of recorded traces against SQL, and of traces made for the occasion."""
+"""Whole analyses: of recorded traces, compared with SQL, and of traces made for these tests."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from rocm_perf_lab.profiling.pipeline import analyse
 from rocpd_database import Copy, Dispatch
 
 
-def test_a_recorded_run_says_what_sql_says(shared_data):
+def test_the_analysis_of_a_recorded_run_agrees_with_sql(shared_data):
     paths = [shared_data / "rocpd" / f"mi300x_bmm_{run}.db" for run in "aab"]
     documents = analyse(paths[0], paths[1:])
     own_ms = []
@@ -55,8 +55,8 @@ def test_a_trace_without_gpu_times_gives_reasons_not_zeros(shared_data):
     assert documents.dispatches.table()["slack_ns"].null_count == len(documents.dispatches) == 2
 
 
-def test_counter_passes_come_together_by_symbol(shared_data):
-    """Two recorded passes of a program; the second was filtered to some kernels, and kernel ids differ between them."""
+def test_counter_passes_are_joined_by_symbol(shared_data):
+    """Two recorded passes of a program; the second was limited to some kernels, and kernel ids differ between them."""
     folder = shared_data / "rocprofv3" / "ms_pmc_yaml"
     base, second = (next(folder.glob(f"pass_{n}/vm/*.db")) for n in (1, 2))
 
@@ -120,12 +120,12 @@ def test_the_modelled_pipeline_with_exact_dependencies(tmp_path):
     ]  # fmt: skip
 
 
-def test_a_program_without_kernels_is_an_error_of_its_own(tmp_path):
+def test_a_program_without_kernels_has_its_own_error(tmp_path):
     with pytest.raises(NoKernelsError, match="./app launched no GPU kernel"):
         analyse(rocpd_database.write(tmp_path / "t.db", [Copy(0, 10)], rocpd_database.MODELLED))
 
 
-def test_the_traces_are_left_as_they_were(tmp_path, shared_data):
+def test_the_traces_are_not_changed(tmp_path, shared_data):
     copy = tmp_path / "ms.db"
     shutil.copyfile(shared_data / "rocprofv3" / "ms_trace" / "ms_results.db", copy)
     before = copy.read_bytes()

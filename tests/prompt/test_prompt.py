@@ -1,4 +1,4 @@
-"""`rocm-perf prompt`: what the text says agrees with the profile, and what must not be in it is not."""
+"""`rocm-perf prompt`: the text agrees with the profile and contains nothing that must not be in it."""
 
 from __future__ import annotations
 
@@ -62,8 +62,8 @@ def folder(tmp_path_factory, native_dir, rocm_perf_in) -> Path:
 
 @pytest.fixture(scope="module")
 def command(folder):
-    """command("gate", ...) is the exit code and the output of one in the folder. In this process: most of a command's time
-    is its start."""
+    """command("gate", ...) is the exit code and the output of a command in the folder, run in this process, since most of a
+    command's time is its start."""
 
     def ran(*words: object) -> tuple[int, str]:
         with pytest.MonkeyPatch.context() as here, contextlib.redirect_stdout(io.StringIO()) as printed:
@@ -78,7 +78,7 @@ def command(folder):
 
 @pytest.fixture(scope="module")
 def prompt(command):
-    """prompt("--compact") is the object that --json prints for sum_rows, from the profile that there is."""
+    """prompt("--compact") is the object that --json prints for sum_rows, from the existing profile."""
 
     @functools.cache
     def made(*options: object) -> dict:
@@ -94,7 +94,7 @@ def found(prompt) -> dict:
 
 
 def blocks(text: str) -> list[str]:
-    """The fenced blocks, read as CommonMark does: a fence is closed by one of at least its own length."""
+    """The fenced blocks by the rules of CommonMark: a fence is closed by one of at least its own length."""
     found, fence, inside = [], "", []
     for line in text.split("\n"):
         if fence:
@@ -110,7 +110,7 @@ def blocks(text: str) -> list[str]:
 
 
 @needs_hipcc
-def test_figures_are_those_of_the_profile(folder, found):
+def test_figures_match_the_profile(folder, found):
     analysis = json.loads((folder / "run" / "analysis.json").read_text())
     (kernel,) = [one for one in analysis["kernels"] if one["kernel"].startswith("sum_rows(")]
     symbols = json.loads((folder / "run" / "dag.json").read_text())["symbols"]
@@ -128,8 +128,8 @@ def test_figures_are_those_of_the_profile(folder, found):
 
 
 @needs_hipcc
-def test_advice_that_only_another_launch_can_follow_is_given_only_where_it_may_change(found):
-    """This program's may, and the grid of this run is small."""
+def test_advice_that_needs_another_launch_is_given_only_where_the_launch_may_change(found):
+    """This program's launch may change, and the grid of this run is small."""
     bottleneck = found["analysis"]["bottleneck"]
     assert bottleneck["by"] == "experiments"
     launch = [one["change"] for one in bottleneck["remedies"] if meanings()[one["cause"]].changes_launch]
@@ -160,7 +160,7 @@ def test_the_code_is_the_kernel_and_what_it_uses(folder, found):
 
 
 @needs_hipcc
-def test_the_whole_file_or_little_of_it(folder, prompt, found):
+def test_the_whole_file_or_a_small_part_of_it(folder, prompt, found):
     full, compact = prompt("--full-source"), prompt("--compact")
     loose = prompt("--ulps", 4, "--max-regression", "occupancy=0.5,runtime=0.25")["rules"]
     assert "bit for bit: do not reorder" in found["text"] and any("to 4 units in the last place" in rule for rule in loose)
@@ -174,7 +174,7 @@ def test_the_whole_file_or_little_of_it(folder, prompt, found):
 
 
 @needs_hipcc
-def test_what_was_not_collected_is_said_to_be_unknown(folder, prompt, found, tmp_path, rocm_perf_in):
+def test_values_that_were_not_collected_are_called_unknown(folder, prompt, found, tmp_path, rocm_perf_in):
     shutil.copy(folder / "run" / ".rocpd_profile" / "base_results.db", tmp_path / "bare.db")
     with contextlib.closing(sqlite3.connect(tmp_path / "bare.db")) as database, database:
         tables = "SELECT name FROM sqlite_master WHERE type = 'table' AND name LIKE 'rocpd_pmc_event%'"
@@ -189,7 +189,7 @@ def test_what_was_not_collected_is_said_to_be_unknown(folder, prompt, found, tmp
 
 
 @needs_hipcc
-def test_the_same_profile_gives_the_same_text_wherever_it_lies(folder, found, tmp_path, rocm_perf):
+def test_the_same_profile_gives_the_same_text_in_any_folder(folder, found, tmp_path, rocm_perf):
     shutil.copytree(folder.parent, tmp_path / "moved", symlinks=True)
     options = ["--profile", "run", "--build", BUILD, "--kernel", "sum_rows", "--device", "hardware"]
     again = rocm_perf("prompt", *options, "program.hip", "./program", cwd=tmp_path / "moved" / "project")
@@ -215,7 +215,7 @@ def test_comments_cannot_leave_their_block(prompt):
 
 
 @needs_hipcc
-def test_what_was_tried_is_told_with_its_reason(folder, prompt, found, tmp_path):
+def test_earlier_attempts_are_listed_with_their_reasons(folder, prompt, found, tmp_path):
     kernel, now = found["kernel"]["demangled"], digest((folder / "program.hip").read_bytes())
     journal = Journal(tmp_path / "run-0001")
     for number in range(_MOST_TRIED + 2):
@@ -242,7 +242,7 @@ def test_what_was_tried_is_told_with_its_reason(folder, prompt, found, tmp_path)
 
 
 @needs_hipcc
-def test_what_the_gate_judged_by_hand_is_told(folder, prompt, command, tmp_path):
+def test_changes_judged_with_the_gate_command_are_listed(folder, prompt, command, tmp_path):
     text = (folder / "program.hip").read_text()
     (folder / "by_hand.hip").write_text(text.replace("sums[row] = sum;", "sums[row] = sum"))
     options = ["--build", BUILD, "--describe", "no semicolon, to save time", "--runs", tmp_path, "--json"]
@@ -271,7 +271,7 @@ def test_from_a_program_to_its_prompt(folder, rocm_perf_in):
         (["--profile", "run", "none.hip", "./program"], 66, "none.hip"),
     ],
 )
-def test_errors_name_the_thing(command, options, code, told, capfd):
+def test_errors_name_the_cause(command, options, code, told, capfd):
     with pytest.raises(RocmPerfError) as error:
         command("prompt", "--build", BUILD, *options)
     assert error.value.exit_code == code and told in str(error.value) and not capfd.readouterr().out
@@ -284,7 +284,7 @@ def test_fences_are_longer_than_what_they_hold():
         assert span("a" + "`" * run + "b\nc").count("\n") == 0
 
 
-def test_paths_are_cut_to_names(tmp_path):
+def test_paths_are_shortened_to_names(tmp_path):
     places = PathScrubber(tmp_path)
     assert places.clean(f"{tmp_path}/a/b.hip:3 -> /usr/include/x.h:4") == "a/b.hip:3 -> x.h:4"
     assert places.clean("operations/s, and/or, 1/2, // comment") == "operations/s, and/or, 1/2, // comment"

@@ -1,4 +1,4 @@
-"""Other inputs: what the kernel makes of them is what the host makes of them, case by case, a failing one among them."""
+"""Other inputs: the kernel's results equal the host's, case by case, with a failing one among them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ PROGRAMS = Path(__file__).parent.parent / "programs"
 
 @pytest.fixture(scope="module")
 def copy(captured):
-    """The capture of a copy of doubles from the first argument to the third, the arguments, and where they lie."""
+    """The capture of a kernel that copies doubles from the first argument to the third, the arguments, and their offsets."""
     case = captured("vcopy", "vecCopy", 0, "-n", str(COUNT))
     source, _, target = np.frombuffer((case.path / "kernarg.bin").read_bytes(), "<u8", 3).tolist()
     return case, source, target, int(case.dispatch["packet"]["kernarg_address"], 16)
@@ -39,11 +39,11 @@ def test_each_case_has_its_own_inputs_and_a_fault_ends_only_its_own(copy, tmp_pa
     changed, faulted, plain = replay_cases(case, cases, tmp_path, device="gfx942")
     assert np.array_equal(written(changed.dump, target, COUNT), values)
     assert faulted.failure and faulted.gpu_ms is None and plain.failure is None
-    # The second case's pointer and the first one's values are gone again.
+    # The second case's pointer and the first case's values have been undone.
     assert written(plain.dump, target, COUNT).tobytes() == case.memory(source, 8 * COUNT)
 
 
-def test_an_overlay_that_fits_nowhere_is_refused(copy):
+def test_an_overlay_outside_of_all_regions_is_refused(copy):
     with pytest.raises(UsageError, match="in no captured region"):
         replay(copy[0], overlays=[(0x1000, b"12345678")], iterations=1, device="gfx942")
 
@@ -60,7 +60,7 @@ OPTIONS = [
 
 
 def told(one: CaseOutcome | ReplayResult):
-    """What a run says: the time, the counts, whether memory is as captured, races and written ranges."""
+    """The findings of a run: time, counts, whether memory is as captured, races and written ranges."""
     if isinstance(one, CaseOutcome):
         assert one.failure is None
         return one.gpu_ms, one.counted, one.equal, one.races, one.written
@@ -75,7 +75,7 @@ def told(one: CaseOutcome | ReplayResult):
         (PROGRAMS / "races.hip", "unwritten_lds", ("unwritten_lds",)),
     ],
 )
-def test_a_run_in_a_row_of_others_is_what_it_is_alone(captured, compiled, tmp_path, program, kernel, arguments):
+def test_a_run_within_a_series_equals_a_run_alone(captured, compiled, tmp_path, program, kernel, arguments):
     program = compiled(program) if isinstance(program, Path) else program
     case = captured(program, kernel, 0, *arguments)
     cases = [Case(device_options=more, flush_cache=True, compare=True, dump=False, findings=True) for more in OPTIONS]
@@ -85,7 +85,7 @@ def test_a_run_in_a_row_of_others_is_what_it_is_alone(captured, compiled, tmp_pa
         for more in set(OPTIONS)
     }
     assert [told(one) for one in together] == [told(alone[more]) for more in OPTIONS]
-    if kernel == "missing_barrier":  # what is compared says something
+    if kernel == "missing_barrier":  # the compared values are not empty
         assert any(one.races and one.written for one in together)
         assert not together[0].races
 

@@ -1,5 +1,5 @@
-"""Code objects damaged in every way end a replay with a documented code and one line, wherever they are noticed: by the
-replay itself, in ROCr's loader, in the disassembler, or by the kernel that they have become."""
+"""Code objects damaged in every way end a replay with a documented code and one line, wherever the damage is noticed: in the
+replay itself, in ROCr's loader, in the disassembler, or in the damaged kernel."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from rocm_perf_lab.errors import RocmPerfError, exit_codes
 from rocm_perf_lab.replaying import replay
 
-SECTIONS = slice(0x28, 0x30)  # of the ELF header: where their table is
+SECTIONS = slice(0x28, 0x30)  # words of the ELF header with the positions of these tables
 
 
 @pytest.fixture
@@ -37,7 +37,7 @@ def overwritten(rng: random.Random, data: bytes) -> bytes:
 
 
 def other_table(rng: random.Random, data: bytes) -> bytes:
-    """A word of the ELF header, of a segment's or of a section's entry becomes another number."""
+    """Changes a word in the ELF header or in the entry of a segment or section to another number."""
     (sections,) = struct.unpack("<Q", data[SECTIONS])
     first = rng.choice([0x10, 64, sections])
     place = first + 4 * rng.randrange(12 if first == 0x10 else 140)
@@ -56,7 +56,7 @@ DAMAGES = [truncated, flipped, overwritten, other_table, moved]
 
 
 def ends_well(mix, file, content: bytes) -> int:
-    """The exit code of a replay with it; 0 where the damage does not matter."""
+    """The exit code of a replay with the code object; 0 where the damage does not matter."""
     file.write_bytes(content)
     try:
         replay(mix, hsaco=file, iterations=1, timeout=5, device="gfx942", device_options=["kernel-limit=100000"])
@@ -82,7 +82,7 @@ def test_hundreds_of_damaged_code_objects_end_well(mix, tmp_path, damage):
 
 
 @pytest.mark.parametrize("size", [1, 17, 63, 100, 512, 2048, 4096])
-def test_what_is_cut_short_is_unfit(mix, rocm_perf, tmp_path, size):
+def test_a_truncated_code_object_is_unusable(mix, rocm_perf, tmp_path, size):
     file = tmp_path / "k.hsaco"
     file.write_bytes(mix.code_object.read_bytes()[:size])
     for form in ([], ["--json"]):

@@ -1,4 +1,4 @@
-"""Every dispatch of every testbed program, each captured by a run of its own and replayed in another process."""
+"""Every dispatch of every testbed program, each captured in a separate run and replayed in another process."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ PROGRAMS = {
     "stencil": ["-n", "17"],
     "vcopy": ["-n", "10001", "-i", "2"],
 }
-MOST = 40  # dispatches of one program; of more, evenly spread ones
+MOST = 40  # dispatches per program; if there are more, evenly spaced ones are used
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("program", PROGRAMS)
-def test_every_dispatch(testbed, tmp_path, program):
+def test_every_dispatch_is_replayed_exactly(testbed, tmp_path, program):
     words = [str(testbed(program)), *PROGRAMS[program]]
     with pytest.raises(NoCaptureError) as failure:
         capture(words, ".", 10**9, tmp_path, device="gfx942")

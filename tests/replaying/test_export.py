@@ -1,4 +1,4 @@
-"""The reproducer builds with make and gives the captured bytes, in a folder of its own, without rocm-perf-lab's parts."""
+"""The reproducer builds with make and gives the captured bytes, in a separate folder without any part of rocm-perf-lab."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ def run(reproducer, rocm_perf):
     return rocm_perf("run", "--device", "gfx942", "./reproducer", "3", cwd=reproducer)
 
 
-def test_it_gives_the_captured_bytes(reproducer, rocm_perf):
+def test_the_reproducer_gives_the_captured_bytes(reproducer, rocm_perf):
     done = run(reproducer, rocm_perf)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "memory after the kernel: as captured" in done.stdout and "through_variables" in done.stdout
     assert "make" in (reproducer / "README.md").read_text()
 
 
-def test_it_notices_a_difference(reproducer, rocm_perf):
+def test_the_reproducer_detects_a_difference(reproducer, rocm_perf):
     (after, *_) = sorted((reproducer / "memory").glob("*.after.bin"))
     content = bytearray(after.read_bytes())
     content[-1] ^= 1
@@ -48,7 +48,7 @@ def test_it_notices_a_difference(reproducer, rocm_perf):
     assert done.returncode == 1 and "DIFFERENT" in done.stdout
 
 
-def test_a_folder_that_exists_is_left_alone(reproducer, captured, features, rocm_perf):
+def test_an_existing_folder_is_not_changed(reproducer, captured, features, rocm_perf):
     case = captured(features, "through_variables", 0, "variables", zstd_level=3)
     done = rocm_perf("replay", "export", case.path, "-o", reproducer)
     assert done.returncode == 73 and "exists" in done.stderr

@@ -1,4 +1,4 @@
-"""A kernel that writes its own completion signal gains nothing by it, and is told on where the device looks."""
+"""A kernel that writes its own completion signal gains nothing by it, and is reported where the device checks."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ def mix(captured, features, module):
     return captured(features, "mix", 0, "module", module())
 
 
-def test_the_time_is_the_devices_own(mix, module):
-    """However the kernel ends the wait: by 0, by less than that, or not at all."""
+def test_the_time_comes_from_the_device(mix, module):
+    """However the kernel ends the wait: with 0, with a smaller value, or not at all."""
     honest = replay(mix, hsaco=module(), iterations=2, compare=True, flush_cache=True, device="gfx942")
     for value in ("0", "-7", "99"):
         code = module("-DFORGES", f"-DFORGED_VALUE={value}")
@@ -29,7 +29,7 @@ def test_the_time_is_the_devices_own(mix, module):
         assert forged.equal and min(forged.gpu_ms) >= honest.median_ms > 1e-3, value
 
 
-def test_what_was_counted_comes_with_it(mix):
+def test_counters_of_the_replay_are_returned_too(mix):
     counted = replay(mix, iterations=1, device="gfx942").counted
     waves = -(-5000 // 64)
     assert waves < counted.instructions < 100 * waves and counted.requests_beyond_l2 > 0
@@ -63,7 +63,7 @@ def test_a_trace_has_the_devices_time(module, features, rocm_perf, tmp_path):
     assert [kernel["total_ms"] > 1e-3 for kernel in kernels if kernel["kernel"] == "mix"] == [True]
 
 
-# ---- on a GPU: what its times are held against ----
+# ---- on a GPU: what its times are compared with ----
 
 BEFORE, KERNEL, AFTER = (1000, 1010), (2000, 5000), (5050, 5060)
 SECOND = 1_000_000_000
@@ -71,7 +71,7 @@ SECOND = 1_000_000_000
 
 @pytest.fixture
 def milliseconds(native_dir):
-    """milliseconds(before, kernel, after, host milliseconds): text of what the replay makes of it."""
+    """milliseconds(before, kernel, after, host milliseconds): the replay's result as text."""
     program = native_dir / "bin" / "rpd_dispatch_times"
 
     def of(before, kernel, after, host_ms, ticks=SECOND) -> str:
@@ -81,7 +81,7 @@ def milliseconds(native_dir):
     return of
 
 
-def test_times_between_their_neighbours_count(milliseconds):
+def test_times_between_those_of_their_neighbours_are_accepted(milliseconds):
     assert float(milliseconds(BEFORE, KERNEL, AFTER, 1.0)) == pytest.approx(0.003)
     assert float(milliseconds(BEFORE, KERNEL, AFTER, 1.0, ticks=100_000_000)) == pytest.approx(0.03)
     assert float(milliseconds(BEFORE, (BEFORE[1], AFTER[1]), AFTER, 1.0)) == pytest.approx(0.00405)
@@ -97,7 +97,7 @@ def test_times_between_their_neighbours_count(milliseconds):
         ((5000, 2000), 1.0, "ends before it starts"),
     ],
 )
-def test_times_that_contradict_each_other(milliseconds, kernel, host_ms, words):
+def test_times_that_contradict_each_other_are_refused(milliseconds, kernel, host_ms, words):
     assert words in milliseconds(BEFORE, kernel, AFTER, host_ms)
 
 

@@ -1,4 +1,4 @@
-"""Launches of a different shape than the captured one leave the memory that the host's own launch of that shape leaves."""
+"""Launches with a different shape than the captured one leave the same memory as the host's own launch with that shape."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def words_of(launch: LaunchConfiguration) -> list[str]:
 
 
 def left_by(capture, folder) -> list[bytes]:
-    """What each of LAUNCHES leaves in the kernel's buffer when the capture is replayed with it."""
+    """The kernel's buffer after the capture was replayed with each of LAUNCHES."""
     outcomes = replay_cases(capture, [Case(launch=launch) for launch in LAUNCHES], folder, device="gfx942")
     assert not any(outcome.failure for outcome in outcomes), outcomes
     return [dumped(capture, outcome.dump) for outcome in outcomes]
@@ -48,7 +48,7 @@ def shapes(captured, compiled):
     return [captured(compiled("shapes"), "shapes", 0, *words_of(launch)) for launch in LAUNCHES]
 
 
-def test_every_launch_is_what_the_host_makes_of_it(shapes, tmp_path):
+def test_every_launch_equals_the_one_by_the_host(shapes, tmp_path):
     """Results, and the bytes of the hidden arguments as the kernel itself reads them."""
     expected = [one.memory(buffer_of(one), 4 * WORDS, after=True) for one in shapes]
     assert all(one != other for one, other in itertools.combinations(expected, 2))
@@ -61,8 +61,8 @@ def test_without_options_the_launch_is_the_captured_one(shapes, rocm_perf):
     assert '"launch_as_captured": true' in done.stdout
 
 
-def test_what_is_left_out_stays_as_captured(shapes, rocm_perf):
-    group = ("--group-size", "16,4,2")  # of shapes[1]: the same launch in other words
+def test_omitted_parts_of_the_shape_stay_as_captured(shapes, rocm_perf):
+    group = ("--group-size", "16,4,2")  # from shapes[1]: the same launch, written differently
     done = rocm_perf("replay", "full-vm", "--capture-dir", shapes[1].path, "--iterations", 1, "--compare", *group)
     assert done.returncode == 0 and "48 x 8 x 4 work-items in workgroups of 16 x 4 x 2, 512 bytes" in done.stdout, done
 
@@ -76,7 +76,7 @@ def test_what_is_left_out_stays_as_captured(shapes, rocm_perf):
         (("--groups", "4294967295", "--group-size", "2"), "a grid has 1 to"),
     ],
 )
-def test_a_launch_that_no_queue_takes_is_refused(shapes, rocm_perf, options, why):
+def test_a_launch_that_no_queue_accepts_is_refused(shapes, rocm_perf, options, why):
     done = rocm_perf("replay", "full-vm", "--capture-dir", shapes[0].path, *options)
     assert done.returncode == 2 and why in done.stderr and len(done.stderr.splitlines()) == 1, done
 

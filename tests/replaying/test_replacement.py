@@ -1,4 +1,4 @@
-"""Another code object in place of the captured one: the same results, other results, or a refusal."""
+"""A different code object in place of the captured one: the same results, other results, or a refusal."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def halve(captured, features, module):
 
 
 def test_the_same_code_elsewhere_gives_the_same_bytes(captured, features):
-    """The kernel works on variables of its code object, which the replacement has in other places."""
+    """The kernel uses variables of its code object, which lie elsewhere in the replacement."""
     case = captured(features, "through_variables", 0, "variables")
     result = replay(case, hsaco=case.code_object, iterations=2, compare=True, poison=0xA5, device="gfx942")
     assert result.equal, result.differing_regions
@@ -47,7 +47,7 @@ def test_code_that_computes_something_else_is_reported(mix, module, rocm_perf, t
     done = rocm_perf("replay", "full-vm", *arguments)
     assert done.returncode == 40, done.stderr
     assert "DIFFERENT" in done.stdout and not done.stderr.startswith("rocm-perf: error")
-    # What was dumped is what the other code computes from the captured input.
+    # The dump holds what the other code computes from the captured input.
     (address,) = struct.unpack_from("<Q", (mix.path / "kernarg.bin").read_bytes())
     before = struct.unpack(f"<{COUNT}I", mix.memory(address, 4 * COUNT))
     expected = [((value ^ 0x5BD1E995) * 19 + i) % 2**32 for i, value in enumerate(before)]
@@ -61,7 +61,7 @@ def test_code_that_computes_something_else_is_reported(mix, module, rocm_perf, t
     "flags, why",
     [
         (["-DMORE_ARGUMENTS"], "arguments"),
-        (["-DLDS_BYTES=65536", "-DBOUNDS=1024", "-DHALF=0.25f"], ""),  # fits exactly
+        (["-DLDS_BYTES=65536", "-DBOUNDS=1024", "-DHALF=0.25f"], ""),  # it fits exactly
         (["-DBOUNDS=64"], "workgroups of 64 work-items"),
         (["-Dmix=other"], "no kernel mix"),
     ],
@@ -77,7 +77,7 @@ def test_code_that_does_not_fit_is_refused(mix, module, flags, why):
 @pytest.mark.parametrize(
     "content, why", [(b"", "empty"), (b"no code at all", "not an AMD GPU code object"), (None, "cannot be read")]
 )
-def test_what_is_no_code_object_is_refused(mix, rocm_perf, tmp_path, content, why):
+def test_a_file_that_is_not_a_code_object_is_refused(mix, rocm_perf, tmp_path, content, why):
     file = tmp_path / "candidate.hsaco"
     if content is not None:
         file.write_bytes(content)
@@ -120,7 +120,7 @@ def test_a_tolerance_for_one_allocation_leaves_the_others_exact(halve, module):
 
 
 @pytest.mark.parametrize("text", ["f32", "f33=1", "f32=-1", "f32=nan", "f32=1,", "xyz:f32=1", "f32=1e-3x"])
-def test_a_tolerance_that_cannot_be_understood(mix, rocm_perf, text):
+def test_a_tolerance_that_cannot_be_parsed_is_refused(mix, rocm_perf, text):
     done = rocm_perf("replay", "full-vm", "--capture-dir", mix.path, "--tolerance", text)
     assert done.returncode == 2 and text in done.stderr and not done.stdout
 

@@ -14,7 +14,7 @@ from damaged_captures import with_json, with_last_region_at
 from published_schemas import expect_published
 from rocm_perf_lab.replaying import replay, reserve_check
 
-# Kernels of the testbed, with argument lists that leave waves and tiles partly filled. test_every_dispatch has all.
+# Kernels of the testbed, with arguments that leave waves and tiles partly filled. test_every_dispatch covers all of them.
 TESTBED = [
     ("softmax_testbed", "softmax_lds", 0, "--rows", "70", "--cols", "33"),
     ("pointer_chase", "chase_wave", 0, "--bytes", "8192", "--hops", "100"),
@@ -22,7 +22,7 @@ TESTBED = [
     ("reduction", "reduce_shuffle", 1, "-n", "20001"),
 ]
 
-# A way of launching or of using memory each. The dispatch is somewhere in the middle where there are several.
+# Each is one way of launching or of using memory. Where there are several dispatches, one in the middle is taken.
 FEATURES = [
     ("dimensions", "three_dimensions", 0),
     ("variables", "through_variables", 0),
@@ -94,7 +94,7 @@ def test_poisoned_outputs_are_written_again(captured):
     expect_the_captured_bytes(captured("vcopy", "vecCopy", 0, "-n", "10001"), poison=0xA5, warmup=1, flush_cache=True)
 
 
-def test_every_range_can_be_had(captured, features):
+def test_every_address_range_can_be_mapped(captured, features):
     case = captured(features, "follow", 0, "list")
     check = reserve_check(case, device="gfx942")
     assert check.outcome == "exact"
@@ -107,7 +107,7 @@ COUNT = 5000
 
 
 def values_of(folder: Path, address: int) -> list[int]:
-    """The unsigned numbers at `address` in what --dump-output has written."""
+    """The unsigned numbers at `address` in the output of --dump-output."""
     for region in json.loads((folder / "outputs.json").read_text())["regions"]:
         base = int(region["base"], 16)
         if base <= address < base + region["bytes"]:
@@ -132,7 +132,7 @@ def test_an_accumulating_kernel(captured, features, tmp_path, recopy, effect):
 # ---- the command line ----
 
 
-def test_the_newest_capture_is_the_default_and_the_lines_are_those_promised(captured, features, rocm_perf):
+def test_the_newest_capture_is_the_default_and_the_lines_are_as_documented(captured, features, rocm_perf):
     case = captured(features, "accumulate", 1, "accumulate")
     done = rocm_perf("replay", "full-vm", "--iterations", 3, "--compare", cwd=case.path.parent)
     assert done.returncode == 0, done.stderr
@@ -168,17 +168,17 @@ def test_no_capture_here(rocm_perf):
     assert done.returncode == 66 and "there is no capture in" in done.stderr and not done.stdout
 
 
-# ---- addresses that cannot be had ----
+# ---- addresses that cannot be mapped ----
 
 
 @pytest.fixture
 def at_another_place(captured, features, tmp_path):
-    """at_another_place(base): a sound capture one region of which lies there."""
+    """at_another_place(base): an intact capture with one region at that address."""
     case = captured(features, "accumulate", 1, "accumulate")
     return lambda base: with_last_region_at(case.path, tmp_path / "moved", base)
 
 
-def test_a_range_that_no_process_can_have(captured, features, tmp_path, rocm_perf):
+def test_a_range_that_no_process_can_map(captured, features, tmp_path, rocm_perf):
     case = captured(features, "accumulate", 1, "accumulate", zstd_level=1)
 
     def enlarge(document: dict) -> None:
@@ -192,13 +192,13 @@ def test_a_range_that_no_process_can_have(captured, features, tmp_path, rocm_per
     assert done.returncode == 39 and f"{1 << 47} bytes" in done.stderr and not done.stdout
 
 
-def test_a_range_that_the_process_itself_takes(at_another_place, rocm_perf):
-    capture = at_another_place(0x5555_5555_4000)  # where Linux puts programs that it does not put at random
+def test_a_range_that_the_process_itself_uses(at_another_place, rocm_perf):
+    capture = at_another_place(0x5555_5555_4000)  # where Linux places programs without address randomisation
     done = rocm_perf("replay", "reserve-check", "--capture-dir", capture, "--json", preexec_fn=put_nothing_at_random)
     assert done.returncode == 2 and json.loads(done.stdout)["outcome"] == "relocated", done.stdout
     done = rocm_perf("replay", "full-vm", "--capture-dir", capture, preexec_fn=put_nothing_at_random)
     assert done.returncode == 39 and "0x555555554000" in done.stderr
-    # At random, the process tries until it is out of the way.
+    # With randomisation, the process retries until it is out of the way.
     assert rocm_perf("replay", "full-vm", "--capture-dir", capture, "--iterations", 1).returncode == 0
 
 

@@ -1,4 +1,4 @@
-"""The limit of a replay is one in real seconds, also on the software device, which is far slower than what it models."""
+"""The limit of a replay is in real seconds, also on the software device, which is far slower than the hardware it models."""
 
 from __future__ import annotations
 

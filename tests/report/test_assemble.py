@@ -1,4 +1,4 @@
-"""Parts of the documents that say what was selected, how it varied, and how far it may be off."""
+"""Parts of the documents that say what was selected, how much it varied, and how far it may be off."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def test_how_much_runs_vary():
     assert none.runs == 0 and none.reasons == dict.fromkeys(("mean_ms", "stddev_ms", "cv", "classification"), NO_TIME)
 
 
-def test_errors_of_a_sample_are_in_the_order_of_their_names():
+def test_errors_of_a_sample_are_sorted_by_name():
     assert assemble._sampling(None) is None
     found = assemble._sampling(Sampling(3, 0.25, {"b": 2.0, "a": 1.0}))
     assert (found.dispatches, found.time_error, [*found.counter_errors.items()]) == (3, 0.25, [("a", 1.0), ("b", 2.0)])
@@ -157,7 +157,7 @@ COUNTERS = {name: [8.0] for name in ("SQ_WAVES", "TCC_BUBBLE_sum", "TCC_EA0_RDRE
 
 
 def analysed(path, counters, *statements: str):
-    """The documents of a run with a kernel of 1500 and 500 ns, and one of the runtime's own."""
+    """The documents of a run with a kernel of 1500 and 500 ns, and one of the runtime's own kernels."""
     work = [
         rocpd_database.Dispatch("k", 0, 1500, counters=counters, grid=512),
         rocpd_database.Dispatch("__amd_rocclr_copyBuffer", 2000, 2250),
@@ -170,7 +170,7 @@ def analysed(path, counters, *statements: str):
     return analyse(path)
 
 
-def test_what_is_said_of_a_kernel_with_times(tmp_path):
+def test_what_is_reported_about_a_kernel_with_times(tmp_path):
     documents = analysed(tmp_path / "t.db", COUNTERS)
     profile, (kernel, _) = documents.profile, documents.analysis.kernels
     assert (profile.kernel.name, profile.runtime_ms, profile.stability.runs) == ("k", 0.002, 1)
@@ -184,7 +184,7 @@ def test_what_is_said_of_a_kernel_with_times(tmp_path):
     assert "durations" not in kernel.reasons and [one.kernel for one in documents.roofline.kernels][0] == "k"
 
 
-def test_what_is_said_without_times_or_counters(tmp_path):
+def test_what_is_reported_without_times_or_counters(tmp_path):
     documents = analysed(tmp_path / "t.db", {}, 'UPDATE rocpd_kernel_dispatch SET "end" = start')
     profile, kernel = documents.profile, next(one for one in documents.analysis.kernels if one.kernel == "k")
     assert (profile.runtime_ms, profile.roofline, profile.stability.runs) == (None, None, 0)

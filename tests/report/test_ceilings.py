@@ -1,4 +1,4 @@
-"""Measured ceilings as documents and as a table, and read back from both."""
+"""Measured ceilings as documents and as a table, also read back from the documents."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_every_benchmark_has_its_rates_or_the_reason_why_not():
     ]
 
 
-def test_both_files_say_what_was_measured(tmp_path):
+def test_both_files_contain_the_measured_rates(tmp_path):
     found = files(document(measured()), measured())
     assert json.loads(found["ceilings.json"])["ceilings"][3]["value"] == 12_345.0 and found["ceilings.json"].endswith("}\n")
     for name, text in found.items():

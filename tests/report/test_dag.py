@@ -1,4 +1,4 @@
-"""dag.json's parts, each from findings that are made by hand: every number in its field, and a reason for every null."""
+"""The parts of dag.json, each from hand-made findings: every number in its field, and a reason for every null."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def test_the_path_and_what_dominates_it():
     }  # fmt: skip
 
 
-def test_without_calls_nothing_is_known_of_the_host():
+def test_without_calls_nothing_is_known_about_the_host():
     found = document(path(symbol("k", 1.0, ceiling=None)), exact=False, no_calls="not traced")
     assert (found.dependencies, found.host_ns, found.reasons["host_ns"]) == ("inferred", None, "not traced")
     assert found.reasons["speedup_ceiling"] == "the symbol is the whole path" and found.work_ns == 60

@@ -1,4 +1,4 @@
-"""The table of dispatches and copies: each column for three dispatches and two copies, in one piece of each and in several."""
+"""The table of dispatches and copies: each column for three dispatches and two copies, in one batch and in several."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ TRACE = types.SimpleNamespace(
     ),
 )
 _NONE = np.empty(0, np.int64)
-DAG = Dag(  # the last node is a call, which began before any dispatch
+DAG = Dag(  # the last node is a call that began before any dispatch
     start=np.array([71, 105, 170, 75, 200, 60]), end=np.array([100, 160, 195, 104, 203, 250]),
     symbol=np.array([1, 0, 1, 2, 2, 3]), names=("scan()", "sum()", "host to device", "hipMemcpy"), kinds=(), dispatches=3,
     gpu_nodes=5, source=_NONE, first=_NONE, kind=_NONE, order=_NONE, exact_edges=0, took=_NONE,
@@ -62,7 +62,7 @@ NEED_A_PATH = ("slack_ns", "delay_ns", "exposed_ns", "overlap_ns", "on_path")
 
 
 def cells(table: DispatchTable) -> tuple[list[int], dict[str, list]]:
-    """The number of rows of each piece, and the values of each column."""
+    """The number of rows in each batch, and the values of each column."""
     counts, found = [], {name: [] for name in TYPES}
     for count, piece in table.pieces():
         counts.append(count)
@@ -90,7 +90,7 @@ def test_without_a_path_its_columns_are_null():
 
 @pytest.mark.parametrize("at_once", [1_000_000, 1])
 @pytest.mark.parametrize("path", [PATH, None])
-def test_arrow_and_parquet_say_the_same(monkeypatch, tmp_path, at_once, path):
+def test_arrow_and_parquet_hold_the_same(monkeypatch, tmp_path, at_once, path):
     monkeypatch.setattr(dispatch_table, "_ROWS_AT_ONCE", at_once)
     table = DispatchTable(TRACE, DAG, path)
     expected = EXPECTED if path else EXPECTED | dict.fromkeys(NEED_A_PATH, [None] * 5)

@@ -1,4 +1,4 @@
-"""The documents: their schema holds, they survive JSON, and the same analysis gives the same bytes."""
+"""The documents: they follow their schema, survive a JSON round trip, and the same analysis gives the same bytes."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from rocm_perf_lab.cli.json_documents import DOCUMENTS
 from rocm_perf_lab.errors import OutputError
 from rocm_perf_lab.profiling.pipeline import analyse
 from rocm_perf_lab.report.exporters import export_all
-from rocm_perf_lab.report.schema import EvidenceItem
 from rocm_perf_lab.report.json_writer import to_json
+from rocm_perf_lab.report.schema import EvidenceItem
 from rocpd_database import Copy, Dispatch
 
 ALL_COUNTERS = {name: [3.0, 5.0] for name in family_of("gfx942").counters()}
@@ -87,7 +87,7 @@ def test_the_same_trace_gives_the_same_bytes(trace, tmp_path):
 
 
 def test_two_modelled_runs_at_other_times_differ_only_in_run(tmp_path):
-    """The software device's clock starts anywhere; only differences of times mean anything."""
+    """The software device's clock has an arbitrary start; only differences of times mean anything."""
 
     def run(name, offset):
         work = [Copy(offset, offset + 9), Dispatch("k", offset + 20, offset + 80, depends_on=[(0, "queue")])]
@@ -124,7 +124,7 @@ def test_the_dispatch_table_is_readable_parquet(trace, tmp_path):
     assert table.num_rows >= 1 and min(table["start_ns"].to_pylist()) == 0
 
 
-def test_an_unwritable_place_is_one_clear_error(tmp_path, trace):
+def test_an_unwritable_place_gives_one_clear_error(tmp_path, trace):
     (tmp_path / "file").write_text("")
     with pytest.raises(OutputError, match="cannot write .*file"):
         export_all(analyse(trace), tmp_path / "file" / "out")

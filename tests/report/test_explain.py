@@ -72,7 +72,7 @@ def test_how_certain_it_is(certainty, by, said):
     assert printed(verdict(by=by, certainty=certainty))[0] == f"sum(): {LATENCY} ({said})"
 
 
-def test_the_numbers_behind_it_and_what_speaks_for_other_causes():
+def test_the_numbers_behind_it_and_the_evidence_for_other_causes():
     signals = [signal(f"number_{index}", index / 10) for index in range(5)]
     classes = [
         one_class(LATENCY, 0.9),

@@ -1,4 +1,4 @@
-"""Whole reports, as they are printed at four widths. ROCM_PERF_GOLDEN=write writes them anew: read the difference."""
+"""Whole reports, as printed at four widths. ROCM_PERF_GOLDEN=write writes them again: read the difference."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ STREAMS = WAITS | {"TCC_EA0_RDREQ_sum": [4e6], "TCC_EA0_RDREQ_32B_sum": [0.0], "
 
 
 def launched(grid: int, counters: dict[str, list[float]]) -> dict[str, list[float]]:
-    """The counters of a dispatch with so many work-items."""
+    """The counters of a dispatch with this many work-items."""
     return counters | {"SQ_WAVES": [grid / 64], "SQ_ITEMS": [float(grid)]}
 
 
@@ -45,7 +45,7 @@ GEMM = "void batched_matrix_multiplication_matrix_core_128x128x16{}<float, float
 
 @pytest.fixture
 def trace(tmp_path):
-    """Two kernels whose names differ in their middle, two that differ in their arguments, a helper of the runtime, copies."""
+    """Two kernels whose names differ in the middle, two that differ in their arguments, a helper of the runtime, and copies."""
     work = [
         Copy(0, 45_000, size=1 << 20),
         Dispatch("__amd_rocclr_fillBufferAligned", 47_000, 50_600, depends_on=[(0, "queue")]),
@@ -80,7 +80,7 @@ def short(trace: Path, width: int) -> str:
 
 @pytest.mark.parametrize("width", WIDTHS)
 @pytest.mark.parametrize("form", [printed, short], ids=["report", "short"])
-def test_the_report_is_what_it_was(trace, width, form):
+def test_the_report_has_not_changed(trace, width, form):
     expected, text = GOLDEN / f"{'report' if form is printed else 'short'}_{width}.txt", form(trace, width)
     if os.environ.get("ROCM_PERF_GOLDEN") == "write":
         expected.write_text(text)

@@ -1,12 +1,12 @@
-"""Documents as files: their form, and what is said where they cannot be written."""
+"""Documents as files: their format, and the error where they cannot be written."""
 
 from __future__ import annotations
 
 import pytest
 
 from rocm_perf_lab.errors import OutputError
-from rocm_perf_lab.report.schema import StabilitySection
 from rocm_perf_lab.report.json_writer import output_errors, to_json, write_json
+from rocm_perf_lab.report.schema import StabilitySection
 
 ONE = StabilitySection(
     runs=3, mean_ms=1.5, stddev_ms=None, cv=None, classification=None,
@@ -27,7 +27,7 @@ def test_files_are_utf_8_whatever_a_name_holds(tmp_path):
     assert "é " in text and sorted(path.name for path in (tmp_path / "new" / "run").iterdir()) == ["one.json", "other.json"]
 
 
-def test_what_cannot_be_written_is_named(tmp_path):
+def test_a_file_that_cannot_be_written_is_named(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(OutputError, match=rf"cannot write {tmp_path}/file \(File exists\)"):
         write_json(tmp_path / "file", {"one": ONE})

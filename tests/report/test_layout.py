@@ -1,4 +1,4 @@
-"""Paragraphs of a terminal: where lines break, and how far they are indented."""
+"""Paragraphs on a terminal: where lines break, and how far they are indented."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def test_a_paragraph_is_indented_and_wrapped():
     assert printed(say, "[bold]a[/bold] b") == ["  [bold]a[/bold] b"]
 
 
-def test_a_list_item_hangs():
+def test_a_list_item_has_a_hanging_indent():
     assert printed(say, "- one two three four") == ["  - one two three", "    four"]
     assert printed(say, "- one two three four", indent=4) == ["    - one two", "      three four"]
 

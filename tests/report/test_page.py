@@ -1,4 +1,4 @@
-"""report.html in a real browser: no errors, no network, every control does what it says, and it stays quick."""
+"""report.html in a real browser: no errors, no network, every control does what it says, and it stays fast."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def drawn(tab) -> str:
     return tab.eval_on_selector("#timeline", "canvas => canvas.toDataURL()")
 
 
-def test_what_it_shows(opened, small):
+def test_what_the_page_shows(opened, small):
     tab = opened(small)
     assert "MODELLED: no GPU ran this" in tab.inner_text("#modelled")
     assert tab.inner_text("h1").startswith("./app on")
@@ -103,7 +103,7 @@ def test_every_control_works(opened, small):
     assert "takes no time" in tab.inner_text("#what-if-table")
 
 
-def test_the_timeline_zooms_searches_and_tells(opened, small):
+def test_the_timeline_zooms_searches_and_shows_details(opened, small):
     tab = opened(small)
     whole = drawn(tab)
     tab.click("#zoom-in")
@@ -139,7 +139,7 @@ def test_on_a_phone_nothing_is_wider_than_the_screen(opened, small):
 
 
 def test_the_critical_path_is_drawn_through_the_queues(opened, small):
-    """Copy, queue 1, queue 2, copy: three links, as long as their ends are visible."""
+    """Copy, queue 1, queue 2, copy: three links, drawn while their ends are visible."""
     tab = opened(small)
     assert tab.get_attribute("#timeline", "data-links") == "3"
     for _ in range(12):
@@ -167,7 +167,7 @@ def test_kernels_differ_in_colour_or_pattern():
     assert all(kinds_of([name]) == {name: kinds_of([name, name])[name]} for name in kinds)
 
 
-def test_a_large_run_is_quick_and_small_enough(opened, large):
+def test_a_large_run_is_fast_and_small_enough(opened, large):
     assert large.stat().st_size < 10_000_000
     tab = opened(large)
     assert float(tab.get_attribute("body", "data-ready")) < 5000  # the goal is 1 s on a quiet machine
@@ -178,7 +178,7 @@ def test_a_large_run_is_quick_and_small_enough(opened, large):
     assert tab.inner_text("#found") == "14,286 found"
 
 
-def test_the_file_needs_nothing_else(small):
+def test_the_file_needs_no_other_file(small):
     text = small.read_text("utf-8")
     assert len(text) < 1_500_000
 
@@ -193,7 +193,7 @@ def test_the_file_needs_nothing_else(small):
 
 
 def test_code_without_line_numbers(opened, tmp_path):
-    """Instructions alone, as of a program that was compiled without -g."""
+    """Instructions alone, as for a program compiled without -g."""
     work = [Dispatch("softmax(float*)", 0, 300_000)]
     documents = analyse(rocpd_database.write(tmp_path / "t.db", work, rocpd_database.MODELLED))
     (kernel,) = documents.source.kernels

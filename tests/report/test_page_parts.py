@@ -1,4 +1,4 @@
-"""A page of one file: what may stand in its data and title, and what it brings along."""
+"""A page in one file: what its data and title may contain, and what it includes."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def test_the_title_is_text():
     assert "a &lt;b&gt; &amp; &quot;c&quot;" in page(title='a <b> & "c"')
 
 
-def test_scripts_follow_the_common_one_in_their_order():
+def test_scripts_follow_the_common_one_in_order():
     text = page(scripts=["first();", "second();"])
     assert (
         f"{file_text('common.js')}\nfirst();\nsecond();" in text

@@ -1,4 +1,4 @@
-"""What profile.json says of further runs, and why there is no roofline."""
+"""What profile.json says about further runs, and why there is no roofline."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The program's time as text: rows that sum to it, and intervals where orders were drawn."""
+"""The program's time as text: rows that sum to it, and intervals where orders were sampled."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ KERNELS = st.lists(st.tuples(NAMES, MS, MS, MS, st.integers(1, 10**9)), min_size
 
 @settings(max_examples=50)
 @given(RANKS, KERNELS, st.integers(40, 200))
-def test_every_number_is_there_and_kernels_differ(ranks, kernels, width):
+def test_every_number_is_shown_and_kernel_names_differ(ranks, kernels, width):
     out = io.StringIO()
     render_ranks(summary(ranks, kernels), Console(file=out, width=width))
     text = out.getvalue()
@@ -79,7 +79,7 @@ def test_the_sixteen_slowest_ranks_and_the_first_sixteen_kernels(count, shown, m
         assert names == [f"k{number}" for number in range(min(kernels, shown))]
 
 
-def test_ranks_without_a_number_or_a_span_come_last_and_are_numbered_by_their_place():
+def test_ranks_without_a_number_or_a_span_come_last_and_are_numbered_by_position():
     assert rows_of(3, 1)[2] == ["2", "node", "102", "3", "ms", "500", "us", "7", "k", "50.0", "%"]
     one = summary([(5, "node", 1, 0.5, 0.5, 7, "k")], []).ranks[0]
     unknown = one.model_copy(update=dict(rank=None, span_ms=None, kernel_time_ms=None, dominant_symbol=None, fraction=None))

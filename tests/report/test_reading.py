@@ -1,4 +1,4 @@
-"""Documents that are read back, and what is said of those that cannot be."""
+"""Documents that are read back, and the errors for those that cannot be read."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_a_document_is_read_as_it_was_written(tmp_path):
         ),
     ],
 )
-def test_what_is_wrong_with_a_document_is_said_in_one_line(tmp_path, text, said):
+def test_an_error_in_a_document_is_reported_in_one_line(tmp_path, text, said):
     (tmp_path / "a.json").write_text(text)
     with pytest.raises(TraceError) as error:
         document_in(tmp_path / "a.json", StabilitySection)
@@ -59,7 +59,7 @@ def test_where_there_is_no_document(tmp_path):
         read_run_directory(tmp_path / "file")
 
 
-def test_the_folder_of_several_ranks_is_no_run_directory_of_one(tmp_path):
+def test_the_folder_of_several_ranks_is_not_the_run_directory_of_one(tmp_path):
     assert not is_run_directory(tmp_path)
     (tmp_path / "summary.json").write_text(
         json.dumps(SummaryDocument(tool=Tool(version="1"), ranks=[], slowest_rank=0, kernels=[], notes=[]).model_dump())

@@ -1,4 +1,4 @@
-"""What is known of a change of the program, and why the rest is not."""
+"""What is known about a change to the program, and why the rest is not known."""
 
 from __future__ import annotations
 

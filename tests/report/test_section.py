@@ -1,4 +1,4 @@
-"""What every object of a document obeys: no field is unknown, and every null has its reason."""
+"""Rules for every object in a document: no field is unknown, and every null has a reason."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class One(Section):
     c: str | None = None
 
 
-def test_reasons_are_those_of_the_nulls_and_come_last():
+def test_there_is_a_reason_for_each_null_and_reasons_come_last():
     whole = One(a=1, b=0.0, c="")
     assert whole.reasons == {} and list(whole.model_dump()) == ["a", "b", "c"]
     partly = One(reasons={"b": "unknown", "c": "none"}, a=0, b=None)

@@ -1,4 +1,4 @@
-"""Sections that several documents share: every number of the findings in its field, and a reason for each that is missing."""
+"""Sections that several documents share: every number of the findings is in its field, and each missing one has a reason."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ WAIT = signals()["wait_fraction"]
 
 
 def numbers(section) -> dict[str, object]:
-    """What a section says, without the field that none of these tests is about."""
+    """The contents of a section, without the field that none of these tests covers."""
     return {name: value for name, value in section.model_dump().items() if name != "reasons"}
 
 
@@ -204,7 +204,7 @@ def test_the_verdict_by_experiments():
         (None, None, dict.fromkeys(("value", "holds"), "no counters are known for wait_fraction")),
     ],
 )
-def test_a_signal_holds_from_its_threshold_on(value, holds, reasons):
+def test_a_signal_holds_from_its_threshold_onwards(value, holds, reasons):
     found = sections._signal(WAIT, Evidence({} if value is None else {"wait_fraction": value}))
     assert (found.holds, found.reasons, found.counters) == (holds, reasons, [])
     assert (found.threshold, found.direction, found.rationale) == (WAIT.threshold, "at least", WAIT.rationale)

@@ -1,4 +1,4 @@
-"""Single sentences of the terminal's report, word for word, on both sides of each condition."""
+"""Single sentences of the terminal report, word for word, on both sides of each condition."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def printed(render, *given) -> str:
         ),
     ],
 )
-def test_how_far_runs_spread(found, timing, words):
+def test_how_much_runs_vary(found, timing, words):
     assert _spread(stability(*found), timing) == words
 
 
@@ -112,7 +112,7 @@ def test_colours_are_the_same_in_every_run_and_different_within_one():
     assert len(set(kinds[name] for name in sorted(names)[:35])) == 35 == len(set(kinds.values()))
     assert sorted(kinds[name] for name in sorted(names)[:7]) == list(range(7))  # plain ones are used first
     for name in names:
-        # crc32 modulo 7, as long as nobody else has that colour.
+        # crc32 modulo 7, as long as no other name has that colour.
         alone = kinds_of([name])
         assert alone == kinds_of([name, name]) and alone[name] < 7
     assert kinds_of(["a"]) == {"a": 0xE8B7BE43 % 7} and kinds_of(reversed(names)) == kinds

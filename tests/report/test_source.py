@@ -56,7 +56,7 @@ def test_costs_and_lines_are_those_of_the_thread_trace(run, kernels):
         row = rows.pop(instruction["address"])
         assert instruction["isa"] == row[0] and " -> ".join(places(naive, instruction)) == row[3]
         assert [cost[name] for name in names] == row[6:10]
-    assert not any(row[6] for row in rows.values())  # whatever ran is listed
+    assert not any(row[6] for row in rows.values())  # everything that ran is listed
     assert sum(line["waited_cycles"] for line in naive["lines"]) > 0
     waits = [wait["address"] for wait in naive["waits"]]
     texts = {one["address"]: one["isa"] for one in naive["instructions"]}
@@ -86,8 +86,8 @@ def test_code_without_a_trace_is_as_llvm_lists_it(run, kernels, tmp_path):
         assert one["isa"].split()[0] == mnemonic and (places(lds, one) or [""])[0] == place
 
 
-def test_as_text(run, kernels, rocm_perf_in):
-    text = rocm_perf_in(run.parent, "source", "--isa").stdout  # of the newest run of the folder
+def test_the_listing_as_text(run, kernels, rocm_perf_in):
+    text = rocm_perf_in(run.parent, "source", "--isa").stdout  # from the newest run in the folder
     hottest = max(kernels[NAIVE]["lines"], key=lambda line: line["waited_cycles"])
     (row,) = [line for line in text.splitlines() if re.search(rf"\s{hottest['place']['line']}  ", line) and "expf" in line]
     numbers = [f"{hottest[name]:,}" for name in ("stall_cycles", "waited_cycles", "hits")]
@@ -107,7 +107,7 @@ def test_wrong_use(run, tmp_path):
         newest_run(tmp_path)
 
 
-def test_the_page_takes_causes_of_time_away(run, opened, expect_accessible):
+def test_the_page_can_remove_causes_of_time(run, opened, expect_accessible):
     analysis = json.loads((run / "analysis.json").read_text())
     stack = next(one["thread_trace"]["time_stack"] for one in analysis["kernels"] if one["kernel"].startswith(NAIVE))
     tab = opened(run / "report.html")

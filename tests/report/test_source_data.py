@@ -1,4 +1,4 @@
-"""source.json as the page takes it: rows of numbers, and a note above them."""
+"""source.json as the page reads it: rows of numbers, and a note above them."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ def test_three_lines_are_shown_around_each_and_short_gaps_too(numbers, ranges):
     assert _ranges(numbers, 100) == ranges
 
 
-def test_two_thousand_lines_of_a_file_are_shown_at_most():
+def test_at_most_two_thousand_lines_of_a_file_are_shown():
     text = [f"{number}" for number in range(1, 3001)]
 
     def found(numbers):

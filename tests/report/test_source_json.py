@@ -1,4 +1,4 @@
-"""The code of kernels as it gets into source.json, from instructions, lines and waits that are made by hand."""
+"""The code of kernels as written to source.json, from hand-made instructions, lines and waits."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_each_number_of_a_traced_kernel():
     assert files.lines == {"/p/a.hip": {7}, "/p/b.h": {9}, "/p/c.h": {1}}
 
 
-def test_a_kernel_that_was_not_traced_has_its_code_alone():
+def test_a_kernel_that_was_not_traced_has_only_its_code():
     code = AnnotatedCode((CodeLine(0, "s_nop", "a.hip:1", None),), None, None)
     found = _kernel("sum()", "_Z3sumv", code, None, "another kernel was traced", _Files())
     assert (len(found.instructions), found.left_out) == (1, 0)
@@ -112,8 +112,8 @@ def test_a_file_keeps_the_number_of_its_first_place():
         ([None, 10_000], [False, True]),
     ],
 )
-def test_ten_thousand_instructions_are_listed_at_most(tmp_path, sizes, shown):
-    """Each of a kernel whose code is known, those with most time first."""
+def test_at_most_ten_thousand_instructions_are_listed(tmp_path, sizes, shown):
+    """All instructions of kernels whose code is known, those with the most time first."""
     (tmp_path / "results.db").write_text("")
     line = CodeLine(0, "s_nop", "", None)
     code = ["no code" if size is None else AnnotatedCode((line,) * size, None, None) for size in sizes]

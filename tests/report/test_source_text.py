@@ -23,7 +23,7 @@ from rocm_perf_lab.report.source_text import _of_kernel, render_source
 
 
 def listing(accesses: int, left_out: int = 0) -> list[str]:
-    """Of a kernel without line numbers that loads so many times and then waits for all."""
+    """A kernel without line numbers that does this many loads and then waits for all of them."""
     loads = [
         CodeInstruction(address=8 * number, isa=f"global_load_dword v{number}, v0, s[0:1]", places=[])
         for number in range(accesses)
@@ -55,7 +55,7 @@ def test_the_three_accesses_that_a_wait_waits_for_longest(accesses, more):
     assert "no cycles: it was not traced" in lines and "no line numbers: compile with -g" in lines
 
 
-def test_what_is_left_out_is_said():
+def test_omitted_parts_are_mentioned():
     assert "1,234 instructions are left out" in listing(1, 1234)
     assert not [line for line in listing(1) if "left out" in line]
 
@@ -207,7 +207,7 @@ def test_what_stands_out_is_bold_and_what_has_no_code_is_dim():
     assert style["3"] == style["8"] == "\x1b[2m" and "5" not in style
 
 
-def test_numbers_that_are_wider_than_their_heads_widen_the_column():
+def test_numbers_that_are_wider_than_their_header_widen_the_column():
     wide = [line_cost((0, 5), 123_456_789_000, **cost(0.5, 1_234_567, 1))]
     costs = [InstructionCost(**cost(0.5, 1, 98_765_432_100))] * 4
     heads, *_ = [line for line in shown(source_kernel(lines=wide, costs=costs)) if "executions" in line and "share" not in line]
@@ -216,7 +216,7 @@ def test_numbers_that_are_wider_than_their_heads_widen_the_column():
 
 @pytest.mark.parametrize("costs, before", [(None, 8), ([InstructionCost(**COSTS[0])], 52)])
 @pytest.mark.parametrize("beyond", [-1, 0, 1, 20])
-def test_of_a_line_24_characters_or_what_fits_are_shown(costs, before, beyond):
+def test_at_least_24_characters_of_a_line_are_shown_and_more_if_they_fit(costs, before, beyond):
     for width, room in ((10, before + 24), (before + 24, before + 24), (120, 120)):
         text = "".join(chr(ord("a") + place % 26) for place in range(room - before + beyond))
         files = [SourceFile(path="/p/a.hip", name="a.hip", excerpts=[Excerpt(first=1, text=[text])])]
@@ -225,7 +225,7 @@ def test_of_a_line_24_characters_or_what_fits_are_shown(costs, before, beyond):
         assert line[before:] == (text if beyond <= 0 else f"{text[: room - before - 1]}…") and len(line) <= room
 
 
-def test_the_file_with_most_cycles_is_first():
+def test_the_file_with_the_most_cycles_comes_first():
     of_first = line_cost((0, 9), 0, **cost(0.5, 0, 1, latency=70))
     for idle, names in ((9, ["  a.hip", "  b.h"]), (11, ["  b.h", "  a.hip"])):
         of_second = line_cost((1, 2), 0, **cost(0.5, 0, 1, latency=60, idle=idle))

@@ -1,4 +1,4 @@
-"""Ranks side by side, and their kernels added up."""
+"""Ranks side by side, and the sums over their kernels."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def rank(number: int | None, span_ns: int | None, *kernels: KernelAnalysis, pid:
     return RankReports(of(number=number, base=of(path="/runs/t.db")), f"rank-{pid}", Reports(profile, None, dag, analysis))
 
 
-def test_what_is_said_of_a_rank():
+def test_what_is_reported_about_a_rank():
     (found,) = summary([rank(3, 2_500_000, kernel("a", 2, 1.0), kernel("b", 5, 2.0))], ["one"]).ranks
     assert found.model_dump() == {
         "rank": 3, "directory": "rank-7", "database": "t.db", "command": "./app", "host": "node", "pid": 7, "gpu": "MI300X",

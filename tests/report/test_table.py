@@ -1,4 +1,4 @@
-"""Tables at any width: every number is whole, names of different things differ, and nothing runs over the edge."""
+"""Tables at any width: numbers are never cut, names of different things differ, and no line is too long."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ ROWS = st.lists(st.tuples(NAMES, NUMBERS, NUMBERS, NUMBERS, NUMBERS, NAMES), min
 
 @given(ROWS, st.integers(40, 220))
 @example([("k" * 90, *["16,777,216,000,000 FLOP"] * 4, "c" * 90)], 40)
-def test_numbers_are_whole_and_names_differ_at_any_width(rows, width):
+def test_numbers_are_never_cut_and_names_differ_at_any_width(rows, width):
     text = printed(HEADINGS, [(Name(first), *numbers, Name(last)) for first, *numbers, last in rows], width)
     lines = text.splitlines()
     assert all(len(line) <= width and line == line.rstrip() for line in lines)
@@ -51,7 +51,7 @@ def test_numbers_are_whole_and_names_differ_at_any_width(rows, width):
     assert len({line[0] for line in data}) == len({first for first, *_ in rows}), text
 
 
-def test_names_give_way_first_then_headings_then_columns_go_below():
+def test_names_are_shortened_first_then_headings_then_columns_move_below():
     rows = [(Name("a_kernel_with_a_very_long_name_forward"), "1.23 us", "45.6 %", "789 ns", "12,345", Name("other"))]
     assert printed(HEADINGS, rows, 200).splitlines() == [
         "  kernel                                  on path  to win of the span  least slack  dispatches  then dominates",
@@ -78,13 +78,13 @@ def test_a_table_is_never_narrower_than_a_number_and_never_cuts_one():
     assert "123,456,789,012,345,678,901,234,567,890 FLOP" in printed(("kernel", "work"), rows, 20)
 
 
-def test_a_row_of_another_length_is_a_mistake_of_ours():
+def test_a_row_with_another_length_is_a_programming_error():
     with pytest.raises(ValueError, match="1 cells for 2 columns"):
         Table("a", "b").add_row("1")
 
 
 @pytest.mark.parametrize("show_line", [_print, lambda console, line: console.print(line)], ids=["ours", "the library's"])
-def test_a_line_is_broken_nowhere_but_where_the_table_breaks_it(show_line):
+def test_a_line_is_broken_only_where_the_table_breaks_it(show_line):
     out, line = io.StringIO(), " ".join(["16,777,216"] * 12)
     show_line(Console(file=out, width=40), line)
     assert (out.getvalue() == line + "\n") == (show_line is _print)

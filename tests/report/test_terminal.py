@@ -64,7 +64,7 @@ def test_what_was_found_why_and_what_next(modelled):
 
 
 @pytest.mark.parametrize(("target", "calibrated"), [("gfx942", True), ("gfx90a", False), ("gfx1030", False), ("gfx950", False)])
-def test_a_model_that_is_not_calibrated_is_called_so(tmp_path, target, calibrated):
+def test_an_uncalibrated_model_is_labelled_as_such(tmp_path, target, calibrated):
     work = [Dispatch("k", 6000, 106_000, counters=dict.fromkeys(family_of(target).counters(), [1.0]))]
     documents = analyse(rocpd_database.write(tmp_path / "t.db", work, rocpd_database.MODELLED, target=target))
     out = io.StringIO()
@@ -95,8 +95,8 @@ def test_measured_times_carry_no_such_label_but_say_what_was_inferred(tmp_path):
     assert "Try collect the missing counters: the end of the whole report says how" in text
 
 
-def test_counters_that_lack_come_with_the_commands_that_collect_them(tmp_path):
-    """The very passes that a profile makes, each on a line of its own, whatever the width."""
+def test_missing_counters_come_with_the_commands_that_collect_them(tmp_path):
+    """The same passes that a profile makes, each on a separate line, whatever the width."""
     work = [Dispatch("k", 0, 10_000, grid=10_000_000)]
     text = report(rocpd_database.write(tmp_path / "t.db", work), width=60)
     lines = [line.split() for line in text.splitlines() if line.startswith("    rocprofv3 --pmc ")]
@@ -104,7 +104,7 @@ def test_counters_that_lack_come_with_the_commands_that_collect_them(tmp_path):
     assert {tuple(line[-6:]) for line in lines} == {("--output-format", "rocpd", "-d", "counters", "--", "./app")}
 
 
-def test_without_gpu_times_it_says_so(tmp_path):
+def test_missing_gpu_times_are_reported(tmp_path):
     text = flat(report(rocpd_database.write(tmp_path / "t.db", [Dispatch("k", 5, 5)])))
     assert "Time in kernels: not known (the dispatches have no duration" in text
 
@@ -118,12 +118,12 @@ def test_without_gpu_times_it_says_so(tmp_path):
         ("(anonymous namespace)::g(int)", "(anonymous namespace)::g"),
     ],
 )
-def test_return_types_and_arguments_are_no_part_of_a_short_name(kernel, short):
+def test_a_short_name_has_no_return_type_or_arguments(kernel, short):
     assert words.short_name(kernel) == short
 
 
 @given(st.floats(1, 1e13))
-def test_durations_keep_their_size(ns):
+def test_durations_have_suitable_units(ns):
     number, unit = words.duration(ns).split()
     back = float(number.replace(",", "")) * {"ns": 1, "us": 1e3, "ms": 1e6, "s": 1e9}[unit]
     assert back == pytest.approx(ns, rel=0.01, abs=0.5)
@@ -154,8 +154,8 @@ def test_a_gpu_that_mostly_waits_is_part_of_the_answer(tmp_path):
     ("gpus", "others", "named", "left"),
     [(2, "1 other GPU", 2, []), (8, "7 other GPUs", 8, []), (11, "10 other GPUs", 8, ["3"])],
 )
-def test_of_many_idle_gpus_the_answer_names_the_idlest(tmp_path, gpus, others, named, left):
-    """All ran kernels for 20 us: the second of 200 us, the others of 100."""
+def test_the_answer_names_the_idlest_of_many_idle_gpus(tmp_path, gpus, others, named, left):
+    """All ran kernels for 20 us: the second for 20 of 200 us, the others for 20 of 100."""
     last = {gpu: 190_000 if gpu == 2 else 90_000 for gpu in range(1, gpus + 1)}
     work = [Dispatch("k", 0, 10_000, queue=gpu, agent=gpu) for gpu in last]
     work += [Dispatch("k", start, start + 10_000, queue=gpu, agent=gpu) for gpu, start in last.items()]
@@ -181,7 +181,7 @@ def test_how_sure_the_verdict_is_in_one_word(modelled):
 
 
 def test_each_kernel_under_the_roofs_by_hand(tmp_path):
-    """The kernels take 100 and 300 us; each reads 50,000 times 128 bytes and executes 1,000 fp32 FMA of 64 lanes."""
+    """The kernels take 100 and 300 us; each reads 50,000 times 128 bytes and executes 1,000 fp32 FMAs with 64 lanes."""
     work = [
         Dispatch("first(int)", 0, 100_000, grid=622592, counters=COUNTERS),
         Dispatch("second(int)", 100_000, 400_000, grid=622592, counters=COUNTERS),

@@ -1,4 +1,4 @@
-"""The table of what the program gains without each cause of time, row by row."""
+"""The table of what the program would gain without each cause of time, row by row."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_a_row_for_each_kernel_and_one_for_several_together():
     ]
 
 
-def test_what_dominates_without_the_cause_in_several_kernels_may_be_unknown():
+def test_the_dominant_kernel_may_be_unknown_without_a_cause_in_several_kernels():
     kernels = [kernel(name, remedy("latency", 0.5, 0.5, "a")) for name in "ab"]
     assert cells(rows([gain("latency", "a", "b")], kernels)[-1]) == ["latency", "all of these", "25.0 %", "?"]
 

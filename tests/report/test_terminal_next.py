@@ -1,4 +1,4 @@
-"""What to do next, and the commands that collect missing counters, to be copied as they are."""
+"""What to do next, and the commands that collect missing counters, ready to be copied."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from rocm_perf_lab.report.terminal_next import render_next
 
 
 def printed(timing: str, command: str = "./app", advice=(), target: str = "gfx942", width: int = 400) -> list[str]:
-    """What is said of a kernel whose cause cannot be decided."""
+    """The text for a kernel whose cause cannot be decided."""
     run = types.SimpleNamespace(command=command)
     profile = ProfileDocument.model_construct(timing=timing, gpu=types.SimpleNamespace(target=target), run=run)
     bottleneck = BottleneckSection.model_construct(advice=[*advice], undecided={"memory-bound": "no counters"})

@@ -1,4 +1,4 @@
-"""Kernels under the roofs, as the terminal shows them."""
+"""Kernels under their roofs, as the terminal shows them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the terminal says of a thread trace, on both sides of each condition."""
+"""What the terminal shows for a thread trace, on both sides of each condition."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ def printed(render, *given) -> list[str]:
     return [" ".join(line.split()) for line in out.getvalue().splitlines() if line.strip()]
 
 
-def test_a_part_is_shown_from_a_hundredth_of_the_time_on():
+def test_a_part_is_shown_from_a_hundredth_of_the_time_upwards():
     found = [*lines(stack([part("memory-latency", 0.5), part("other", 0.01), part("small", 0.0099)]), with_changes=True)]
     assert found == [
         f"50.0 % on all memory-latency (memory-latency): without it 30.0 % less time, after all others 10.0 %; {LATENCY}",
@@ -146,7 +146,7 @@ def test_a_line_is_found_by_its_number_or_the_end_of_its_path(wanted):
     assert [one.source for one in found.thread_trace.time_stack.lines] == ["/home/me/src/a.hip:7"]
 
 
-def test_a_line_without_an_experiment_is_said_with_others_that_have_one():
+def test_a_line_without_an_experiment_is_reported_with_lines_that_have_one():
     of_lines = [line(f"a.hip:{number}", 5) for number in range(1, 6)]
     for find in (lambda wanted: only_line(stack((), of_lines), wanted), lambda wanted: with_line([kernel(of_lines)], wanted)):
         with pytest.raises(UsageError) as error:
@@ -157,7 +157,7 @@ def test_a_line_without_an_experiment_is_said_with_others_that_have_one():
         with_line([kernel(None)], "7")
 
 
-def test_the_name_of_a_kernel_is_at_the_margin():
+def test_the_name_of_a_kernel_is_not_indented():
     one = CaptureExplanation(
         kernel="sum()", recorded_ns=0, recorded_timing="measured", time_stack=stack(), model_within=None, beyond_error=None
     )

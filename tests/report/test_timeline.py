@@ -1,4 +1,4 @@
-"""timeline.json, unpacked: what its tracks show of a run that is small enough to lay out by hand."""
+"""timeline.json, unpacked: what its tracks show for a run small enough to lay out by hand."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ WORK = [
 
 @pytest.fixture
 def table(tmp_path) -> DispatchTable:
-    """Three dispatches, a copy and two calls, which are nodes 0 to 5; the path is that of the second stream."""
+    """Three dispatches, a copy and two calls, which are nodes 0 to 5; the path follows the second stream."""
     trace = read_trace(rocpd_database.write(tmp_path / "t.db", WORK, calls=CALLS))
     dag = build_dag(trace)
     return DispatchTable(trace, dag, critical_path(dag))
@@ -62,7 +62,7 @@ def test_the_critical_path_comes_first(table):
 
 
 @pytest.mark.parametrize("nodes, flows, pairs", [(6, 4, 4), (6, 3, 3), (7, 50, 4), (5, 50, 0)])
-def test_of_a_large_run_the_longest_are_shown_without_dependencies(table, monkeypatch, nodes, flows, pairs):
+def test_in_a_large_run_only_the_longest_are_shown_without_dependencies(table, monkeypatch, nodes, flows, pairs):
     monkeypatch.setattr(report, "_MOST_NODES", nodes)
     monkeypatch.setattr(report, "_MOST_FLOWS", flows)
     found = timeline_section(table)
@@ -70,13 +70,13 @@ def test_of_a_large_run_the_longest_are_shown_without_dependencies(table, monkey
     assert len(columns(found)["start_ns"]) == min(6, nodes)  # the shortest is a call
 
 
-def test_indices_are_those_of_what_is_shown(table, monkeypatch):
+def test_indices_refer_to_what_is_shown(table, monkeypatch):
     monkeypatch.setattr(report, "_MOST_NODES", 2)
     found = columns(timeline_section(table))
     assert found["start_ns"] == [0, 50] and found["name"] == [0, 1] and found["slices"][0] == 1
 
 
 @pytest.mark.parametrize("kind", ["<f8", "<i4"])
-def test_what_is_packed_is_unpacked(kind):
+def test_packed_values_are_unpacked(kind):
     values = np.arange(10)[::-2]
     assert unpacked(packed(values, kind), kind).tolist() == [9, 7, 5, 3, 1]

@@ -1,4 +1,4 @@
-"""The timeline as the page takes it."""
+"""The timeline as the page reads it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def track(group: str, name: str, first: int = 0, count: int = 1) -> TimelineTrac
 
 
 def document(tracks=(), names=NAMES, kinds=("kernel", "runtime kernel", "copy", "call"), nodes=4, took=(5, 9, 7, 99)):
-    """One node of each name by default."""
+    """One node with each name by default."""
     section = TimelineSection.model_construct(
         names=[*names], kinds=[*kinds], tracks=[*tracks], start_ns=packed(np.zeros(len(took)), "<f8"),
         end_ns=packed(np.array(took), "<f8"), name=packed(np.arange(len(took)) % len(names), "<i4"), slices="S",
@@ -36,7 +36,7 @@ def test_names_colours_and_the_legend():
     assert (data["node"], data["cut"], data["flows"], data["span"], data["note"]) == ("S", "P", "F", 99, "")
 
 
-def test_what_takes_no_time_is_not_in_the_legend_and_24_are_at_most():
+def test_the_legend_has_at_most_24_names_and_none_without_time():
     assert timeline_data(document(took=(0, 9, 0, 1)), {})["timeline"]["legend"] == [1]
     for count in (23, 24, 25):
         names = [f"k{number}" for number in range(count)]
@@ -47,7 +47,7 @@ def test_what_takes_no_time_is_not_in_the_legend_and_24_are_at_most():
 @pytest.mark.parametrize(
     "nodes, note", [(4, ""), (5, "The 1 shortest of 5 are left out."), (5004, "The 5,000 shortest of 5,004 are left out.")]
 )
-def test_what_is_left_out_is_said(nodes, note):
+def test_omitted_nodes_are_mentioned(nodes, note):
     assert timeline_data(document(nodes=nodes), {})["timeline"]["note"] == note
 
 
@@ -68,7 +68,7 @@ def test_tracks_name_their_gpu_if_there_are_several():
     assert [one["again"] for one in found] == [False, False, False, True, False]
 
 
-def test_without_a_timeline_the_reason_is_said():
+def test_without_a_timeline_the_reason_is_given():
     nothing = TimelineDocument.model_construct(timeline=None, reasons={"timeline": "no times"})
     assert (
         timeline_data(nothing, {}) == {"timeline": None, "no_timeline": "No timeline: no times."}

@@ -1,4 +1,4 @@
-"""Opening databases: what cannot be read ends in one clear error, and nothing on disk changes."""
+"""Opening databases: unreadable ones give one clear error, and nothing on disk changes."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_a_hot_journal_is_rolled_back_in_a_copy_only(shared_data, tmp_path):
 
 
 def test_a_journal_restores_what_was_committed(tmp_path):
-    """A transaction that was cut off after it had changed pages on disk: readers see the state before it."""
+    """A transaction was interrupted after it had changed pages on disk: readers see the state before it."""
     path = rocpd_database.write(tmp_path / "a.db", [Dispatch("k", 10, 30)])
     committed = path.read_bytes()
     connection = sqlite3.connect(path, isolation_level=None)
@@ -110,7 +110,7 @@ def test_unreadable_traces_are_named(make, message, tmp_path):
 
 
 def test_tables_with_a_suffix_are_found_without_views(shared_data, tmp_path):
-    """rocprofv3's tables carry the run's uuid; its views are a convenience that a reader need not have."""
+    """The names of rocprofv3's tables include the run's uuid; its views are a convenience that the reader does not need."""
     original = shared_data / "rocprofv3" / "ms_trace" / "ms_results.db"
     copy = tmp_path / "ms.db"
     shutil.copyfile(original, copy)

@@ -1,4 +1,4 @@
-"""Values of counters, also where a file has something else in their place."""
+"""Values of counters, also where a file holds something else in their place."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from rocm_perf_lab.rocpd.counter_values import _ids, _numbers
 
 
 @pytest.mark.parametrize("given", [[1, 2], [1.5, 2.0], [1, 2.5]])
-def test_numbers_stay(given):
+def test_numbers_are_kept(given):
     found = _numbers(given)
     assert found.dtype == np.float64 and found.tolist() == given
 
 
 @pytest.mark.parametrize("given, expected", [(["a", 2], [None, 2]), ([None, 2.5], [None, 2.5]), ([b"1", 3], [None, 3])])
-def test_what_is_no_number_is_missing(given, expected):
+def test_a_value_that_is_not_a_number_is_missing(given, expected):
     found = _numbers(given)
     assert found.dtype == np.float64 and [None if np.isnan(one) else one for one in found] == expected
 
 
 @pytest.mark.parametrize("given, expected", [([1, 2], [1, 2]), ([1.5, 2], [NO_ID, 2]), (["1", 2, None], [NO_ID, 2, NO_ID])])
-def test_what_is_no_integer_is_no_id(given, expected):
+def test_a_value_that_is_not_an_integer_is_no_id(given, expected):
     assert _ids(given).tolist() == expected

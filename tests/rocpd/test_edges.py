@@ -1,4 +1,4 @@
-"""Tables of dependencies: those that a collector recorded, nodes by their ids, and order in time."""
+"""Tables of dependencies: dependencies recorded by a collector, nodes by their ids, and order in time."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from rocm_perf_lab.rocpd.tables import NO_ID, Copies, Dispatches, Edges
 
 
 def tables(queues, streams, of_copies=(), agents=None, copy_agents=None) -> tuple[Dispatches, Copies]:
-    """Events are 11, 12 and so on, first those of dispatches."""
+    """Events are 11, 12 and so on, starting with those of dispatches."""
     n, m = len(queues), len(of_copies)
     zeros, three = np.zeros(n, np.int64), np.ones((n, 3), np.int64)
     agent = np.array(agents or [1] * n, np.int64)
@@ -28,7 +28,7 @@ def tables(queues, streams, of_copies=(), agents=None, copy_agents=None) -> tupl
     "ids, wanted, nodes",
     [
         ([5, 3, 9], [3, 9, 5, 4, 10, 2], [1, 2, 0, -1, -1, -1]),
-        ([5, 3, 5], [5, 3], [2, 1]),  # the last of several
+        ([5, 3, 5], [5, 3], [2, 1]),  # the last one of several
         ([], [1, 2], [-1, -1]),
         ([7], [], []),
     ],
@@ -62,7 +62,7 @@ def test_recorded_dependencies_are_listed_once_and_only_if_they_are_known():
     assert listed(exact_edges(np.empty((0, 3)), *tables([1, 1], [1, 1]))) == []
 
 
-def test_tables_are_joined_in_their_order():
+def test_tables_are_joined_in_order():
     one = edge_table(np.array([0]), np.array([1]), 3, True)
     other = edge_table(np.array([4, 5]), np.array([6, 7]), np.array([1, 2]), np.array([False, True]))
     assert listed(joined(one, other)) == [(0, 1, 3, True), (4, 6, 1, False), (5, 7, 2, True)]
@@ -88,7 +88,7 @@ def test_nodes_are_in_order_of_start_then_of_end(start, end, order):
     "queues, streams, of_copies, agents, copy_agents, lane, null",
     [
         ([1, 2, 1], [5, 6, 5], [6, 7], None, None, [0, 1, 0, 1, 2], {}),
-        # A stream on several queues is none; the null stream is the last lane.
+        # A stream on several queues does not count as one; the null stream is the last lane.
         ([1, 2, 1], [5, 5, 0], [], None, None, [2, 3, 1], {1: 1}),
         # Each GPU has its own null stream.
         ([1, 2], [0, 0], [0], [1, 4], [4], [0, 1, 1], {1: 0, 4: 1}),

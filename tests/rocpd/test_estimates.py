@@ -18,7 +18,7 @@ WORK = [Dispatch("k", 100 * n, 100 * n + 50, counters={"A": [1.0, 2.0], "B": [3.
 
 @pytest.fixture
 def read(tmp_path):
-    """read(values, durations): extdata of rows of counters, by dispatch and counter, and of events of dispatches."""
+    """read(values, durations): the extdata of counter rows, by dispatch and counter, and of the events of dispatches."""
 
     def read(values: dict[tuple[int, str], object], durations: dict[int, object]):
         path = rocpd_database.write(tmp_path / "t.db", WORK, {"timing": "modelled", "dependencies": "exact"})
@@ -54,7 +54,7 @@ def test_errors_of_instances_are_added_up(read):
     assert len(found.durations) == len(found.counters["A"]) == 3
 
 
-def test_what_is_no_error_is_left_out(read):
+def test_values_that_are_not_errors_are_ignored(read):
     values = {(1, "A"): {"error": 1.0}, (2, "A"): '{"error"', (3, "A"): {"error": None}}
     found = read(values, {1: {"duration_error": "x"}, 2: '"duration_error"', 3: {"duration_error": 1e999}})
     assert known(found.durations) == {} and known(found.counters["A"]) == {0: 2.0}

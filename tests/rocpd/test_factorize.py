@@ -21,6 +21,6 @@ from rocm_perf_lab.rocpd.factorize import factorize
         ([1 << 62, 0, -(1 << 61), 0], [-(1 << 61), 0, 1 << 62], [2, 1, 0, 1]),
     ],
 )
-def test_values_ascend_and_each_element_has_its_place(ids, values, places):
+def test_values_ascend_and_each_element_has_its_index(ids, values, places):
     found, place = factorize(np.array(ids, np.int64))
     assert (found.tolist(), place.tolist(), place.dtype) == (values, places, np.int32)

@@ -1,4 +1,4 @@
-"""HIP calls of a trace: which are kept, which launched what, and the handles that they were given."""
+"""HIP calls in a trace: which are kept, which launched what, and the handles passed to them."""
 
 from __future__ import annotations
 
@@ -57,7 +57,8 @@ def test_a_call_is_outermost_if_all_earlier_ones_of_its_thread_have_ended(drawn)
 
 @pytest.fixture
 def read(tmp_path):
-    """read(calls, work, *statements) is what is read of a trace that the SQL statements have changed. events: of the work."""
+    """read(calls, work, *statements): the result for a trace that the SQL statements have changed. events: those of the
+    work."""
 
     def read(calls, work, *statements, events=None):
         path = rocpd_database.write(tmp_path / f"{len([*tmp_path.iterdir()])}.db", work, calls=calls)
@@ -95,7 +96,7 @@ def test_of_two_calls_that_begin_together_the_longer_one_is_outside(read):
     assert (found.start.tolist(), found.end.tolist(), found.launcher.tolist()) == ([10], [50], [0])
 
 
-def test_work_whose_event_the_file_lacks_was_launched_by_nobody(read):
+def test_work_whose_event_the_file_lacks_has_no_launching_call(read):
     found = read(NESTED[:1], [Dispatch("a", 100, 200, call=0), Dispatch("b", 200, 300)], events=[1, 99, -1])
     assert found.launcher.tolist() == [0, -1, -1]
     assert read(NESTED[:1], [Dispatch("a", 100, 200)], "DELETE FROM rocpd_event").launcher.tolist() == [-1]
@@ -132,7 +133,7 @@ def test_a_name_that_the_file_lacks(read):
     assert found.names == ("call 77",)
 
 
-def test_an_argument_without_a_value_or_of_another_name_is_no_handle(read):
+def test_an_argument_without_a_value_or_with_another_name_is_no_handle(read):
     found = read(
         NESTED, WORK, "UPDATE rocpd_arg SET value = NULL WHERE name = 'event'", "UPDATE rocpd_arg SET name = 'x' WHERE id = 1"
     )

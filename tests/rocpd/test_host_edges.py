@@ -1,4 +1,4 @@
-"""Dependencies from HIP calls: cases with a known answer, a definition written out, and a recording."""
+"""Dependencies from HIP calls: cases with a known answer, an explicit definition, and a recording."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ OF_HOST = ("launch", "event", "wait", "program")
 
 
 def edges_of(trace, *kinds):
-    """(source, target, kind, exact), where work is its number and calls are (name, start, end) of their rows."""
+    """(source, target, kind, exact), where work is given by number and calls by (name, start, end) of their rows."""
     first = len(trace.dispatches) + len(trace.copies)
     calls = trace.calls
     rows = [(calls.names[n], int(s), int(e)) for n, s, e in zip(calls.name_index, calls.start, calls.end, strict=True)]
@@ -49,7 +49,7 @@ def test_launch_synchronise_launch(tmp_path):
         (launch, 0, "launch", True), (0, wake, "wait", False), (again, 1, "launch", True),
     }  # fmt: skip
     found = critical_path(build_dag(trace))
-    # a runs 100, the host wakes and works for 100, the launch takes 40 until b starts, b runs 60.
+    # a runs for 100, the host wakes and works for 100, the launch takes 40 until b starts, b runs for 60.
     assert (found.length_ns, found.work_ns, found.host_ns, found.delay_ns) == (300, 160, 100, 40)
 
 
@@ -83,7 +83,7 @@ def test_copies_that_block_and_copies_that_do_not(tmp_path):
     calls = [Call("hipMemcpy", 0, 110), Call("hipMemcpyAsync", 120, 300), Call("hipMemcpy", 310, 320)]
     work = [Copy(10, 100, call=0), Copy(130, 200, call=1), Copy(330, 400, call=2)]
     trace = read_trace(rocpd_database.write(tmp_path / "t.db", [*work, Dispatch("k", 500, 501)], calls=calls))
-    # Copies follow the one dispatch in number. The last returned before it had begun, so it did not wait.
+    # Copies are numbered after the only dispatch. The last call returned before its copy had begun, so it did not wait.
     assert edges_of(trace, "wait") == {(1, ("hipMemcpy", 100, 110), "wait", True)}
     assert {target for _, target, _, _ in edges_of(trace, "launch")} == {1, 2, 3}
 
@@ -129,7 +129,7 @@ NAMES = ("hipLaunchKernel", "hipDeviceSynchronize", "hipMemcpy", "hipSetDevice")
 
 @st.composite
 def host_traces(draw):
-    """Calls of two threads that follow each other, and work of two streams that some of them launched."""
+    """Consecutive calls of two threads, and work in two streams that some of them launched."""
     thread, start, end, name = [], [], [], []
     for number in range(2):
         now = draw(st.integers(0, 5))
@@ -217,7 +217,7 @@ def test_a_call_takes_its_whole_time_however_it_is_cut(tmp_path):
 
 @pytest.fixture
 def work() -> _Work:
-    """Two streams. The third call began after what it is said to have launched."""
+    """Two streams. The third call began after the work that it is recorded to have launched."""
     rows = [(30, 40, 1, 1), (32, 50, 2, 0), (41, 45, 1, -1), (8, 9, 1, 2)]
     return _Work.of(*tables((([0, 0, 0], [0, 10, 20], [5, 15, 25], [0, 0, 0]), rows)))
 
@@ -294,7 +294,7 @@ def test_a_clock_is_shared_if_half_of_the_launches_come_first(starts, launchers,
 
 
 def test_a_recorded_program_with_streams_and_events(shared_data):
-    """Two streams, an event between them, three synchronisations: what ms.hip of the recordings does."""
+    """Two streams, an event between them, three synchronisations, as in ms.hip of the recordings."""
     trace = read_trace(shared_data / "rocprofv3" / "ms_trace" / "ms_results.db")
     names = [trace.kernels[int(id)].name.split("(")[0] for id in trace.dispatches.kernel_id]
     ((source, target, _, exact),) = edges_of(trace, "event")
@@ -302,7 +302,7 @@ def test_a_recorded_program_with_streams_and_events(shared_data):
     assert (names[source], names[target], exact) == ("vadd", "ns::reduce_sum", True)
     assert len(edges_of(trace, "launch")) == len(trace.dispatches) + len(trace.copies)
     waits = {(target[0], exact) for _, target, _, exact in edges_of(trace, "wait")}
-    # The event's work was waited for before, with its stream.
+    # The event's work had already been waited for, with its stream.
     assert {("hipMemcpy", True), ("hipStreamSynchronize", True)} <= waits and "hipEventSynchronize" not in dict(waits)
 
 

@@ -1,4 +1,4 @@
-"""Inferred dependencies against their definition, written out pair by pair."""
+"""Inferred dependencies against their definition, evaluated pair by pair."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from rocm_perf_lab.rocpd.edges import inferred_edges
 from rocm_perf_lab.rocpd.tables import NO_ID, Copies, Dispatches
 
-# Any id may stand in a file, though the collectors count from 0; NO_ID is -1.
+# A file may contain any id, though the collectors count from 0; NO_ID is -1.
 QUEUE, STREAM = st.sampled_from([1, 2, -7, NO_ID]), st.sampled_from([0, 1, 2, -(2**31), NO_ID])
 
 # (start, duration, queue, stream): small numbers make ties, overlaps (slight ones, too) and shared queues common
@@ -33,7 +33,7 @@ def columns(dispatches, copies):
 
 
 @given(st.lists(DISPATCH, max_size=12), st.lists(COPY, max_size=4))
-def test_edges_are_the_last_to_be_done_before_in_queue_or_stream(dispatches, copies):
+def test_edges_lead_from_the_last_work_done_before_in_queue_or_stream(dispatches, copies):
     queues_of = {}
     for _, _, queue, stream in dispatches:
         queues_of.setdefault(stream, set()).add(queue)
@@ -92,7 +92,7 @@ def test_the_null_stream_waits_for_the_others_and_they_for_it():
     assert set(zip(edges.source.tolist(), edges.target.tolist(), strict=True)) == {(0, 2), (1, 2), (2, 3), (0, 3)}
 
 
-# Gap, duration and jitter, ns, of a stream that really ran in order: kernels shorter than a microsecond are not seen.
+# Gap, duration and jitter in ns of a stream that really ran in order; kernels shorter than a microsecond do not occur.
 CHAIN = st.lists(st.tuples(st.integers(0, 300), st.integers(1100, 9000), st.integers(-250, 250)), min_size=2, max_size=30)
 
 
@@ -108,7 +108,7 @@ def test_a_stream_keeps_its_order_where_its_times_overlap_a_little(steps, stream
     assert followed == {(place, place + 1) for place in range(len(steps) - 1)}
 
 
-def test_what_ran_at_once_for_long_is_not_in_order():
+def test_work_that_overlaps_for_long_is_not_in_order():
     edges = inferred_edges(*columns([(0, 100, 1, 5), (40, 100, 1, 5)], []))
     assert not len(edges)
     in_a_queue = inferred_edges(*columns([(0, 100_000, 1, NO_ID), (98_000, 100_000, 1, NO_ID)], []))

@@ -1,4 +1,4 @@
-"""Whether two runs can be of one build with one input, by the kernels that they loaded and launched."""
+"""Whether two runs can be from one build with one input, judged by the kernels that they loaded and launched."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ BASE = [Dispatch("a", 10, 20), Dispatch("b", 30, 40, workgroup=64), Dispatch("a"
 
 @pytest.fixture
 def run(tmp_path):
-    """run(work, statement) is the origin of a database of that work, which the SQL statement has changed."""
+    """run(work, statement): the origin of a database with that work, which the SQL statement has changed."""
 
     def run(work, statement: str = "SELECT 1") -> Origin:
         path = rocpd_database.write(tmp_path / f"{len([*tmp_path.glob('*.db')])}.db", work)
@@ -42,7 +42,7 @@ def run(tmp_path):
         [replace(one, start=one.start + 5, end=one.end + 9, queue=one.queue + 1) for one in BASE[:3]],
     ],
 )
-def test_times_order_and_kernels_of_the_runtime_say_nothing(run, other):
+def test_times_order_and_kernels_of_the_runtime_do_not_matter(run, other):
     assert difference(run(BASE), run(other)) is None is difference(run(other), run(BASE))
 
 
@@ -60,7 +60,7 @@ def test_a_kernel_that_was_launched_in_another_shape(run, other, said):
 
 
 def test_a_kernel_that_only_one_run_launched(run):
-    """It is loaded in both, or in one alone."""
+    """It is loaded in both runs or in only one."""
     first, second = run(BASE), run(BASE, "DELETE FROM rocpd_kernel_dispatch WHERE kernel_id = 2")
     assert difference(first, second) == f"only {first.label} launched b" == difference(second, first)
     less = run([BASE[0], BASE[2]])
@@ -72,7 +72,7 @@ def test_a_kernel_that_only_one_run_launched(run):
     [("arch_vgpr_count", "VGPRs", "32"), ("accum_vgpr_count", "AGPRs", "0"), ("sgpr_count", "SGPRs", "16"),
      ("private_segment_size", "scratch", "0")],
 )  # fmt: skip
-def test_a_kernel_that_takes_other_resources_is_of_another_build(run, column, what, other):
+def test_a_kernel_that_uses_other_resources_is_from_another_build(run, column, what, other):
     first, second = run(BASE, f"UPDATE rocpd_info_kernel_symbol SET {column} = 7 WHERE display_name = 'b'"), run(BASE)
     assert other_build(first, second) == f"b takes 7 {what} in one and {other} in the other"
     assert difference(second, first) == f"b takes {other} {what} in one and 7 in the other"
@@ -83,14 +83,14 @@ def test_all_resources_that_differ_are_named(run):
     assert other_build(first, second) == "a takes 9 VGPRs in one and 32 in the other, 7 SGPRs in one and 16 in the other"
 
 
-def test_each_build_has_a_kernel_of_its_own(run):
+def test_each_build_has_its_own_kernel(run):
     first, second = run([*BASE, Dispatch("c", 1, 2), Dispatch("d", 1, 2)]), run([*BASE, Dispatch("e", 1, 2)])
     assert other_build(first, second) == f"each has kernels that the other has not: c is only in {first.label}"
     assert difference(second, first) == f"each has kernels that the other has not: e is only in {second.label}"
     assert other_build(first, run(BASE)) is None
 
 
-def test_a_file_that_was_written_again_is_read_again(run):
+def test_a_file_that_was_rewritten_is_read_again(run):
     first, second = run(BASE), run(BASE)
     assert difference(first, second) is None
     with sqlite3.connect(second.path) as database:

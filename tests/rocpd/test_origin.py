@@ -18,7 +18,7 @@ WORK = [Dispatch("a", 100, 200), Copy(10, 900), Dispatch("b", 300, 450), Dispatc
 
 @pytest.fixture
 def origin(tmp_path):
-    """origin(work, own, *statements) of a database that the SQL statements, each with its values, have changed."""
+    """origin(work, own, *statements) for a database that the SQL statements, each with its values, have changed."""
 
     def origin(work=WORK, own=None, *statements) -> Origin:
         path = rocpd_database.write(tmp_path / f"{len([*tmp_path.glob('*.db')])}.db", work, own)
@@ -66,7 +66,7 @@ def test_counters_lengthen_times_unless_these_are_modelled(origin, own, is_slowe
         ("not JSON", None),
     ],
 )
-def test_the_rank_is_what_a_launcher_set(origin, environment, rank):
+def test_the_rank_comes_from_the_launcher(origin, environment, rank):
     text = environment if isinstance(environment, str) else json.dumps(environment)
     add = ("ALTER TABLE rocpd_info_process ADD COLUMN environment TEXT",)
     assert origin(WORK, None, add, ("UPDATE rocpd_info_process SET environment = ?", text)).rank == rank
@@ -88,7 +88,7 @@ def test_gpus_are_known_by_their_unique_ids(origin, uuid, known):
     assert origin(WORK, None, of_cpu).gpus == frozenset()
 
 
-def test_what_was_converted_is_known_by_the_file_that_it_was_made_from(origin):
+def test_a_converted_trace_is_identified_by_its_original_file(origin):
     found = origin(WORK, {"imported_from": "prof.csv"})
     assert (found.imported_from, found.label) == ("prof.csv", "prof.csv")
 

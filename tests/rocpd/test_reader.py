@@ -25,7 +25,7 @@ DATABASES = [
 
 
 @pytest.mark.parametrize("name", DATABASES)
-def test_dispatches_are_those_of_the_view_kernels(name, shared_data):
+def test_dispatches_equal_those_of_the_view_kernels(name, shared_data):
     trace = read_trace(shared_data / name)
     connection = sqlite3.connect(f"{(shared_data / name).as_uri()}?mode=ro&immutable=1", uri=True)
     rows = connection.execute(
@@ -64,7 +64,7 @@ def test_counters_are_summed_over_instances_as_in_the_csv(run, shared_data):
     assert ours == pytest.approx(expected)
 
 
-def test_what_the_builtin_tracer_adds_is_read(tmp_path):
+def test_additions_of_the_builtin_tracer_are_read(tmp_path):
     work = [
         Copy(0, 50),
         Dispatch("a", 60, 90, counters={"SQ_WAVES": [1, 2, 3]}, depends_on=[(0, "signal")]),
@@ -97,8 +97,8 @@ def test_missing_ids_do_not_order_anything(tmp_path):
 
 
 @pytest.mark.parametrize("keys", [(1, "x"), ("x", "y"), (b"1", 2), (1.5, 2)])
-def test_a_key_that_is_no_integer_is_refused(keys):
-    """SQLite keeps what a damaged file holds, and orders numbers before text."""
+def test_a_key_that_is_not_an_integer_is_refused(keys):
+    """SQLite returns whatever a damaged file holds, and sorts numbers before text."""
     connection = sqlite3.connect(":memory:")
     connection.execute("CREATE TABLE t (id, value)")
     connection.executemany("INSERT INTO t VALUES (?, 7)", [(key,) for key in keys])

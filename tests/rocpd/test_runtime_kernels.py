@@ -1,4 +1,4 @@
-"""The HIP runtime's own kernels, by their names and by those that they are built with."""
+"""The HIP runtime's own kernels, by their names and by those of kernels in the same code object."""
 
 from __future__ import annotations
 
@@ -20,5 +20,5 @@ FILL, COPY = "__amd_rocclr_fillBufferAligned", "__amd_rocclr_copyBuffer"
         ({}, set()),
     ],
 )
-def test_what_lies_with_a_kernel_of_the_runtime_is_one(code_objects, own):
+def test_a_kernel_in_the_code_object_of_a_runtime_kernel_is_a_runtime_kernel(code_objects, own):
     assert runtime_kernels(code_objects) == own

@@ -1,4 +1,4 @@
-"""A trace of a software device is known as modelled by the agent's model alone, whoever recorded it."""
+"""A trace from a software device is recognised as modelled by the agent's model alone, whichever tool recorded it."""
 
 import sqlite3
 
@@ -9,7 +9,7 @@ from rocm_perf_lab.rocpd.reader import read_trace
 
 @pytest.fixture(scope="module")
 def recorded(testbed, rocm_perf_in, tmp_path_factory):
-    """What the built-in tracer recorded, without what it says of itself."""
+    """A trace by the built-in tracer, without what it says about itself."""
     folder = tmp_path_factory.mktemp("recorded")
     rocm_perf_in(folder, "profile", "--no-deep-analysis", "-o", "run", testbed("vcopy"), "-n", 4096)
     database = folder / "run" / ".rocpd_profile" / "base_results.db"
@@ -25,7 +25,7 @@ def changed(database, statement):
         connection.execute(statement.replace(table, f'"{name}"'))
 
 
-def test_by_its_model(recorded):
+def test_the_software_device_is_recognised_by_its_model(recorded):
     trace = read_trace(recorded)
     assert (trace.timing, trace.device, trace.collector) == ("modelled", "software gfx942", "rocprofv3")
 

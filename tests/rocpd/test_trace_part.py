@@ -45,7 +45,7 @@ def kept(part: TracePart) -> tuple[list[int], list[int]]:
         ((0, 41), [1, 2, 3, 4], [1, 2]),
     ],
 )
-def test_a_window_has_what_starts_in_it_counted_from_the_first_start(window, dispatches, copies):
+def test_a_window_holds_what_starts_in_it_counted_from_the_first_start(window, dispatches, copies):
     assert kept(TracePart(window=window)) == (dispatches, copies)
 
 
@@ -71,7 +71,7 @@ def test_an_empty_part_is_refused(part, said):
         kept(part)
 
 
-def test_the_whole_trace_stays_as_it_is():
+def test_the_whole_trace_stays_unchanged():
     dispatches, copies = tables()
     found = restrict(WHOLE, AGENTS, dispatches, copies)
     assert found[0] is dispatches and found[1] is copies

@@ -1,4 +1,4 @@
-"""What no clock and no dispatch can have is refused, and nothing else."""
+"""Values that no clock and no dispatch can have are refused, and nothing else."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def test_a_year_is_possible_and_more_is_not():
 @pytest.mark.parametrize(
     ("start", "end", "why"), [([-1], [5], "have no times"), ([3, 4], [2, 3], "2 dispatches end before they start")]
 )
-def test_times_that_cannot_be(start, end, why):
+def test_impossible_times_are_refused(start, end, why):
     rows([0], [0])
     with pytest.raises(validate.Nonsense, match=why):
         rows(start, end)
@@ -50,7 +50,7 @@ def test_sizes_that_a_dispatch_can_have(values, is_size):
                 validate.sizes("dispatches", *columns)
 
 
-def test_nothing_is_a_table_without_rows_and_an_end_may_be_a_start():
+def test_a_table_without_rows_and_an_end_equal_to_its_start_are_valid():
     rows([], [])
     rows([5], [5])
     with pytest.raises(validate.Nonsense, match="have no times"):

@@ -1,4 +1,4 @@
-"""Intervals agree with scipy's, which the package does without."""
+"""Intervals agree with those of scipy, which the package itself does not use."""
 
 import numpy as np
 import pytest
@@ -26,7 +26,7 @@ def test_welch(first, second, confidence):
 
 @pytest.mark.parametrize("seed", range(3))
 def test_bootstrap(seed):
-    """Both draw at random: their ends differ by less than a tenth of the interval."""
+    """Both sample at random, so their ends may differ, by less than a tenth of the interval."""
     generator = np.random.default_rng(seed)
     new, base = generator.exponential(2.0, 40), generator.lognormal(0, 0.7, 60)
     expected = stats.bootstrap(

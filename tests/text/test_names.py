@@ -1,4 +1,4 @@
-"""Names of kernels where room is short: never longer than it, never two alike."""
+"""Names of kernels where space is limited: never longer than it allows, and never two alike."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from rocm_perf_lab.text.names import Names, fitted
 
-# Few letters and the marks that shortening itself uses: what collides is likely.
+# Few letters and the marks that shortening itself uses, so that collisions are likely.
 ALIKE = st.lists(st.text("ab…#2(<>) ", min_size=1, max_size=40), min_size=1, max_size=12, unique=True)
 GEMM = "batched_matrix_multiplication_matrix_core_128x128x16{}<float, float, 128, 128, 16, 64, 64>"
 
@@ -24,7 +24,7 @@ def test_different_names_stay_different_within_the_width(names, width):
     assert all(shown[name] == name for name in names if len(name) <= width)
 
 
-def test_what_tells_names_apart_is_kept():
+def test_parts_that_distinguish_names_are_kept():
     plain, hinted = GEMM.format(""), GEMM.format("_IGLP")
     shown = fitted([plain, hinted], 36)
     assert "IGL" in shown[hinted] and "IGL" not in shown[plain]
@@ -38,7 +38,7 @@ def test_a_lone_name_loses_its_middle():
 KERNELS = ["void f<1u, (Kind)2>(int, float (*)(int))", "vadd(float const*, float*, int)", "(anonymous namespace)::g(int)", "h"]
 
 
-def test_arguments_are_left_out_unless_they_tell_kernels_apart():
+def test_arguments_are_left_out_unless_they_distinguish_kernels():
     names = Names(KERNELS)
     assert [names.prose(kernel) for kernel in KERNELS] == ["f<1u, (Kind)2>", "vadd", "(anonymous namespace)::g", "h"]
     both = Names(["scale(float*)", "scale(double*)", "vadd(int*)"])
@@ -48,12 +48,12 @@ def test_arguments_are_left_out_unless_they_tell_kernels_apart():
 
 @given(ALIKE)
 @example(["f", "f(int)", "void f()"])
-def test_two_kernels_are_never_called_alike(kernels):
+def test_two_kernels_never_have_the_same_name(kernels):
     names = Names(kernels)
     assert len({str(names.cell(kernel)) for kernel in kernels}) == len(kernels)
     assert len({names.prose(kernel) for kernel in kernels}) == len(kernels)
 
 
 @pytest.mark.parametrize("length", [64, 65, 500])
-def test_names_within_sentences_have_an_end(length):
+def test_names_within_sentences_are_limited_in_length(length):
     assert len(Names(["k" * length]).prose("k" * length)) == 64

@@ -1,4 +1,4 @@
-"""Launches kernels of a code object, named as argument, through Triton's driver for the software device."""
+"""Launches kernels of the code object given as an argument, through Triton's driver for the software device."""
 
 import math
 import sys
@@ -31,7 +31,7 @@ launch("arguments", SCALARS, (1, 1, 1), out, *VALUES, None)
 assert out[:4].tolist() == [0.5, -1.5, np.float32(math.pi), math.e] and out[4:].tolist() == [*VALUES[4:], 1, 0], out
 print("scalars")
 
-# Both operands and the result are views of one array; what is not written keeps its value.
+# Both operands and the result are views of one array; elements that are not written keep their value.
 numbers = np.arange(4000, dtype=np.float32)
 before = numbers.copy()
 launch("add", ADD, (4, 1, 1), numbers[3000:], numbers[10:], numbers[20:], 900, warps=4)
@@ -66,6 +66,6 @@ for size in (1 << 20, 1 << 22):
     launch("add", ADD, (size // 256, 1, 1), np.empty_like(a), a, a, size, warps=4)
     end.record()
     times.append(start.elapsed_time(end))
-# 50 MB cannot be moved faster than HBM does it.
+# 50 MB cannot be moved faster than the HBM allows.
 assert times[1] > times[0] > 0 and times[1] > 3 * 4 * (1 << 22) / 5.3e12 * 1e3
 print("benchmark")

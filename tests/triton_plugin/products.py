@@ -1,4 +1,5 @@
-"""Products of matrices of several types, each compared with PyTorch's; prints the matrix instructions and transposing reads."""
+"""Products of matrices of several types, compared with those of PyTorch; prints the matrix instructions and transposing
+reads."""
 
 import re
 

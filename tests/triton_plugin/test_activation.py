@@ -13,12 +13,12 @@ from rocm_perf_triton import activation
     ("library", "device", "hip_of_torch", "active"),
     [
         ("libamdhip64.so", "librocmperf_device.so", None, True),
-        ("libamdhip64.so", None, None, False),  # a GPU: rocm-perf set no device library
-        (None, "librocmperf_device.so", None, False),  # another program's device
+        ("libamdhip64.so", None, None, False),  # on a GPU, rocm-perf sets no device library
+        (None, "librocmperf_device.so", None, False),  # a device of another program
         ("libamdhip64.so", "librocmperf_device.so", "7.1", False),  # Triton's own driver works with this PyTorch
     ],
 )
-def test_it_is_active_on_the_software_device_unless_pytorch_has_hip(library, device, hip_of_torch, active, monkeypatch):
+def test_the_driver_is_active_on_the_software_device_unless_pytorch_has_hip(library, device, hip_of_torch, active, monkeypatch):
     for name, value in (("ROCM_PERF_HIP_LIBRARY", library), ("HSA_MODEL_LIB", device)):
         monkeypatch.setenv(name, value) if value else monkeypatch.delenv(name, raising=False)
     monkeypatch.setitem(sys.modules, "torch", SimpleNamespace(version=SimpleNamespace(hip=hip_of_torch)))

@@ -1,4 +1,4 @@
-"""Actions that wait for a module's import."""
+"""Actions that wait for the import of a module."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from rocm_perf_triton.after_import import after_import
 
 @pytest.fixture
 def module(tmp_path: Path, monkeypatch):
-    """The name of a module that can be imported, and is not yet."""
+    """The name of a module that can be imported but is not yet."""
     (tmp_path / "imported_late.py").write_text("VALUE = __loader__ is not None and 1\n")
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.delitem(sys.modules, "imported_late", raising=False)
@@ -22,7 +22,7 @@ def module(tmp_path: Path, monkeypatch):
     assert sys.meta_path == finders
 
 
-def test_it_acts_once_when_the_module_is_complete(module: str):
+def test_the_action_runs_once_when_the_module_is_complete(module: str):
     seen = []
     after_import(module, lambda it: seen.append(it.VALUE))
     importlib.import_module("json")
@@ -33,15 +33,15 @@ def test_it_acts_once_when_the_module_is_complete(module: str):
     assert seen == [1]
 
 
-def test_it_acts_at_once_on_what_is_imported(module: str):
+def test_the_action_runs_at_once_on_an_imported_module(module: str):
     imported = importlib.import_module(module)
     seen = []
     after_import(module, seen.append)
     assert seen == [imported]
 
 
-def test_it_acts_though_others_load_the_module_themselves(module: str):
-    """As pytest does with what it takes for tests."""
+def test_the_action_runs_even_if_others_load_the_module_themselves(module: str):
+    """As pytest does with modules that it collects as tests."""
 
     class First:
         @staticmethod

@@ -1,4 +1,4 @@
-"""Names of kernels that were compiled for configurations of one function."""
+"""Names of kernels compiled for different configurations of one function."""
 
 from __future__ import annotations
 

@@ -79,7 +79,7 @@ def test_pieces_of_memory_are_united_where_they_overlap(extents: list[tuple[int,
     assert set(covered) == {address for begin, size in extents for address in range(begin, begin + size)}
 
 
-def test_what_is_no_array_is_left_alone():
+def test_values_that_are_not_arrays_are_not_changed():
     for value in (1, 2.5, None, "text", (1, 2)):
         assert host_arrays.as_argument(value) is value
 
@@ -91,7 +91,7 @@ def test_types_that_triton_lacks_are_refused():
 
 
 class Exporter:
-    """An array of another library, as far as DLPack shows it."""
+    """An array from another library, as far as DLPack exposes it."""
 
     def __init__(self, array: np.ndarray):
         self.array = array
@@ -117,6 +117,6 @@ def test_versions_with_other_interfaces_are_refused_with_a_remedy(version: str):
 
 
 @pytest.mark.parametrize("version", ["3.4.0", "3.5.0+gitabc", "3.9.0", "3.10.0"])
-def test_others_are_not(version: str):
+def test_other_versions_are_not_refused(version: str):
     assert versions.refusal(version) is None
     assert (versions.untried(version) is not None) == (version == "3.10.0")

@@ -1,4 +1,4 @@
-"""The launcher on the software device, with a kernel of hipcc's in the place of Triton's: needs no Triton."""
+"""The launcher on the software device, with a kernel compiled by hipcc in place of one by Triton, so Triton is not needed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Equal functions in different files are compiled apart, and a function is known again by its file."""
+"""Equal functions in different files are compiled separately, and a function is recognised by its file."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from rocm_perf_triton import source_files
 
 
 class Source:
-    """As Triton's: its hash depends on the function's text alone."""
+    """Like Triton's class: its hash depends only on the function's text."""
 
     def __init__(self, function):
         self.fn = types.SimpleNamespace(fn=function)
@@ -25,7 +25,7 @@ def function_in(path: Path):
     return found["kernel"]
 
 
-def test_the_file_is_a_part_of_what_a_kernel_is_known_by(tmp_path: Path):
+def test_the_file_is_part_of_the_identity_of_a_kernel(tmp_path: Path):
     source_files.install(Source)
     first, second = (function_in(tmp_path / name) for name in ("a.py", "b.py"))
     assert Source(first).hash() == Source(function_in(tmp_path / "a.py")).hash() != Source(second).hash()

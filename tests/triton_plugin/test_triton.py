@@ -1,4 +1,4 @@
-"""Triton from the package index on the software device: the documents' examples, and what needs Triton itself."""
+"""Triton from the package index on the software device: the examples in the documents, and tests that need Triton itself."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_what_works_without_pytorch(python: Path, rocm_perf):
     assert ran.stdout.splitlines() == ["autotune", "benchmark", "warm-up", "descriptor", "dlpack"]
 
 
-def test_configurations_of_a_function_are_told_apart(python: Path, rocm_perf, tmp_path: Path):
+def test_configurations_of_a_function_are_distinguished(python: Path, rocm_perf, tmp_path: Path):
     ran = rocm_perf("profile", "--no-deep-analysis", python, HERE / "without_torch.py")
     assert ran.returncode == 0, ran.stderr
     table = parquet.read_table(tmp_path / "without_torch.py.rocm-perf" / "dispatches.parquet")
@@ -56,7 +56,7 @@ def test_configurations_of_a_function_are_told_apart(python: Path, rocm_perf, tm
      ("gfx950", {"v_mfma_f32_32x32x16_f16", "v_mfma_f32_32x32x16_bf16", "v_mfma_f32_32x32x64_f8f6f4", "ds_read_b64_tr_b8",
                  "ds_read_b64_tr_b16"})],
 )  # fmt: skip
-def test_products_are_those_of_pytorch_by_the_target_s_own_instructions(torch_python, rocm_perf, target, instructions):
+def test_products_equal_those_of_pytorch_and_use_the_instructions_of_the_target(torch_python, rocm_perf, target, instructions):
     ran = rocm_perf("run", "--device", target, torch_python, HERE / "products.py")
     assert ran.returncode == 0, ran.stderr
     assert instructions <= set(ran.stdout.split()), ran.stdout
@@ -77,7 +77,7 @@ def test_what_works_with_pytorch(torch_python: Path, rocm_perf):
     ]
 
 
-def test_the_report_speaks_of_options_and_stages(python: Path, rocm_perf, tmp_path: Path):
+def test_the_report_mentions_options_and_stages(python: Path, rocm_perf, tmp_path: Path):
     (tmp_path / "tiles.py").write_text(TILES)
     ran = rocm_perf("profile", "--json", python, "tiles.py")
     assert ran.returncode == 0, ran.stderr
@@ -92,7 +92,7 @@ def test_the_report_speaks_of_options_and_stages(python: Path, rocm_perf, tmp_pa
     assert re.search(r"buffer_load \{contiguity = 8|tt\.load \{amd\.pipeliner_part", page)  # the latter until Triton 3.5
 
 
-def test_a_prompt_has_the_function_and_the_evidence(python: Path, rocm_perf, tmp_path: Path):
+def test_a_prompt_contains_the_function_and_the_evidence(python: Path, rocm_perf, tmp_path: Path):
     (example,) = re.findall(r"(?ms)^```python\n(.*?)^```", (DOCUMENTS / "README.md").read_text("utf-8"))
     (tmp_path / "softmax.py").write_text(example)
     kernel = ("--triton", "softmax.py::softmax", "--python", python)

@@ -14,7 +14,7 @@ SCRIPT = Path(__file__).parent / "tuned.py"
 MATMUL = Path(__file__).parents[2] / "testbed" / "matmul.py"
 
 
-def test_a_function_is_tuned_in_all_its_sizes(python: Path, rocm_perf, tmp_path: Path):
+def test_a_function_is_tuned_for_all_its_sizes(python: Path, rocm_perf, tmp_path: Path):
     tune = ("autotune", "--triton", f"{SCRIPT}::accumulate", "--python", python, "--json", "--write-triton", "best.py")
     ran = rocm_perf(*tune)
     assert ran.returncode == 0, ran.stderr
@@ -33,7 +33,7 @@ def test_a_function_is_tuned_in_all_its_sizes(python: Path, rocm_perf, tmp_path:
     ]
 
 
-def test_a_grid_that_does_not_follow_the_block_makes_wrong_results(python: Path, rocm_perf, tmp_path: Path):
+def test_a_grid_that_does_not_depend_on_the_block_gives_wrong_results(python: Path, rocm_perf, tmp_path: Path):
     (tmp_path / "space.json").write_text(json.dumps({"parameters": {"BLOCK": [64, 256, 512], "num_warps": [1, 2]}}))
     words = ("--triton", f"{SCRIPT}::scale", "--space", "space.json", "--key", "n", "--python", python, "--no-cache")
     ran = rocm_perf("autotune", *words, "--json", "--", "7")
@@ -47,8 +47,8 @@ def test_a_grid_that_does_not_follow_the_block_makes_wrong_results(python: Path,
         assert status == {(64, "wrong-output"), (256, "ok"), (512, "ok")} and len(evaluations) == 6
 
 
-def test_modelled_times_are_those_of_the_scripts_own_autotuning(python: Path, rocm_perf):
-    """Also from processes that compiled, and ran other configurations before."""
+def test_modelled_times_equal_those_of_the_scripts_own_autotuning(python: Path, rocm_perf):
+    """Also in processes that compiled or ran other configurations before."""
     script = "import sys; sys.argv = ['m', '96']; sys.path.insert(0, {!r}); import matmul; matmul.main()\n"
     script += "print([[*c.all_kwargs().items(), t[0]] for c, t in matmul.matmul.configs_timings.items()])"
     ran = rocm_perf("run", python, "-c", script.format(str(MATMUL.parent)))
@@ -60,4 +60,4 @@ def test_modelled_times_are_those_of_the_scripts_own_autotuning(python: Path, ro
     found = {
         tuple(sorted([*one["configuration"].items(), ("num_ctas", 1)])): one["ms"] for one in size["search"]["evaluations"]
     }
-    assert found == pytest.approx(own, abs=2e-6)  # ms are single-precision numbers of a clock that goes on
+    assert found == pytest.approx(own, abs=2e-6)  # ms are single-precision numbers from a continuing clock

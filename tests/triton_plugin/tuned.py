@@ -1,4 +1,4 @@
-"""A function with configurations of every kind, launched in two sizes; the results are checked in the end."""
+"""A function with configurations of every kind, launched with two sizes; the results are checked at the end."""
 
 import sys
 
@@ -9,7 +9,7 @@ import triton.language as tl
 CONFIGS = [
     *(triton.Config({"BLOCK": block, "LOSES_TAIL": False}, num_warps=1) for block in (64, 256, 1024)),
     triton.Config({"BLOCK": 128, "LOSES_TAIL": True}, num_warps=1),
-    triton.Config({"BLOCK": 32, "LOSES_TAIL": False}, num_warps=32),  # 2048 threads, of at most 1024
+    triton.Config({"BLOCK": 32, "LOSES_TAIL": False}, num_warps=32),  # 2048 threads, where 1024 is the limit
 ]
 
 
@@ -18,7 +18,7 @@ CONFIGS = [
 def accumulate(out, x, n, BLOCK: tl.constexpr, LOSES_TAIL: tl.constexpr):
     at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     inside = at < n - 1 if LOSES_TAIL else at < n
-    if LOSES_TAIL:  # and takes longer, so that Triton's own autotuning never chooses it
+    if LOSES_TAIL:  # it also takes longer, so that Triton's own autotuning never chooses it
         zero = tl.zeros((BLOCK,), tl.float32)
         for _ in range(8):
             zero = tl.atomic_add(out + at, zero, mask=inside) * 0

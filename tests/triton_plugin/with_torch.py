@@ -26,7 +26,7 @@ assert not x.cpu().is_cuda and not torch.rand(3).is_cuda and x.cpu().device.type
 assert torch.equal(doubled(x), 2 * x) and torch.equal(doubled(x[8:108]), 2 * x[8:108])
 print("devices")
 
-# What moves between devices is another tensor; what stays is the same.
+# A tensor moved between devices becomes another tensor; one that stays is the same.
 host = torch.arange(300.0)
 there = host.cuda()
 there.zero_()

@@ -60,7 +60,7 @@ def transpose(out, source, N: tl.constexpr):
 
 
 class Matrix:
-    """What a tensor descriptor wants of a tensor."""
+    """The part of a tensor's interface that a tensor descriptor needs."""
 
     def __init__(self, array):
         self.array, self.shape = array, array.shape

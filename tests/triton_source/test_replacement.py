@@ -1,4 +1,4 @@
-"""What may stand in the place of a Triton function, and what may not: every way out of the GPU is closed."""
+"""What may replace a Triton function, and what may not: every way out of the GPU is closed."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def why_not(code: str) -> str | None:
         "a, b = x.dtype.element_ty, min(n, 3)",
     ],
 )
-def test_what_computes_on_the_gpu_is_allowed(line):
+def test_code_that_computes_on_the_gpu_is_allowed(line):
     assert why_not(f"{OWN}\n    {line}") is None
 
 
@@ -84,7 +84,7 @@ def test_what_computes_on_the_gpu_is_allowed(line):
         "def inner():\n        return 1",
     ],
 )
-def test_what_reaches_the_host_is_not(line):
+def test_code_that_reaches_the_host_is_refused(line):
     assert why_not(f"{OWN}\n    {line}")
 
 
@@ -115,13 +115,13 @@ def test_decorators(decorator, allowed):
         (f"{OWN}\nprint(1)", "must be one function"),
     ],
 )
-def test_its_form(code, words):
+def test_the_form_of_a_replacement(code, words):
     assert words in why_not(code)
 
 
 @pytest.mark.parametrize("name, script, replacements", [one[:3] for one in (*WRONG, *HONEST)], ids=lambda one: str(one)[:30])
-def test_the_gate_alone_decides_on_results(name, script, replacements):
-    """Functions of other tests, right and wrong ones, are of a form that is allowed, unless their parameters are others."""
+def test_only_the_gate_judges_results(name, script, replacements):
+    """Functions from other tests, right and wrong ones, have an allowed form unless their parameters differ."""
     old, new = (TritonSource(Path("a.py"), text.encode()) for text in (script, changed(script, replacements)))
     kernel, other = (source.kernel(kernel_of(script)) for source in (old, new))
     reason = why_not_replacement(old, kernel, new.text[other.span.start : other.span.end].decode())

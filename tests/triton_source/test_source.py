@@ -36,7 +36,7 @@ def scale_on_host(x):
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
-def test_places_are_those_of_the_bytes(end):
+def test_positions_are_byte_offsets(end):
     source = TritonSource(Path("a.py"), SCRIPT.replace("\n", end).encode())
     kernel = source.kernel("scale")
     text = source.text[kernel.span.start : kernel.span.end].decode()
@@ -56,7 +56,7 @@ def test_methods_are_found_with_their_indentation():
     assert source.function_at("scale", 21) is None
 
 
-def test_edits_make_another_source():
+def test_edits_give_another_source():
     source = TritonSource(Path("a.py"), SCRIPT.encode())
     span = source.kernel("inner").span
     changed = source.edited([Edit(span.start, span.end, "    @triton.jit\n    def inner(x): tl.store(x, 1)")])
@@ -68,6 +68,6 @@ def test_edits_make_another_source():
     "text, words",
     [(b"def f(:\n", "cannot be read as Python"), (b"# \xff\n", "cannot be read as Python"), (b"x = 1\n", "has no functions k")],
 )
-def test_what_is_no_source(text, words):
+def test_invalid_sources_are_refused(text, words):
     with pytest.raises(SourceError, match=words):
         TritonSource(Path("a.py"), text).kernel("k")

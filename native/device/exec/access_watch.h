@@ -16,7 +16,7 @@ class AccessWatch {
  public:
   void clear() { accessed_.clear(); }
   size_t count() const { return accessed_.size(); }
-  // Holds more accesses than waves that merely poll would make.
+  // Room for more accesses than waves that merely poll would make.
   bool overflows() const { return accessed_.size() > kMost; }
 
   void note(uint64_t address, uint32_t bytes) {
@@ -26,7 +26,7 @@ class AccessWatch {
     for (uint64_t left = access.mask; left; left &= left - 1) note(access.at(std::countr_zero(left)), access.bytes);
   }
 
-  // The present contents of all memory accessed; nothing if part of it is no longer mapped.
+  // The current contents of all memory accessed; nothing if part of it is no longer mapped.
   std::optional<std::vector<uint8_t>> contents(const AddressSpace& memory) const;
   // Whether contents() would differ from `before`.
   bool differs(const AddressSpace& memory, const std::vector<uint8_t>& before) const;

@@ -24,7 +24,7 @@
 
 namespace rpd {
 
-// What OOB_SELECT of gfx10 has checked (RDNA 2 ISA, "Range checking"); 3 is for raw buffers.
+// What OOB_SELECT on gfx10 selects for checking (RDNA 2 ISA, "Range checking"); 3 is for raw buffers.
 enum RangeCheck : uint32_t { kIndexAndOffset = 0, kIndex = 1, kAnyRecord = 2 };
 
 struct BufferDescriptor {
@@ -108,8 +108,8 @@ inline void locate(const Op& op, const Wave& wave, const BufferDescriptor& buffe
   }
 }
 
-// The same for the buffer that is private memory, where a lane's offset leads to what no other lane can reach. Sums of offsets
-// have 32 bits: since gfx9, compilers let the register's be negative.
+// The same for the buffer that is private memory, where a lane's offset leads to memory that no other lane can reach. Sums of
+// offsets have 32 bits: since gfx9, compilers let the register's offset be negative.
 template <class Access>
 void for_each_private_lane(const Op& op, Wave& wave, const BufferDescriptor& buffer, AccessKind kind, uint32_t size,
                            Access access) {

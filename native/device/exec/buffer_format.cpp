@@ -58,7 +58,7 @@ uint32_t widen(uint32_t raw, int width, NumberFormat number) {
 
 // Clamps the value; NaN becomes 0.
 double held(double value, double low, double high) { return is_nan(value) ? 0 : std::clamp(value, low, high); }
-// Truncates: numbers that are not normalised lose their fraction.
+// Truncates: numbers in formats that are not normalised lose their fraction.
 uint32_t integer(double value) { return static_cast<uint32_t>(static_cast<int64_t>(value)); }
 
 uint32_t narrow_float(uint32_t bits, int width) {

@@ -35,7 +35,7 @@ void BusyWaitDetector::take_positions() {
   });
 }
 
-// Quick if positions differ: the first wave that has moved decides.
+// Fast if positions differ: the first wave that has moved decides.
 bool BusyWaitDetector::same_positions() const {
   size_t waves = 0;
   for (const auto& xcd : xcds_)

@@ -28,7 +28,7 @@ class BusyWaitDetector {
   bool after_round();
   // During a standstill: whether the memory has changed, so that execution is worth resuming.
   bool is_over() const { return watch_.differs(memory_, contents_); }
-  // The waves continue; the next look comes soon.
+  // The waves continue; the next check comes soon.
   void resume();
 
   // "2 waves at pc 0x1000 (entry + 0x10): s_cbranch_scc0 65530; the memory that they poll begins at 0x7f0000, 1 place"
@@ -37,7 +37,7 @@ class BusyWaitDetector {
  private:
   enum class Phase : uint8_t { Rest, Glance, FirstPeriod, SecondPeriod };
 
-  // Where a wave is, and those parts of its state that are quick to compare.
+  // Where a wave is, and the parts of its state that are fast to compare.
   struct Position {
     const Wave* wave;
     const Op* pc;

@@ -37,7 +37,7 @@ class DispatchObserver {
   virtual void forget_caches() = 0;
 };
 
-// Watches a device: holds the state that concurrent dispatches share and leave to later ones.
+// Watches a device: holds the state that concurrent dispatches share and pass on to later ones.
 class DeviceObserver {
  public:
   virtual ~DeviceObserver() = default;

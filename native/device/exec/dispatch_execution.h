@@ -17,7 +17,7 @@
 
 namespace rpd {
 
-// Decoded code, and what has been found out about it.
+// Decoded code, and what is known about it.
 struct Code {
   explicit Code(const AddressSpace& memory) : program(memory), order(program, memory) {}
   Program program;

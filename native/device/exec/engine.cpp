@@ -186,7 +186,7 @@ uint64_t instructions_of(const Execution& execution) {
   return sum;
 }
 
-// Lets each XCD make a step in turn, so that workgroups that wait for each other make progress. Returns false when all are
+// Lets the XCDs make steps in turn, so that workgroups that wait for each other make progress. Returns false when all are
 // done or one has faulted.
 bool round(Execution& execution) {
   bool fault = false;

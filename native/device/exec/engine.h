@@ -84,7 +84,7 @@ struct DispatchResult {
   uint64_t duration_ns = 0;  // on a device that does nothing else
   DeviceUse use;             // during that time
   std::vector<double> counters;
-  // If some are estimates: how far from the truth each may be, likewise indexed, NaN for those that are exact; else empty.
+  // If some counters are estimates: the possible error of each, with the same index, NaN for exact ones; else empty.
   std::vector<double> counter_errors;
   double duration_error = 0;  // likewise of the duration, as a fraction; 0 if it is not an estimate
   // Present if a thread trace was requested. Its Ops live until forget_code().
@@ -132,7 +132,7 @@ class Engine {
   void forget_code(uint64_t begin, uint64_t size);
   // Empties the caches that outlive a dispatch.
   void forget_caches();
-  // Empties those of them that are the XCDs' own.
+  // Empties the ones that belong to the XCDs.
   void forget_l2();
   // Something other than a kernel has written to the device's memory.
   void written_elsewhere(uint64_t address, uint64_t bytes);

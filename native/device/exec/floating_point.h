@@ -79,15 +79,15 @@ constexpr bool is_signalling(T v) {
   return is_nan(v) & !(bits_of(v) & kQuietBit<T>);
 }
 
-// A choice that compilers do not turn into branches: where several follow each other, they would not make vector code of them.
+// A selection that compilers do not turn into branches, which would keep them from vectorising several in a row.
 template <class T>
 constexpr T choose(bool condition, T yes, T no) {
   const auto mask = static_cast<BitsOf<T>>(-static_cast<BitsOf<T>>(condition));
   return from_bits<T>(static_cast<BitsOf<T>>((bits_of(yes) & mask) | (bits_of(no) & ~mask)));
 }
 
-// The NaN rule for arithmetic results: the first NaN operand, quieted, else the default NaN. Without branches, so that
-// loops over lanes become vector code.
+// The NaN rule for arithmetic results: the first NaN operand, quieted, else the default NaN. Has no branches, so that loops
+// over lanes become vector code.
 template <class T, class... A>
 constexpr T settle_nan(T result, A... operand) {
   BitsOf<T> chosen = bits_of(default_nan<T>());
@@ -110,8 +110,9 @@ inline Half to_half(double value) {
   return static_cast<Half>(from_bits<float>((bits_of(nearest) - (inexact & away)) | static_cast<uint32_t>(inexact)));
 }
 
-// Minimum and maximum with -0 < +0; a quiet NaN loses against a number. In IEEE mode (MODE bit 9, which compilers set
-// for kernels) a signalling NaN wins, quieted: compilers quiet operands first if it is to lose.
+// Minimum and maximum with -0 < +0; a quiet NaN loses against a number. In IEEE mode (MODE bit 9, which compilers set for
+// kernels), a signalling NaN wins and is returned as a quiet NaN. Where the number should win, compilers quiet the operands
+// first.
 template <class T, bool Ieee>
 constexpr T chosen_number(bool first, T a, T b) {
   T result = choose(first, a, b);
@@ -141,7 +142,7 @@ template <class T, bool Ieee>
 constexpr T maximum3(T a, T b, T c) {
   return maximum<T, Ieee>(maximum<T, Ieee>(a, b), c);
 }
-// IEEE 754-2019's minimum and maximum, of three: a NaN wins, quieted.
+// IEEE 754-2019's minimum and maximum of three: a NaN wins and is returned as a quiet NaN.
 template <class T>
 constexpr T least_of_three(T a, T b, T c) {
   return settle_nan(is_nan(a) | is_nan(b) | is_nan(c) ? default_nan<T>() : minimum3<T, false>(a, b, c), a, b, c);

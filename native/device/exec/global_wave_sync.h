@@ -10,7 +10,7 @@ struct GlobalWaveSync {
   uint32_t arrived = 0;
   uint64_t generation = 0;  // how often all waves have met
 
-  // One of `waves` waves that meet arrives. Returns whether it is the last one, so that nobody has to wait.
+  // One of `waves` waves that meet arrives. Returns whether it is the last one, so that no wave has to wait.
   bool arrive(uint32_t waves) {
     if (++arrived < waves) return false;
     arrived = 0;

@@ -8,7 +8,7 @@
 
 namespace rpd {
 
-// Zeros for seed 0; for any other seed, random words drawn anew for each dispatch. Workgroups start at different words.
+// Zeros for seed 0; for any other seed, new random words for each dispatch. Workgroups start at different words.
 class InitialValues {
  public:
   explicit InitialValues(uint64_t seed) : seed_(seed), draw_(seed) {}

@@ -33,7 +33,7 @@ struct KernelDescriptor {
   uint32_t accumulator_offset() const {
     return target_of_device().rules.has_wave32 ? total_vgprs() : ((compute_pgm_rsrc3 & 0x3f) + 1) * 4;
   }
-  // In how many registers the work-item's ids are, where each has one of its own.
+  // The number of registers for the work-item's ids, where each id has a separate register.
   int work_item_ids() const { return static_cast<int>(compute_pgm_rsrc2 >> 11 & 3) + 1; }
   // Rounding and denormals, DX10_CLAMP, IEEE, FP16_OVFL.
   uint32_t mode() const {
@@ -41,7 +41,7 @@ struct KernelDescriptor {
            (compute_pgm_rsrc1 >> 26 & 1) << 23;
   }
   bool wgp_mode() const { return compute_pgm_rsrc1 >> 29 & 1; }  // gfx10: a workgroup may use both CUs of a WGP
-  // Whether an SGPR holds the wave's offset in private memory; with architected flat scratch, whether there is any.
+  // Whether an SGPR holds the wave's offset in private memory; with architected flat scratch, whether there is private memory.
   bool private_offset_enabled() const { return compute_pgm_rsrc2 & 1; }
   bool workgroup_id_enabled(int axis) const { return compute_pgm_rsrc2 >> (7 + axis) & 1; }
   bool workgroup_info_enabled() const { return compute_pgm_rsrc2 >> 10 & 1; }

@@ -47,7 +47,7 @@ template <int Word>
 constexpr int separated(int i) {
   return i / 4 * 4 + i % 2 * 2 + Word + i % 4 / 2 * kChunk;
 }
-// The lane whose 64-bit value is in place `i`, and the place of a lane's.
+// The lane whose 64-bit value is in place `i`, and the place of a lane's value.
 constexpr int lane_at(int i) { return i % (kChunk / 2) / 2 * 4 + i % 2 + i / (kChunk / 2) * 2; }
 constexpr int place_of(int lane) { return lane / 4 * 2 + lane % 2 + lane % 4 / 2 * (kChunk / 2); }
 
@@ -92,7 +92,7 @@ inline Words half_of(const Chunk<T>& chunk, int half = 0) {
   return words;
 }
 
-// For each lane, the word from `if_set` or `if_clear` as the mask says, whose bits beyond the chunk are not looked at.
+// For each lane, the word from `if_set` or `if_clear`, selected by the mask, whose bits beyond the chunk are ignored.
 inline Words select_words(uint64_t mask, const Words& if_set, const Words& if_clear) {
   const Words bits = [&]<int... L>(std::integer_sequence<int, L...>) {
     return Words{(1u << L)...};

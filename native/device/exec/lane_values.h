@@ -33,8 +33,8 @@ constexpr uint32_t place_narrow(uint32_t old, uint32_t wide) {
   return wide;
 }
 
-// What a load of a narrow value leaves in a register that held `old`. With ECC of the registers, which CDNA targets have on,
-// the other half is not kept (LLVM: GCNSubtarget::d16PreservesUnusedBits); AMD's matrix libraries rely on zeros there.
+// What a load of a narrow value leaves in a register that held `old`. With ECC on the registers, which CDNA targets enable, the
+// other half is not kept (LLVM: GCNSubtarget::d16PreservesUnusedBits); AMD's matrix libraries rely on zeros there.
 template <Half16 Where>
 constexpr uint32_t loaded_narrow(const Op& op, uint32_t old, uint32_t wide) {
   return place_narrow<Where>(op.keeps_half ? old : 0, wide);

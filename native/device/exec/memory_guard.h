@@ -1,4 +1,4 @@
-// Which of the memory that is mapped the kernels of a device may access. In host memory, that is what the program registered
+// Which mapped memory the kernels of a device may access. In host memory, that is what the program registered
 // or allocated for the device. The option memory-check confines them to their program's memory altogether.
 #pragma once
 

@@ -15,7 +15,7 @@ class UnobservedXcd final : public XcdObserver {
   void vector_access(Wave&, const Op&, const VectorAccess&) override {}
   void scalar_access(Wave&, uint64_t, uint32_t) override {}
   void wait(Wave&, const WaitCounts&) override {}
-  // Kernels that wait for a time to pass must come to an end: the clock goes on with the instructions that the wave has
+  // Kernels that wait for time to pass must come to an end: the clock advances with the instructions that the wave has
   // executed, and whenever it is read.
   uint64_t clock(Wave& wave) override { return kCyclesPerInstruction * (wave.executed + ++reads_); }
 

@@ -12,7 +12,7 @@
 
 namespace rpd {
 
-// Which values are not finite numbers: the largest exponent, as in IEEE 754; a single NaN of each sign; or none.
+// Which values are not finite numbers: those with the largest exponent, as in IEEE 754; a single NaN of each sign; or none.
 enum class Specials { Ieee, OneNan, None };
 
 template <int ExponentBits, int MantissaBits, Specials kSpecials>

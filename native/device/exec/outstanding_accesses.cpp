@@ -8,7 +8,7 @@
 namespace rpd {
 namespace {
 
-// The largest value of each counter, which in a wait means no wait.
+// The largest value of each counter, which means no wait in a wait instruction.
 constexpr std::array<unsigned, kCompletionQueues> kMost = {WaitCounts::kNoVectorWait, WaitCounts::kNoScalarWait, UINT32_MAX};
 
 // A range of registers.

@@ -26,7 +26,7 @@ inline void set_private_buffer(Wave& wave, unsigned first_sgpr) {
 
 inline bool is_private_buffer(uint64_t base) { return base - kPrivateBuffer < kPrivateBufferBytes; }
 
-// The offset in each lane's private memory that belongs to one in the buffer which is not swizzled.
+// The offset in each lane's private memory that corresponds to an unswizzled offset in the buffer.
 inline uint64_t private_offset(const Wave& wave, uint64_t base, uint64_t scalar_offset) {
   return (base - kPrivateBuffer + scalar_offset) / static_cast<uint64_t>(wave.lane_count());
 }

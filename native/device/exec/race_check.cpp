@@ -267,8 +267,8 @@ void RaceCheck::look_for_reordering(const Access& write, const Access& now, Acce
   });
 }
 
-// Where stores do not tell whether they are atomic: they are if other accesses of the location are. An atomic read of what such
-// a store wrote receives what its wave had released.
+// Where stores do not show whether they are atomic, they count as atomic if other accesses to the location are. An atomic read
+// of what such a store wrote receives what its wave had released.
 void RaceCheck::take_for_atomic(ShadowCell& cell, Access& now, AccessKind kind) {
   cell.has_atomics |= now.atomic;
   if (kind == AccessKind::Store) now.atomic = cell.has_atomics;

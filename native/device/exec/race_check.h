@@ -62,7 +62,7 @@ class RaceCheck {
   // The order of execution.
   uint64_t permuted(uint64_t group, uint64_t group_count) const;
   size_t first_wave(size_t wave_count) { return seed_ ? order_() % wave_count : 0; }
-  // The wave that falls behind the others of its workgroup at this turn, drawn anew every few turns; wave_count for none.
+  // The wave that falls behind the others of its workgroup in this turn, drawn again every few turns; wave_count for none.
   // Without it, waves with the same instructions would take turns access by access, and every store would precede the others'
   // next load.
   size_t paused_wave(const Workgroup& group) const;

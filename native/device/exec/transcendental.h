@@ -17,15 +17,15 @@ struct Estimate {
   bool doubtful;
 };
 
-// Whether a double is so near the middle between two singles that an error of some units in its last place matters. The error
-// of the functions below is less than four units, that of the library less than one.
+// Whether a double is so close to the middle between two singles that an error of a few units in its last place matters. The
+// error of the functions below is less than four units, that of the library less than one.
 inline bool is_near_tie(double value) {
   constexpr uint64_t below = uint64_t{1} << 29, middle = below / 2, margin = 16;
   const uint64_t rest = bits_of(value) & (below - 1);
   return rest - (middle - margin) <= 2 * margin;
 }
 
-// A polynomial, by its coefficients from the highest. Not a loop, since that would keep lanes from being computed side by side.
+// A polynomial, by its coefficients from the highest. Not a loop, since that would keep lanes from being computed in parallel.
 template <class... C>
 inline double horner(double x, double highest, C... others) {
   double sum = highest;
@@ -50,7 +50,7 @@ inline Estimate quick_exponential(float x) {
 inline Estimate quick_logarithm(float x) {
   const bool usual = (x >= 0x1p-126f) & (x <= 0x1.fffffep127f);
   const double in = static_cast<double>(choose(usual, x, 1.0f));
-  // The exponent for which the mantissa is between the roots of 1/2 and of 2, and 1024 more.
+  // The exponent for which the mantissa is between the roots of 1/2 and of 2, plus 1024.
   constexpr uint64_t root_of_half = 0x3fe6a09e667f3bcd, more = uint64_t{1024} << 52;
   const uint64_t shifted = (bits_of(in) - root_of_half + more) >> 52;
   const double mantissa = from_bits<double>(bits_of(in) + more - (shifted << 52));

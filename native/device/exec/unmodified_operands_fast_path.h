@@ -14,7 +14,7 @@ namespace rpd {
 
 // ---- operands ----
 
-// Where a source's words are: [word][lane]. Of a value that is the same for all lanes, only one chunk is there.
+// Where a source's words are: [word][lane]. A value that is the same for all lanes has only one chunk.
 struct SourceWords {
   const uint32_t* words;
   uint64_t lanes = ~uint64_t{0};  // or 0 for a value that is the same for all
@@ -51,7 +51,7 @@ constexpr bool kAnyWide = ((sizeof(T) == 8) || ...);
 
 // ---- one result for each lane ----
 
-// How NaNs come about: as the function says, or by the rule for arithmetic (settle_nan), which the function leaves out.
+// How NaNs arise: as the function says, or by the rule for arithmetic (settle_nan), which the function leaves out.
 enum class Nans { AsComputed, Settled };
 
 template <auto F, class R, class... T>

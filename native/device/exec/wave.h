@@ -23,7 +23,7 @@ constexpr uint32_t kModeDx10Clamp = 1u << 8;  // clamp turns NaN into 0
 constexpr uint32_t kModeIeee = 1u << 9;       // minima and maxima quiet and return signalling NaNs
 constexpr uint32_t kModeGprIndex = 1u << 27;  // register indexing mode is on
 
-// Why a wave cannot continue; decides how the program learns of it.
+// Why a wave cannot continue; decides how the program is informed.
 enum class FaultKind : uint8_t {
   IllegalInstruction,
   MemoryFault,        // access to an unmapped address
@@ -73,7 +73,7 @@ struct Wave {
   IssueLog* issued = nullptr;       // issued instructions not yet reported to the observer
   WaveTiming* timing = nullptr;     // the observer's own
   // Ranges recently found accessible: [slot, shared by some instructions][writes]. An instruction mostly stays within one
-  // allocation. They stay known to the next waves of the dispatch in the same place.
+  // allocation. Later waves of the dispatch in the same slot reuse them.
   static constexpr uint32_t kWindowSlots = 4;
   std::array<std::array<AccessWindow, 2>, kWindowSlots> windows;
   GlobalWaveSync* sync = nullptr;      // of the XCD

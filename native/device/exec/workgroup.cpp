@@ -149,8 +149,8 @@ void Workgroup::release_barrier() {
 
 namespace {
 
-// The waves for which a SIMD has registers. The table's figure is the number of registers of each of a SIMD's lanes; waves of
-// twice as many lanes get half of that.
+// The number of waves for which a SIMD has registers. The table's figure is the number of registers per lane of a SIMD; waves
+// with twice as many lanes get half of that.
 uint32_t waves_by_registers(const Kernel& kernel) {
   const bool rdna = target_of_device().rules.has_wave32;
   const uint32_t granule = rdna ? 512 / kernel.wave_size : 8;

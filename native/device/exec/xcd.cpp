@@ -49,7 +49,8 @@ void Xcd::begin(const Kernel& kernel, uint32_t resident_groups, RaceCheck* race_
 }
 
 // Workgroups start one after another, at most one on each shader engine while the waves on the device run a slice. Waves that
-// all started at once would stay in step, and miss the caches together where on a GPU one finds what another has loaded.
+// all started at once would stay in lockstep and miss the caches together, where on a GPU one wave finds what another has
+// loaded.
 void Xcd::launch_some() {
   for (uint32_t i = 0; i < target::shader_engines_per_xcd() && !free_.empty() && !all_launched(); ++i) {
     launch_next(*free_.front());
@@ -84,7 +85,7 @@ inline void Xcd::start_run(Wave& wave, const Op& op) {
   issued_.start(op.index, wave.exec());
 }
 
-// Whether the instructions of the run can be issued without looking at anything between them.
+// Whether the instructions of the run can be issued without any checks between them.
 inline bool Xcd::can_issue_at_once(const StraightRun& run, const Wave& wave) const {
   return run.length > 1 && is_usual(wave.mode) && run.vector_registers <= kernel_->vgprs && run.accumulators <= kernel_->agprs;
 }
@@ -164,7 +165,7 @@ bool Xcd::run_group(Workgroup& group) {
   return true;
 }
 
-// All waves on the device wait at the global barrier for others, which no place becomes free for.
+// All waves on the device wait at the global barrier for others, for which no slot will become free.
 void Xcd::stop_waiting() {
   for (Workgroup* group : active_) {
     for (Wave& wave : group->waves) {

@@ -1,5 +1,5 @@
-// What a loaded code object says of an address within it. The loader copies a code object's segments, the first of which begins
-// with the ELF header, into memory without protection: a GPU executes any of it.
+// What a loaded code object says about an address within it. The loader copies a code object's segments, the first of which
+// begins with the ELF header, into memory without protection: a GPU executes any of it.
 #pragma once
 
 #include <cstdint>
@@ -15,8 +15,8 @@ struct LoadedSegment {
   bool holds(uint64_t address) const { return begin <= address && address < end; }
 };
 
-// The segment around `address`; none if no code object is loaded there. If several headers claim the address, one that says
-// that it is data decides, since data can look like a header.
+// The segment around `address`; none if no code object is loaded there. If several headers claim the address, one that calls it
+// data decides, since data can look like a header.
 std::optional<LoadedSegment> loaded_segment(const AddressSpace& memory, uint64_t address);
 
 }  // namespace rpd

@@ -25,7 +25,7 @@ class Program {
   // The Op at `address`; never null: an instruction that cannot be decoded becomes an Op that raises a fault when it runs.
   // Safe to call from several threads.
   const Op* at(uint64_t address);
-  // The same, for a jump from code at `from`, which may only lead to code: of a code object, or of the same allocation.
+  // The same, for a jump from code at `from`, which may only lead to code in a code object or in the same allocation.
   const Op* jump(uint64_t from, uint64_t address);
 
   // Forgets everything if any decoded code lies in [begin, begin + size). To be called only while nothing executes.

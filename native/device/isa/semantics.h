@@ -45,7 +45,8 @@ enum class MatrixModifiers : uint8_t { None, Pattern, BroadcastAndPattern, Indic
 // suffix decides.
 enum class Arithmetic : uint8_t { None, Add, Multiply, MultiplyAdd, Transcendental, Conversion, Integer32, Integer64 };
 
-// The number type of arithmetic. All 8-bit float formats count as one; F6F4: of matrix instructions that take 8, 6 and 4 bits.
+// The number type of arithmetic. All 8-bit float formats count as one; F6F4: for matrix instructions that accept 8, 6 and 4
+// bits.
 enum class Precision : uint8_t { None, I8, F8, F6F4, F16, BF16, F32, XF32, F64 };
 
 // The amount of arithmetic in a matrix instruction: M x N x K for a number of blocks; all 0 for other instructions.
@@ -160,7 +161,8 @@ constexpr bool changes_memory(const Semantics& semantics) {
          (semantics.unit == Unit::Smem && semantics.stores);
 }
 
-// Null if the device does not know the mnemonic. Some mean another thing on a target whose 8-bit floats are those of the OCP.
+// Null if the device does not know the mnemonic. Some have a different meaning on a target whose 8-bit floats are those of the
+// OCP.
 const Semantics* find_semantics(std::string_view mnemonic);
 
 // All entries, family by family.
@@ -194,7 +196,7 @@ std::span<const Semantics> matrix_semantics();
 std::span<const Semantics> vector_scaled_semantics();
 std::span<const Semantics> matrix_formats_semantics();
 
-// What replaces rows of these, and adds others, where 8-bit floats are those of the OCP.
+// The families that replace some of these rows, and add others, where 8-bit floats are those of the OCP.
 std::span<const Semantics> ocp_conversion_semantics();
 std::span<const Semantics> ocp_matrix_semantics();
 

@@ -13,7 +13,7 @@ bool may_write_exec(const Operand& destination) {
   return destination.kind == Operand::Kind::Scalar && destination.reg + 1 >= kExec;  // also as the second of a pair
 }
 
-// By what the mnemonic says: v_cmpx, s_and_saveexec; s_setreg, s_set_gpr_idx, s_getreg, s_getpc; *_movrel and v_swaprel may
+// By mnemonic: v_cmpx, s_and_saveexec; s_setreg, s_set_gpr_idx, s_getreg, s_getpc; *_movrel and v_swaprel may
 // fault.
 bool concerns_state(std::string_view mnemonic) {
   const auto has = [&](std::string_view part) { return mnemonic.find(part) != std::string_view::npos; };

@@ -1,4 +1,4 @@
-// Runs of instructions between which nothing has to be looked at.
+// Runs of instructions between which nothing has to be checked.
 #pragma once
 
 #include "isa/op.h"

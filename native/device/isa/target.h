@@ -24,7 +24,7 @@ struct IsaRules {
   bool has_ocp_floats;       // 8-bit floats are those of the OCP (e4m3fn, e5m2), not those with a single NaN (FNUZ)
 };
 
-// What a family does in its own way, apart from which instructions there are: that, the disassembler knows.
+// The properties of a family, apart from its set of instructions, which the disassembler knows.
 struct Target {
   std::string_view name;    // as in the names of the parameter tables
   const char* isa_name;     // of LLVM
@@ -44,15 +44,15 @@ struct Target {
   IsaRules rules;
 };
 
-// The device has one target in the life of a process. It is chosen before anything is decoded; the default is gfx942.
+// The device has one target for the life of a process. It is chosen before anything is decoded; the default is gfx942.
 const Target& target_of_device();
 // Also gives all parameters the values of the target's table. Throws std::runtime_error if the device has no such target.
 void choose_target(uint32_t version);
 void choose_target(std::string_view name);
-// The place of the target's table among the parameters' tables.
+// The index of the target's table among the tables of parameters.
 size_t parameter_table();
 
-// Where a target has workgroup processors (WGPs), which are two CUs that share their LDS, each of them counts as a CU.
+// On targets with workgroup processors (WGPs, two CUs that share their LDS), each WGP counts as a CU.
 namespace target {
 
 constexpr uint64_t kLongestInstruction = 20;  // bytes

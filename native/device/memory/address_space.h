@@ -14,9 +14,9 @@ constexpr uint64_t kPrivateAperture = 0x5000000000000000ull;
 constexpr uint64_t kApertureMask = 0xffffffff00000000ull;
 
 // The thunk puts device memory into an aperture in the host process: device address a lies at base + a. The device addresses
-// that it hands out come from a range that it has reserved among the process's own addresses as well. So nothing of the host
-// lies in that range, and every address outside it is a host address, even those of a program that is linked to a low
-// address, and of its heap.
+// that it hands out come from a range that it has reserved among the process's own addresses as well. So no host memory lies in
+// that range, and every address outside it is a host address, even those of a program that is linked to a low address, and of
+// its heap.
 class AddressSpace {
  public:
   // Without a map, the aperture is the device's and may be accessed; nothing else may.

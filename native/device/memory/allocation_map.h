@@ -15,7 +15,7 @@ struct AccessWindow {
   bool holds(uint64_t address, uint64_t bytes) const { return bytes <= size && address - begin <= size - bytes; }
 };
 
-// Whose memory something is in: the host's, or that of a device, by its number.
+// The owner of some memory: the host, or a device, given by its number.
 using Owner = int8_t;
 constexpr Owner kHost = -1;
 constexpr Owner kMostDevices = 8;
@@ -35,8 +35,8 @@ class AllocationMap {
   Owner device() const { return device_; }
 
   // Memory as the kernel driver hands it out, in whole pages. Only this decides what may be accessed. `granted`: whether the
-  // device may access it in any case. Otherwise it may where this process has mapped it into the device's aperture, as the
-  // driver does for a device that is given access to another one's memory.
+  // device may access it in any case. Otherwise, it may do so where this process has mapped the memory into the device's
+  // aperture, as the driver does for a device that is given access to another device's memory.
   void add(uint64_t begin, uint64_t size, Owner owner, bool granted = true);
   void remove(uint64_t begin);
   Owner owner(uint64_t address) const;

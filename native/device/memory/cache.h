@@ -121,7 +121,7 @@ class Cache {
   }
 
  private:
-  // Most lines hold all of their bytes or none, and their masks need not be looked at.
+  // Most lines hold all of their bytes or none, so their masks need not be read.
   enum class Contents : uint8_t { None, Full, FullDirty, Masks };
   struct Masks {
     ByteMask valid, dirty;

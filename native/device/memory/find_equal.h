@@ -35,7 +35,7 @@ uint64_t find_equal(const uint8_t* bytes, uint8_t value) {
 }
 
 // ---- changes of single bytes that read and write all of them ----
-// Where bytes are read at once soon after, the host would otherwise wait until a narrow write has reached its cache.
+// Where the bytes are soon read together, the host would otherwise have to wait until a narrow write has reached its cache.
 
 template <uint32_t Count>
 struct ByteVector {

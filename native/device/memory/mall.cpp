@@ -13,7 +13,7 @@ void Mall::clear() {
   ages_ = {};
 }
 
-// Replaces a free way, else the one that was not used for the longest time.
+// Replaces a free way, else the least recently used one.
 bool Mall::touch(uint64_t line) {
   if (sets_ == 0) return false;
   if (tags_.empty()) {

@@ -111,7 +111,7 @@ class Tags {
 
   static constexpr uint8_t kFirstToGo = 255;
 
-  // What a search reads lies together, for 16 ways in one line of the host's cache.
+  // The data that a search reads is contiguous: for 16 ways, it is in one line of the host's cache.
   struct alignas(64) Set {
     uint8_t marks[kPadded];  // [way], see mark_of()
     // [way]: how many lines of the set have been used since this one; kFirstToGo for lines that are not expected to be used
@@ -123,7 +123,7 @@ class Tags {
       // Lines used more recently than this one now have one more line used after them.
       if (ages[way] != 0) move_to_front<kPadded>(ages, way, ages[way]);
     }
-    // The first free way, else the first that is expected to go, else the least recently used one.
+    // The first free way, else the first one that is expected to be evicted, else the least recently used one.
     uint32_t victim() const {
       if (const uint64_t free = find_equal<kPadded>(marks, 0) & kAllWays) return first_of(free);
       if (const uint64_t first = find_equal<kPadded>(ages, kFirstToGo) & kAllWays) return first_of(first);
@@ -136,7 +136,7 @@ class Tags {
     }
     void expect_no_reuse(uint32_t way) {
       const uint8_t its_age = ages[way];
-      // Closes the gap that it leaves among the ages of the others.
+      // Closes the gap that the line leaves among the ages of the others.
       for (uint8_t& age : ages) age = static_cast<uint8_t>(age - (age > its_age && age < kFirstToGo));
       ages[way] = kFirstToGo;
     }

@@ -33,7 +33,7 @@ class WritableMemory {
   // The range around `address` that kernels may write, or read; empty if there is none.
   AccessWindow writable(uint64_t address) const;
   AccessWindow readable(uint64_t address) const;
-  // The piece of memory around `address` that was given to the program at once; empty if there is none.
+  // The piece of memory around `address` that the program was given in one call; empty if there is none.
   AccessWindow piece(uint64_t address) const;
   // The pages around `address`, if it shares its page with memory of the program; else empty.
   AccessWindow pages(uint64_t address) const;

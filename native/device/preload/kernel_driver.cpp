@@ -1,7 +1,7 @@
 // The kernel driver's topology where programs look for it themselves: libraries for several GPUs, such as RCCL, and profilers
 // read /sys/class/kfd/kfd/topology instead of asking ROCr.
 //
-// A library to preload. It redirects what is looked for there to the folder that HSA_MODEL_TOPOLOGY names.
+// A library to preload. It redirects accesses under that path to the folder that HSA_MODEL_TOPOLOGY names.
 #include <dirent.h>
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -19,7 +19,7 @@
 
 namespace {
 
-// What programs look for, and where in the folder it is instead.
+// The paths that programs use, and their replacements in the folder.
 struct Place {
   std::string_view path;
   const char* inside;
@@ -30,7 +30,7 @@ constexpr Place kPlaces[] = {
     {"/dev/kfd", "/kfd"},
 };
 
-// A path as it is, or redirected. Allocates nothing: programs open files where they must not.
+// A path, redirected if necessary. Allocates nothing, since programs open files where allocation is forbidden.
 class Path {
  public:
   explicit Path(const char* path) : path_(path) {
@@ -88,7 +88,7 @@ REDIRECT(int, statx, (int folder, const char* path, int flags, unsigned mask, st
          facts)
 REDIRECT(ssize_t, readlink, (const char* path, char* target, size_t bytes), PATH, target, bytes)
 
-// The mode is only there if a file may be created.
+// The mode is passed only if a file may be created.
 #define REDIRECT_OPEN(NAME)                                           \
   RPD_VISIBLE int NAME(const char* path, int flags, ...) {            \
     static auto* const original = next(#NAME, &NAME);                 \

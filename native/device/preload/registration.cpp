@@ -15,8 +15,8 @@
 namespace rpd::preload {
 namespace {
 
-// rocprofiler-sdk's, which rocprofiler-register calls for each library: its name, its version as a number of five digits, how
-// many of its name there were before, and its tables.
+// A function of rocprofiler-sdk that rocprofiler-register calls for each library, with its name, its version as a number of
+// five digits, the number of earlier libraries with this name, and its tables.
 using SetApiTable = int(const char* name, uint64_t version, uint64_t instance, void** tables, uint64_t count);
 
 constexpr const char* kSdk = "librocprofiler-sdk.so.1";
@@ -40,7 +40,7 @@ SetApiTable* profiler() {
   return found;
 }
 
-// Builds with rocprofiler-register export such functions.
+// Libraries built with rocprofiler-register export such functions.
 bool registers_itself(void* library, const char* import) { return dlsym(library, import); }
 
 void hand_over_hip(const HipTables& hip) {
@@ -50,7 +50,7 @@ void hand_over_hip(const HipTables& hip) {
   profiler()("hip_compiler", hip.version, 0, &compiler, 1);
 }
 
-// Once, as soon as HIP is there.
+// Called once, as soon as HIP is loaded.
 void hand_over_hip() {
   static std::once_flag done;
   if (!profiler()) return;

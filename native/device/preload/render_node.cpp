@@ -1,5 +1,5 @@
 // The render nodes of software devices, for programs that ask libdrm which GPUs there are: profilers do, besides reading the
-// topology. What is not about a render node of the model's topology goes to libdrm.
+// topology. Calls that do not concern a render node of the model's topology are passed to libdrm.
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <unistd.h>
@@ -86,7 +86,7 @@ struct Opened {
   std::string product = node.product();
 };
 
-// By their handles, which are their addresses.
+// Keyed by their handles, which are their addresses.
 struct OpenedDevices {
   std::mutex mutex;
   std::map<const amdgpu_device*, Opened> devices;

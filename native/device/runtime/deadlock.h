@@ -22,7 +22,7 @@ class Deadlock {
 
  private:
   using Clock = std::chrono::steady_clock;
-  // What must not change between two looks.
+  // The state that must not change between two checks.
   struct State {
     bool stuck = false;
     uint64_t changes = 0;

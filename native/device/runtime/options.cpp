@@ -10,7 +10,8 @@ namespace rpd {
 namespace {
 
 constexpr uint64_t kDefaultRaceSeed = 1;
-// Instructions of each XCD: of all eight XCDs of a gfx942, a fraction of a second or a minute on a core.
+// Instructions per XCD. For all eight XCDs of a gfx942, one core takes a fraction of a second for the first and a minute for
+// the second.
 constexpr uint64_t kSampled = 1 << 17, kSampledIfLarge = 1 << 26;
 constexpr std::string_view kTiming = "timing.";
 

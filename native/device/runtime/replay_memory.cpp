@@ -20,7 +20,7 @@ int Device::map_memory(uint64_t address, uint64_t size, int file) {
   if (size == 0 || address % kPage || size % kPage || address >= limit || size > limit - address) return EINVAL;
   if (allocations_.overlaps(address, size)) return EEXIST;
   memory_.cover(address, size);  // before memory_.at(address)
-  // The aperture is reserved by the thunk, without access rights: nothing else in the process can be there.
+  // The thunk has reserved the aperture, without access rights, so nothing else in the process can be there.
   if (mmap(memory_.at(address), size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, file, 0) == MAP_FAILED) return errno;
   allocations_.add(address, size, number());
   return 0;

@@ -20,7 +20,7 @@ constexpr size_t kMostLines = 16, kMostTakenApart = 6;
 constexpr double kNoticeable = 0.002;  // of the duration
 constexpr double kUnlimited = 1e12;    // bytes per cycle
 
-// How many of the workgroups to replay: more than are resident at once, so that others follow them.
+// The number of workgroups to replay: more than are resident at once, so that others follow them.
 size_t groups_to_replay(const CuTrace& trace, uint32_t resident_groups) {
   size_t groups = 0;
   uint64_t entries = 0;
@@ -66,7 +66,7 @@ struct Demands {
   enum Kind : size_t { kAtomics, kHost, kMemory, kL2, kVector, kMatrix, kAddress, kLds, kKinds };
   std::array<double, kKinds> of{};
 
-  // The share of the demand that is left.
+  // The share of the demand that remains.
   double share(const Demands& all, Kind kind) const { return all.of[kind] > 0 ? of[kind] / all.of[kind] : 1.0; }
 };
 
@@ -155,7 +155,7 @@ class Experiments {
     if (counts(Cause::LdsIssue)) to.of[Demands::kLds] += cost.lds_cycles;
   }
 
-  // What is left of all demands. Most causes leave them as they are.
+  // What remains of all demands. Most causes do not affect them.
   Demands left(const RemovedCauses& ideal) const {
     constexpr uint32_t relevant = RemovedCauses::bit(Cause::Uncoalesced) | RemovedCauses::bit(Cause::BankConflicts) |
                                   RemovedCauses::bit(Cause::Scratch) | RemovedCauses::bit(Cause::Divergence) |
@@ -203,7 +203,7 @@ bool accesses(const Op& op) {
   return unit == Unit::Smem || unit == Unit::Lds || issue_cause(unit) == Cause::AddressIssue;
 }
 
-// The instructions that access memory, those executed most first.
+// The instructions that access memory, the most executed ones first.
 std::vector<const Op*> accesses_of(const Experiments& experiments) {
   std::vector<std::pair<const Op*, uint64_t>> sorted;
   for (const auto& [op, times] : experiments.executed())
@@ -235,7 +235,7 @@ bool concerns(Cause cause, const Op& op) {
   }
 }
 
-// A source line's instructions, and how often they were executed, where an access counts for as much as it may take.
+// A source line's instructions, and how often they were executed; an access is weighted with the time that it may take.
 struct Line {
   std::string source;
   Instructions instructions;
@@ -300,8 +300,8 @@ std::vector<Cause> chosen(const CauseStack& stack, size_t most) {
   return causes;
 }
 
-// The time without each set of causes. To take away more can make a replay slower, as when waves that used to be late get
-// ahead of others: the smaller set's time is used then.
+// The time without each set of causes. Removing more can make a replay slower, for example if waves that used to be late get
+// ahead of others; then the time of the smaller set is used.
 std::vector<uint64_t> times_of_subsets(const Experiments& experiments, const std::vector<Cause>& causes) {
   std::vector<uint64_t> times(size_t{1} << causes.size());
   for (size_t set = 0; set < times.size(); ++set) {

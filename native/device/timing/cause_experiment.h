@@ -19,7 +19,7 @@ struct CauseStack {
   std::array<uint64_t, kCauses> without_ns{};  // [cause]: without this one alone ...
   std::array<uint64_t, kCauses> only_ns{};     // ... and with this one alone, without all others
   uint64_t without_all_ns = 0;
-  // Those that matter, and the time without every set of them: bit i of the index stands for the i-th.
+  // The causes that matter, and the time without every set of them: bit i of the index stands for the i-th cause.
   std::vector<Cause> chosen;
   std::vector<uint64_t> subset_ns;
   struct OfInstruction {
@@ -30,7 +30,7 @@ struct CauseStack {
   struct OfLine {
     std::string source;   // "file:line"
     uint64_t without_ns;  // if its instructions took no time
-    // Without a cause in its instructions alone, for those of `chosen` that they have to do with; only for the first lines.
+    // The time without a cause in these instructions alone, for those of `chosen` that concern them; only for the first lines.
     std::vector<std::pair<Cause, uint64_t>> without_cause_ns;
   };
   std::vector<OfLine> lines;  // with most to gain first; empty if lines are not known

@@ -131,7 +131,7 @@ inline bool find_lines(const VectorAccess& access, uint64_t* lines) {
   return crossing < kLineBytes;
 }
 
-// How many of the groups of lanes have any that take part.
+// The number of groups of lanes in which any lane takes part.
 inline uint64_t groups_in(const VectorAccess& access) {
   const uint32_t group = lanes_per_look_up(access.bytes);
   uint64_t groups = 0;
@@ -139,7 +139,7 @@ inline uint64_t groups_in(const VectorAccess& access) {
   return groups;
 }
 
-// How many different lines the groups of lanes have, all added up.
+// The number of different lines in each group of lanes, summed over the groups.
 template <uint32_t Group>
 uint64_t distinct_in_groups(const uint64_t* lines, uint64_t mask) {
   uint64_t distinct = 0;

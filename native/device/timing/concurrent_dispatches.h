@@ -8,7 +8,7 @@
 
 namespace rpd {
 
-// The device's use over virtual time. A dispatch that is added gets what the ones added before leave. Those have reported
+// The device's use over virtual time. A new dispatch gets what the earlier ones leave. Those have reported
 // their times already, so they are not slowed down: a long one behaves as if it came first. However, a short dispatch does not
 // wait for the whole of a long one that fills the device, because slots become free as workgroups end: each dispatch lends
 // `kLent` of its time, of which later ones get equal shares.

@@ -25,7 +25,7 @@ bool is_estimated(size_t counter);
 // Whether it depends on what the L2s hold when the dispatch begins; and whether it then counts requests, or lines.
 bool depends_on_l2(size_t counter);
 bool is_request(size_t counter);
-// The cycles of all waves, and what is a part of them.
+// The cycles of all waves, and the counters that are a part of them.
 double wave_cycles(const std::vector<double>& counters);
 bool is_part_of_wave_cycles(size_t counter);
 

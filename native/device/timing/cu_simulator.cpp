@@ -293,7 +293,7 @@ class Replay {
     return whole;
   }
 
-  // Likewise, of the least time for which it occupies a unit of the CU.
+  // Likewise for the least time for which it occupies a unit of the CU.
   uint16_t least(uint64_t cycles, const TraceEntry& entry) const {
     return static_cast<uint16_t>(goes_by_lanes(entry) ? cycles * entry.cost.lanes / kLanes : cycles);
   }
@@ -321,8 +321,8 @@ class Replay {
     return 0;
   }
 
-  // When the lines that the access, made at `time`, hit in its cache actually arrive. They may still be on their way to another
-  // wave. If that wave has not asked for them yet, then here it is this access that has to fetch them.
+  // When the lines that the access at `time` hits in its cache actually arrive. They may still be on their way to another wave.
+  // If that wave has not requested them yet, this access has to fetch them here.
   uint64_t hit_ready(const AccessCost& cost, const Op& op, uint64_t time) const {
     if (!cost.awaited) return 0;
     const uint64_t done = fetches_done_[trace_.index_of_fetch(cost.awaited)];

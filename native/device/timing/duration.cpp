@@ -34,7 +34,7 @@ uint64_t active_cus(const std::vector<CuWork>& cus) {
   return static_cast<uint64_t>(std::count_if(cus.begin(), cus.end(), [](const CuWork& cu) { return cu.waves > 0; }));
 }
 
-// The workgroups of a dispatch, and where those are that have something to do.
+// The workgroups of a dispatch, and the locations of those that have work to do.
 class UsefulWork {
  public:
   explicit UsefulWork(const std::vector<XcdWork>& xcds) {
@@ -98,7 +98,7 @@ uint64_t contended_cycles(const std::vector<XcdWork>& xcds) {
   uint64_t most = 0;
   for (const XcdWork& xcd : xcds) {
     for (const auto& [block, cycles] : *xcd.updates) {
-      // On one of the XCDs it must have at least an equal share of the total.
+      // On one of the XCDs, it must have at least an equal share of the total.
       if (cycles * xcds.size() > most) most = std::max(most, total_at(xcds, block));
     }
   }
@@ -165,10 +165,10 @@ struct Replayed {
 };
 
 // The cycles that `mine` takes, estimated from those of `other`. The part of `mine` that is a multiple of `other` takes that
-// many times as long. What its waves do beyond that, on clocks that run as if each were alone on the device, is added. If all
-// workgroups are resident at once, it is what the longest wave takes longer. Otherwise waves run one after another, as many at
-// a time as in the replay, and the longest one may be the last: then nothing runs concurrently with it. `longer`: an upper
-// bound of the multiple.
+// many times as long. The additional work of its waves, on clocks that run as if each were alone on the device, is added. If
+// all workgroups are resident at once, that is the additional time of the longest wave. Otherwise waves run one after another,
+// as many at a time as in the replay, and the longest one may be the last: then nothing runs concurrently with it. `longer`: an
+// upper bound of the multiple.
 double cycles_by(const Replayed& replayed, const CuWork& mine, const CuWork& other, double longer, bool side_by_side) {
   const double times = times_done(mine, other, longer);
   const double of_longest = beyond(mine.longest_wave, times * static_cast<double>(other.longest_wave));
@@ -203,7 +203,7 @@ double cycles_of_cu(const CuWork& cu, const Replayed& replayed) {
   return cycles_by(replayed, cu, sampled, longer, side_by_side);
 }
 
-// By which part of the larger one the two differ.
+// The difference of the two as a fraction of the larger one.
 double difference(uint64_t mine, uint64_t other) {
   const auto [less, more] = std::minmax(mine, other);
   return more ? static_cast<double>(more - less) / static_cast<double>(more) : 0;
@@ -262,8 +262,8 @@ CuCycles cycles_of_cus(const std::vector<XcdWork>& xcds, const UsefulWork& usefu
   return cycles;
 }
 
-// A sampled CU in its surroundings. `outcome` receives those of all replays. The rest of its workgroups are replayed on their
-// own if they do something other than the first: these say nothing about them.
+// A sampled CU in its surroundings. `outcome` receives those of all replays. The rest of its workgroups are replayed separately
+// if they do something other than the first, which then say nothing about them.
 Replayed replayed_cu(const Sample& sample, const CuSurroundings& surroundings, InstructionCache& instructions,
                      CuOutcome& outcome) {
   const SampledPart &first = sample.first, &rest = sample.rest;
@@ -350,7 +350,7 @@ DurationParts::Floors floors_of(const std::vector<XcdWork>& xcds, const UsefulWo
 }
 
 // No dispatch is faster than its traffic at full bandwidth, its atomics on one block, or its busiest unit. The waves' own
-// clocks are not such a limit: they know only in part what the Infinity Cache answers.
+// clocks are not such a limit, since they reflect only part of the hits in the Infinity Cache.
 uint64_t least_cycles(const DurationParts::Floors& floors) {
   return std::max({floors.atomics, floors.links, floors.memory, floors.l2, std::ranges::max(floors.units)});
 }

@@ -30,7 +30,7 @@ struct CuWork {
   uint64_t groups = 0;        // workgroups that ended, ...
   uint64_t working_groups = 0;  // ... and of these, those that changed memory
   CuUnits units;
-  // The same in instructions, which are known of waves that were not observed, too.
+  // The same in instructions, which are also known for waves that were not observed.
   uint64_t longest_in_instructions = 0;
   uint64_t groups_in_instructions = 0;
 };
@@ -97,13 +97,13 @@ struct Sample {
   uint32_t resident_groups;  // workgroups that fit on the CU at a time
 };
 
-// What the time of a dispatch was made of, for experiments. Cycles but for the overhead.
+// The components of a dispatch's time, for experiments, in cycles except for the overhead.
 struct DurationParts {
   struct ReplayedCu {
     Sample sample;
     CuSurroundings surroundings;
   };
-  // What no dispatch is faster than.
+  // Lower bounds on the dispatch's time.
   struct Floors {
     uint64_t atomics = 0, links = 0, memory = 0, l2 = 0;
     CuUnits::Cycles units{};  // the busiest of each kind; none of the scalar units, which are only estimated

@@ -12,7 +12,7 @@ namespace {
 
 using Count = uint64_t MemoryCounts::*;
 
-// What goes with what. Neither kind takes observation to be known.
+// Which counts scale with which. Counts of either kind are known without observation.
 struct Proportion {
   Count count;
   uint64_t (*to)(const TouchedLines&, const MemoryCounts&);
@@ -68,7 +68,7 @@ uint64_t instructions_of(const XcdWork& xcd) {
   return sum;
 }
 
-// What an XCD counted in all, if those in `observed` counted what they did. If none of these had enough to do to be known
+// An XCD's total counts, given those of the XCDs in `observed`. If none of these had enough to do to be known
 // to be large, the count is assumed to be proportional to instructions.
 uint64_t in_proportion(const Proportion& proportion, const XcdWork& xcd, const std::vector<XcdWork>& observed) {
   uint64_t counted = 0, per = 0, of_all = 0, instructions = 0;

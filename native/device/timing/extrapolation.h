@@ -7,7 +7,7 @@
 
 namespace rpd {
 
-// Everything that is known of an XCD's work, or estimated.
+// Everything that is known or estimated about an XCD's work.
 struct XcdEstimate {
   std::vector<CuWork> cus;
   MemoryCounts memory;

@@ -21,7 +21,7 @@ long matrix_rate(Precision precision, bool several_blocks) {
   }
 }
 
-// How many times as much as in the instructions of gfx942 a cycle does. Formats of 6 and 4 bits, which CBSZ and BLGP name from
+// The work per cycle, relative to the instructions of gfx942. Formats of 6 and 4 bits, which CBSZ and BLGP name from
 // 2 on, have twice the rate of 8 bits (MI355X data sheet).
 long matrix_speedup(const Op& op) {
   const bool narrow = op.semantics->precision == Precision::F6F4 && op.matrix.broadcast_size > 1 && op.matrix.lane_pattern > 1;
@@ -41,8 +41,8 @@ long lds_store_cycles(const Semantics& semantics) {
   return parameter::issue_cycles + 64 * bytes_a_lane / parameter::lds_store_bytes_per_cycle;
 }
 
-// How many times as long as on singles a vector instruction takes on doubles. Of Navi 21, AMD publishes 17.83 TFLOPS of singles
-// and 1.11 of doubles (Radeon PRO W6800 data sheet).
+// How many times as long a vector instruction takes on doubles as on singles. For Navi 21, AMD publishes 17.83 TFLOPS for
+// singles and 1.11 for doubles (Radeon PRO W6800 data sheet).
 long double_slowdown() { return target_of_device().rules.has_wave32 ? 16 : 1; }
 
 long vector_cycles(const Semantics& semantics) {
@@ -79,7 +79,7 @@ IssueCost issue_cost(const Op& op) {
   const Unit unit = op.semantics->unit;
   cost.busy_cycles = static_cast<uint16_t>(busy_cycles(op));
   if (unit == Unit::Valu) cost.valu_quads = static_cast<uint8_t>(cost.busy_cycles / parameter::issue_cycles);
-  // A matrix instruction issues in four cycles and then runs on a unit of its own.
+  // A matrix instruction issues in four cycles and then runs on a separate unit.
   if (unit == Unit::Matrix) {
     cost.valu_quads = 1;
     cost.matrix_cycles = cost.busy_cycles;

@@ -12,7 +12,7 @@ namespace rpd {
 
 class L1Tlb {
  public:
-  // How many of the pages that the access touches it lacks. It has them from now on.
+  // The number of pages touched by the access that it lacks. It holds them from now on.
   uint32_t misses(const VectorAccess& access) {
     switch (access.pattern) {
       case LanePattern::Consecutive: return misses(access.first, uint64_t{access.bytes} * kLanes);

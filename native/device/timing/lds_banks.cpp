@@ -11,7 +11,7 @@ constexpr uint32_t kBanks = 32;  // of 4 bytes
 // Fewer if the access is wider than 4 bytes.
 uint32_t lanes_in_pass(uint32_t bytes) { return std::max(1u, kBanks / std::max(1u, bytes / 4)); }
 
-// The demands of one pass on the banks. Lanes that access the same word share it; atomics on the same word take turns.
+// The demands of one pass on the banks. Lanes that access the same word share it; atomics on the same word are serialised.
 class Pass {
  public:
   void add(uint32_t word) {

@@ -1,4 +1,4 @@
-// The fate of the requests that left the L2s during a dispatch: how many the Infinity Cache answered.
+// How many of the requests that left the L2s during a dispatch the Infinity Cache answered.
 #pragma once
 
 #include <vector>

@@ -69,7 +69,7 @@ struct MemoryCounts {
     const auto* theirs = reinterpret_cast<const uint64_t*>(&other);
     for (unsigned i = 0; i < sizeof(MemoryCounts) / sizeof(uint64_t); ++i) mine[i] -= theirs[i];
   }
-  // Lines' worth of requests: two half lines written count as one.
+  // The number of lines' worth of requests: two half lines written count as one.
   uint64_t memory_requests() const { return memory_reads128 + l2_writebacks; }
   // The share of the written-back lines that had to leave the L2 while waves were still running.
   double early_write_share() const {

@@ -74,7 +74,7 @@ class CostOf {
  private:
   uint64_t writes() const { return counts_.l1_write_requests + counts_.l2_atomics; }
 
-  // For as long as the replay does.
+  // For as long as in the replay.
   void keep_units_busy() {
     units_.address += std::max<uint64_t>(parameter::issue_cycles, counts_.l1_accesses - look_ups_);
     wave_atomics_ += counts_.l2_atomics - atomics_;
@@ -122,7 +122,7 @@ void MemorySystem::forget() {
   for (L1Tlb& tlb : tlb_) tlb.forget();
 }
 
-// Goes through the lines or the cache, whichever has fewer.
+// Iterates over the lines or over the cache, whichever is smaller.
 void MemorySystem::written_elsewhere(const WrittenLines& written, const MemorySystem* writer) {
   const DistinctLines* const own = writer ? &writer->lines_written_ : nullptr;
   const auto stale = [&](uint64_t line) { return written.by_others(line, own); };
@@ -468,8 +468,8 @@ uint64_t MemorySystem::scratch(const Wave& wave, const Op& op, const VectorAcces
   return latency;
 }
 
-// Returns how long it takes. Missing pages are fetched side by side. Private memory is on few pages, which are taken to be
-// there.
+// Returns how long it takes. Missing pages are fetched in parallel. Private memory is on few pages, which are assumed to be
+// present.
 uint64_t MemorySystem::translate(uint32_t l1, const VectorAccess& access) {
   const uint32_t misses = tlb_[l1].misses(access);
   if (misses == 0) [[likely]]

@@ -72,7 +72,7 @@ class MemorySystem {
   void written_elsewhere(uint64_t address, uint64_t bytes);
 
   const MemoryCounts& counts() const { return counts_; }
-  // Those of the time before start_tracking_touched_lines(), and the lines that have been touched since then.
+  // The counts from the time before start_tracking_touched_lines(), and the lines that have been touched since then.
   const MemoryCounts& before_tracking() const { return before_tracking_; }
   const TouchedLines& touched_lines() const { return touched_lines_; }
   // The distinct lines that the L2 read from memory, and those that it wrote there.

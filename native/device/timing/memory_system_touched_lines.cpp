@@ -38,7 +38,7 @@ void MemorySystem::note_lanes(const VectorAccess& access) {
   });
 }
 
-// Private memory is of no other dispatch's concern.
+// Private memory does not concern other dispatches.
 void MemorySystem::note_lines(const VectorAccess& access) {
   if (access.space == Space::Lds || access.space == Space::Scratch) return;
   switch (access.pattern) {

@@ -18,7 +18,7 @@ uint64_t copy_overhead_ns();
 enum class Route : uint8_t { WithinDevice, HostLink, PeerLink };
 // Nanoseconds that it takes to move `bytes`.
 uint64_t transfer_ns(uint64_t bytes, Route route);
-// Identifies the set of parameters. The same pointer for good; the text changes with set_timing_parameters().
+// Identifies the set of parameters. The pointer never changes; the text changes with set_timing_parameters().
 const char* timing_parameters_hash();
 
 using ParameterValues = std::vector<std::pair<std::string, double>>;

@@ -1,4 +1,4 @@
-// The clock at which a dispatch runs if it is repeated for seconds and the power limit holds, which is one of averages.
+// The clock at which a dispatch runs if it is repeated for seconds and the power limit applies, which limits the average.
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Memory that is not the device's own: the host's, and that of other devices, each at the end of a link of its own.
+// Memory that is not the device's own: that of the host and of other devices, each at the end of a separate link.
 #pragma once
 
 #include <cstdint>

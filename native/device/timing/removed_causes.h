@@ -11,7 +11,7 @@
 
 namespace rpd {
 
-// Descriptions, and what change of the program comes near to each: src/rocm_perf_lab/analysis/thread_trace/causes.toml.
+// Descriptions, and which change to the program comes close to each: src/rocm_perf_lab/analysis/thread_trace/causes.toml.
 enum class Cause : uint8_t {
   MemoryLatency,    // data takes no time to arrive, only bandwidth
   LdsLatency,

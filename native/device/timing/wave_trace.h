@@ -57,7 +57,7 @@ class WaveTrace {
   const CuTrace& owner() const { return owner_; }
   const std::vector<TraceEntry>& entries() const { return entries_; }
   uint64_t lost() const { return lost_; }  // instructions for which there was no room
-  // Forgets everything but keeps its memory: growing anew would cost the host more than recording does.
+  // Forgets everything but keeps its memory: growing again would cost the host more than recording does.
   void clear() {
     entries_.clear();
     lost_ = 0;

@@ -10,7 +10,7 @@
 namespace rpd {
 
 constexpr uint32_t kSampledXcds = 3;
-// Fewer workgroups on an XCD say too little about those of the others.
+// With fewer workgroups, an XCD says too little about the others.
 constexpr uint64_t kFewestGroups = 16;
 
 inline bool can_be_sampled(const Kernel& kernel) { return kernel.group_count() >= kFewestGroups * target::xcds(); }

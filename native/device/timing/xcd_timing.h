@@ -67,7 +67,8 @@ class XcdTiming final : public XcdObserver {
     memory_.forget();
     samples_at_once_ = false;
   }
-  // An XCD of the slot was not observed to the end of the dispatch: nor will it be later, because its L2 is not known.
+  // An XCD of the slot was not observed to the end of the dispatch. It will not be observed later either, because the state of
+  // its L2 is unknown.
   void sample_at_once() { samples_at_once_ = true; }
   MemorySystem& memory_system() { return memory_; }
   uint32_t index() const { return index_; }

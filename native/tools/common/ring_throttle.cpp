@@ -10,7 +10,7 @@ namespace {
 using namespace std::chrono_literals;
 using Clock = std::chrono::steady_clock;
 
-// How long a thread may take to ring the doorbell for its packets before we ring it instead.
+// How long a thread may take to ring the doorbell for its packets before this library rings it instead.
 constexpr auto kBeforeRinging = 1ms;
 // Ringing returns when the thread that hands packets over has done so, however long the device takes. If the queue still has
 // not moved this long after that, it is waiting for a packet that the present thread has yet to write.

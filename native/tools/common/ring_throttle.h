@@ -1,9 +1,9 @@
 // Limits the number of packets in an intercept queue's ring.
 //
-// When a thread rings the doorbell, ROCr hands all packets in the ring to the interceptors. If they wrap around the end of
-// the ring, ROCr 7.2 first copies them to a buffer of 256 packets, however many there are: any more overwrite whatever
-// follows it in the heap. More than that accumulate if threads keep submitting while one of them still waits for room on
-// the device. So no packet may be reserved that lies further than that beyond the first packet not yet handed over.
+// When a thread rings the doorbell, ROCr hands all packets in the ring to the interceptors. If they wrap around the end of the
+// ring, ROCr 7.2 first copies them to a buffer of 256 packets, however many there are; further packets overwrite whatever
+// follows it in the heap. More than that accumulate if threads keep submitting while one of them still waits for room on the
+// device. So no packet may be reserved that lies further than that beyond the first packet not yet handed over.
 #pragma once
 
 #include <atomic>
@@ -30,7 +30,7 @@ class RingThrottle {
   bool fits(uint64_t end) const;
 
   const hsa_queue_t* const queue_;
-  // A program that reserves more than kMaxPackets before it writes any would wait for itself. Its reservation is granted:
+  // A program that reserves more than kMaxPackets before it writes any would wait for itself. So its reservation is granted:
   // its packets do harm only if they also wrap around the end of the ring.
   std::atomic<uint64_t> given_up_at_{~uint64_t{0}};  // read index
 };

@@ -168,7 +168,7 @@ void complete(hsa_signal_t theirs, hsa_signal_t ours, bool succeeded) {
   hsa.core.hsa_signal_subtract_screlease_fn(theirs, succeeded ? 1 : 1 - value);
 }
 
-// Runs the dispatch with a signal of ours, so that the program learns of its end only after memory has been read.
+// Runs the dispatch with a signal of this library, so that the program learns of its end only after memory has been read.
 class Stand {
  public:
   explicit Stand(const Packet& packet) : packet_(packet) {
@@ -308,7 +308,7 @@ void report_failure(const std::string& why, const char* event) noexcept {
   try {
     report(event, "no capture: " + why);
   } catch (const std::exception&) {
-    // There is no means left to report it.
+    // There is no way left to report it.
   }
 }
 

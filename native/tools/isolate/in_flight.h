@@ -1,7 +1,7 @@
 // Tracks work that has been submitted and may not be complete, so that a capture can wait until nothing changes memory.
 //
-// Dispatches without a completion signal get one of ours. The program's own signals are left in place and polled; if the
-// program gives a signal a new value, or destroys it, it must have seen the work complete.
+// Dispatches without a completion signal get one from this library. The program's own signals are left in place and polled; if
+// the program gives a signal a new value, or destroys it, it must have seen the work complete.
 #pragma once
 
 #include <atomic>

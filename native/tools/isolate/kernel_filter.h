@@ -13,7 +13,7 @@ struct KernelNames {
   std::string demangled;
 };
 
-// Returns for each kernel whether it is wanted. Waits for the answer; if nobody answers, reports that and wants none.
+// Returns for each kernel whether it is wanted. Waits for the answer; if there is none, reports that and wants no kernel.
 //
 // In the folder that ISOLATE_ASK names, the question NAME.question holds mangled and demangled names, each terminated by a
 // zero byte; a byte written to the FIFO "bell" announces it. NAME.answer holds '1' or '0' for each kernel.

@@ -1,4 +1,4 @@
-// The program's memory that GPUs can access at present, as the program requested it.
+// The program's memory that GPUs can currently access, as the program requested it.
 #pragma once
 
 #include <cstdint>

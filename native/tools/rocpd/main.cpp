@@ -75,7 +75,8 @@ void convert(const std::string& spool, const std::string& database, uint64_t end
   unlink(partial.c_str());
   std::ofstream{partial};
   SpoolReader reader(spool);
-  // This file's time shows anyone who waits for the database that work is in progress, even while only the spool is read.
+  // This file's timestamp shows any process that waits for the database that work is in progress, even while only the spool is
+  // read.
   reader.on_progress([&] { utimensat(AT_FDCWD, partial.c_str(), nullptr, 0); });
   write_database(reader, read_trace(reader), end_ns, partial);
   sync_file(partial);

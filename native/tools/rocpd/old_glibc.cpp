@@ -1,4 +1,4 @@
-// SQLite's archive calls these two, of which glibc 2.44 has new versions. No query here uses them, and a package
+// SQLite's archive calls these two functions, for which glibc 2.44 has new versions. No query here uses them, and a package
 // should not need that glibc for them. Compiled into packages only.
 #include <cmath>
 

@@ -26,7 +26,7 @@ constexpr const char* kCopyCategory = "MEMORY_COPY";
 constexpr const char* kAllocationCategory = "MEMORY_ALLOCATION";
 constexpr const char* kNoData = "{}";
 
-// As JSON has no infinity, an error that nobody can tell is larger than any counter.
+// Since JSON has no infinity, an unknown error is written as a number larger than any counter.
 std::string number_text(double number) {
   char text[32];
   std::snprintf(text, sizeof text, "%.9g", std::min(number, 1e300));

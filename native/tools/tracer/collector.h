@@ -17,7 +17,7 @@ namespace rpd::tracer {
 
 enum class Work : uint8_t { dispatch, copy };
 
-// One operation in flight. `forward` is the application's signal that ours stands in for (handle 0: none).
+// One operation in flight. `forward` is the application's signal that the tracer's signal replaces (handle 0: none).
 struct InFlight {
   hsa_signal_t signal, forward;
   hsa_agent_t agent;
@@ -27,7 +27,7 @@ struct InFlight {
   bool keeps_counters = false;
 };
 
-// The operations in flight of one queue, or of all copies.
+// The operations in flight in one queue, or of all copies.
 class Lane {
  public:
   void push(const InFlight& operation);
@@ -59,7 +59,7 @@ class Collector {
 
   // Records everything that has completed by now. Called by any thread of the application that is about to see something
   // complete, before the application learns of it; by ROCr's event thread for signals that stand in for the application's; and
-  // from time to time by a thread of ours, for operations that nobody asks about.
+  // from time to time by a thread of the tracer, for operations that no thread asks about.
   void collect();
 
   // Waits until nothing is in flight, or the limit has passed.
@@ -68,7 +68,7 @@ class Collector {
   // Destroys the signals that are not in use. ROCr warns about signals that remain at shutdown.
   void give_up_signals();
 
-  // The times of a copy whose application signal we completed: ROCr knows only those of our own signal.
+  // The times of a copy whose application signal the tracer completed: ROCr knows only those of the tracer's own signal.
   bool copy_times(hsa_signal_t forward, hsa_amd_profiling_async_copy_time_t& times);
 
  private:

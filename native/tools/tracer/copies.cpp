@@ -1,4 +1,4 @@
-// Asynchronous copies: recorded on submission, with a completion signal of ours to get their times.
+// Asynchronous copies: recorded on submission, with a completion signal of the tracer to get their times.
 #include <atomic>
 #include <span>
 
@@ -26,7 +26,7 @@ Lane& copy_lane() {
   return lane;
 }
 
-// Records the copy and has `submit` start it with a completion signal of ours. It is added to the lane only when ROCr has
+// Records the copy and has `submit` start it with a completion signal of the tracer. It is added to the lane only when ROCr has
 // accepted it: a refused copy never completes.
 template <class Submit>
 hsa_status_t trace_copy(const Transfer& transfer, uint32_t waits, const hsa_signal_t* signals, hsa_signal_t completion,

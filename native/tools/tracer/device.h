@@ -8,7 +8,7 @@
 
 namespace rpd::tracer {
 
-// Whether dispatch times come from a software model, ours or another one.
+// Whether dispatch times come from a software model, either this project's or another one.
 bool times_are_modelled();
 
 // Asks the device to keep counters, and records their descriptions.

@@ -81,7 +81,7 @@ std::string command_line() {
   return command;
 }
 
-// Only variables that control ROCm and this tool: traces are passed on, and an environment may hold credentials.
+// Only variables that control ROCm and this tool: traces are shared with others, and an environment may hold credentials.
 std::string environment_json() {
   static constexpr const char* kPrefixes[] = {
       "HSA_", "HIP_",        "ROCR_",           "ROCM_", "ROCP", "GPU_", "AMD_", "CUDA_VISIBLE_DEVICES=",
@@ -112,7 +112,7 @@ bool start_writer() {
   posix_spawn_file_actions_addclosefrom_np(&files, 4);
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
-  // A session of its own: a Ctrl-C or a hang-up that ends the program must not end its writer.
+  // A separate session: a Ctrl-C or a hang-up that ends the program must not end its writer.
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID);
 
   const std::string writer = find_writer();

@@ -1,5 +1,5 @@
-// Queues: every packet that the application submits passes through here, in some submitting thread. Dispatches get a
-// completion signal of ours; barrier packets are recorded because of what they wait for, and pass unchanged.
+// Queues: every packet that the application submits passes through here, in some submitting thread. Dispatches get a completion
+// signal of the tracer; barrier packets are recorded because of what they wait for, and pass unchanged.
 #include <atomic>
 #include <mutex>
 #include <shared_mutex>

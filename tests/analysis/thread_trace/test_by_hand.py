@@ -31,7 +31,7 @@ CODE = [
 
 
 def traced() -> ThreadTrace:
-    """Two waves, one after the other on one SIMD: the first waits 100 + 504 + 4, the second 90 + 0 + 300 cycles."""
+    """Two waves, one after the other on one SIMD: the first waits 100 + 504 + 4 cycles, the second 90 + 0 + 300."""
     columns = [np.array([row[column] for row in CODE], np.int64) for column in (2, 3, 4, 5)]
     hits, latency, stall, idle = columns
     code = TracedCode(
@@ -70,7 +70,7 @@ def test_waits_are_explained_by_what_was_outstanding():
 
 
 def test_latencies_are_from_issue_to_the_end_of_the_wait():
-    """Waits of four cycles or less found their access complete, so they say nothing about it."""
+    """Waits of four cycles or less found their access complete, so they say nothing about its latency."""
     latency = findings(traced()).memory_latency
     assert latency["scalar"].value == ((4 + 100) - 0 + (1004 + 90) - 1000) / 2
     assert latency["vector"].value == ((122 + 504) - 104 + (1102 + 300) - 1098) / 2
@@ -98,7 +98,7 @@ def test_shares_and_rates():
 
 @pytest.mark.parametrize("number, is_read", [(1 << 62, True), ((1 << 62) + 1, False), (-1, False)])
 @pytest.mark.parametrize("name", ["end", "instructions", "code"])
-def test_numbers_of_which_sums_could_overflow_are_refused(tmp_path, name, number, is_read):
+def test_numbers_whose_sums_could_overflow_are_refused(tmp_path, name, number, is_read):
     folder = thread_traces.write(tmp_path / "att", waves=1)
     path = next(folder.glob("ui_*/code.json" if name == "code" else "ui_*/se0_*.json"))
     document = json.loads(path.read_text())
@@ -122,7 +122,7 @@ def test_a_file_has_one_name_however_it_was_included(tmp_path):
     assert code_json(path).source[0] == "/p/lib.hpp:9 -> /p/main.cpp:4"
 
 
-def test_the_clock_is_what_its_readings_say(tmp_path):
+def test_the_clock_follows_from_its_readings(tmp_path):
     (trace,) = read_all(thread_traces.write(tmp_path / "att"))
     assert trace.clock_mhz == 21000 / 1000 * 100
 

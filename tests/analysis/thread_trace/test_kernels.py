@@ -1,4 +1,4 @@
-"""Traces by kernel: which of several counts, and why others yield nothing."""
+"""Traces by kernel: which of several is used, and why others yield nothing."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ UI = "ui_output_agent_1_dispatch_2"
 
 
 def trace(folder: Path, dispatch: int, kernel: str | None = thread_traces.KERNEL, waves: int = 1) -> Path:
-    """A trace of that dispatch below `folder`, of its listing alone without a table."""
+    """A trace of the dispatch below `folder`; without a table, it holds the listing alone."""
     made = thread_traces.write(folder / f"made-{dispatch}", waves=waves)
     place = folder / f"ui_output_agent_1_dispatch_{dispatch}"
     (made / UI).rename(place)
@@ -30,7 +30,7 @@ def trace(folder: Path, dispatch: int, kernel: str | None = thread_traces.KERNEL
     return place
 
 
-def test_of_several_traces_of_a_kernel_the_one_with_most_instructions_counts(tmp_path):
+def test_of_several_traces_of_a_kernel_the_one_with_most_instructions_is_used(tmp_path):
     trace(tmp_path, 3, waves=1)
     trace(tmp_path, 4, waves=3)
     trace(tmp_path, 5, waves=3)
@@ -56,7 +56,7 @@ def test_traces_that_yield_nothing_are_noted(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["mine", UI])
-def test_without_a_usable_trace_the_reason_is_that_of_all(tmp_path, name):
+def test_without_a_usable_trace_the_reasons_of_all_are_given(tmp_path, name):
     (tmp_path / name).mkdir()
     (tmp_path / name / "code.json").write_text("{")
     found = traced_kernels(tmp_path / name, None)

@@ -1,4 +1,4 @@
-"""For how many cycles a matrix instruction keeps its unit busy: its operations over the rate of the unit."""
+"""How many cycles a matrix instruction keeps its unit busy: its operations divided by the rate of the unit."""
 
 from __future__ import annotations
 

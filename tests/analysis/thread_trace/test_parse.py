@@ -1,4 +1,4 @@
-"""Each file of a thread trace with a few hand-written rows, and what is refused of it."""
+"""Each file of a thread trace with a few hand-written rows, and which contents are refused."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ LARGEST = 1 << 62
 
 @pytest.fixture
 def written(tmp_path):
-    """written(document, name) is a file with the document as JSON, or with its text or bytes as they are."""
+    """written(document, name) is a file with the document as JSON, or with its text or bytes unchanged."""
 
     def write(document: object, name: str = "f.json") -> Path:
         path = tmp_path / name
@@ -42,7 +42,7 @@ def written(tmp_path):
     return write
 
 
-def test_what_is_no_json_object_is_named(written, tmp_path):
+def test_a_file_without_a_json_object_is_named(written, tmp_path):
     for text, said in (
         ("", "f.json is empty"),
         (" \n", "f.json is empty"),
@@ -109,7 +109,7 @@ EXPECTED = {
 }  # fmt: skip
 
 
-def test_code_in_the_order_of_its_lines_with_the_kernel_of_each(written):
+def test_code_is_in_the_order_of_its_lines_with_the_kernel_of_each(written):
     code = code_json(written({"code": ROWS}))
     assert columns(code) == EXPECTED and code.kernels == [("first", "first()"), ("second", "second()")]
     assert [*code_json(written({"code": ROWS[1:]})).kernel] == [-1, -1, 0]
@@ -174,7 +174,7 @@ def test_large_numbers_and_long_names_of_the_table_are_read(written):
 
 
 @pytest.mark.parametrize("content", [b"\xff", b'"', b"A,b\n", b"a,b\n"])
-def test_what_is_no_such_table_is_refused(written, content):
+def test_other_text_than_such_a_table_is_refused(written, content):
     with pytest.raises(Unreadable, match="is not a CSV file|does not begin with the columns CodeObj, Vaddr"):
         stats_csv(written(content, "stats.csv"))
 
@@ -199,7 +199,7 @@ def test_a_wave(written, separators):
     assert found.records.tolist() == [[10, 1, 0, 4, 7], [14, 9, 90, 90, 8]]
 
 
-def test_a_wave_that_lost_nothing_or_has_no_instructions(written):
+def test_a_wave_may_lose_nothing_or_have_no_instructions(written):
     assert wave_json(written(wave(num_insts=2), WAVE)).truncated == wave_json(written(wave(num_insts=1), WAVE)).truncated == 0
     for nothing in ([], None):
         found = wave_json(written(wave([]) | {"wave": {"begin": 3, "end": 3, "cu": 0, "instructions": nothing}}, WAVE))
@@ -234,7 +234,7 @@ def test_a_damaged_wave_is_refused(written, document, said):
     assert str(error.value).startswith(WAVE + said)
 
 
-def test_a_file_with_another_name_is_of_no_wave(written, tmp_path):
+def test_a_file_with_another_name_belongs_to_no_wave(written, tmp_path):
     with pytest.raises(Unreadable, match="wave.json is not the file of a wave"):
         wave_json(written(wave(), "wave.json"))
     names = ["se0_sm1_sl0_wv2.json", "se0_sm1_sl0_wv10.json", "se0_sm10_sl0_wv0.json", "se10_sm0_sl0_wv0.json"]
@@ -291,7 +291,7 @@ def test_the_generation_and_the_names_of_waves(written, gfxip, known):
         ({"SE0": [[5, 100]], "note": "?", "SE12": [[0, 0], [1, 1]]}, 2.5),
     ],
 )
-def test_the_clock_is_that_of_the_first_engine_with_two_ascending_readings(written, readings, mhz):
+def test_the_clock_comes_from_the_first_engine_with_two_ascending_readings(written, readings, mhz):
     assert clock_mhz(written({"metadata": {"frequency": 2_500_000}} | readings)) == mhz
 
 

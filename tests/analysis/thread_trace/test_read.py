@@ -1,4 +1,4 @@
-"""Thread traces of which parts are missing or contradict each other: what is read, and the reason for the rest."""
+"""Thread traces with missing or contradictory parts: what is read, and the reason why the rest is not."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ def change(path: Path, key: str, value: object) -> None:
 
 
 def missing(folder: Path) -> dict[str, str]:
-    """The reasons of the one trace, whose other fields are there."""
+    """The reasons for the missing fields of the only trace; its other fields have values."""
     (trace,) = read_all(folder)
     assert {name for name in EVERY if getattr(trace, name) is None} == set(trace.missing)
     return trace.missing
 
 
-def test_a_whole_trace_from_any_of_its_places(folder):
+def test_a_whole_trace_is_found_from_any_of_its_folders(folder):
     for place in (folder, folder / UI, folder / f"stats_{UI}.csv"):
         trace = read(place)
         assert trace.missing == {} and trace.folder == folder / UI and trace.dispatch == 2
@@ -48,7 +48,7 @@ def test_where_there_is_no_trace(tmp_path):
     assert all(getattr(trace, name) is None for name in (*EVERY, "dispatch", "kernel"))
 
 
-def test_the_table_alone_has_the_code(folder):
+def test_the_code_is_read_from_the_table_alone(folder):
     shutil.rmtree(folder / UI)
     found = missing(folder)
     assert found == dict.fromkeys(EVERY[1:], f"there is no folder {UI}")
@@ -72,7 +72,7 @@ def test_without_the_table_the_listing_is_enough(folder):
     assert missing(folder) == {}
 
 
-def test_lines_are_those_of_the_listing_and_not_of_the_table(folder):
+def test_lines_come_from_the_listing_and_not_from_the_table(folder):
     """The table has the same instructions in another order."""
     before = read(folder).code.text
     path = folder / f"stats_{UI}.csv"
@@ -114,7 +114,7 @@ def test_two_listings_that_differ_are_both_left_out(folder, column, value, said)
 @pytest.mark.parametrize(
     "lost, said", [((1,), "se0_sm1_sl0_wv0.json is missing"), ((0, 1), "se0_sm0_sl0_wv0.json is missing, and 1 more")]
 )
-def test_a_wave_whose_file_is_lost(folder, lost, said):
+def test_a_wave_whose_file_is_missing(folder, lost, said):
     for number in lost:
         (folder / UI / f"se0_sm{number}_sl0_wv0.json").unlink()
     assert missing(folder) == {"waves": said}
@@ -131,7 +131,7 @@ def test_a_folder_that_cannot_be_listed(folder, monkeypatch, error, said):
     assert missing(folder) == {"waves": said}
 
 
-def test_each_other_file_is_missing_by_itself(folder):
+def test_each_other_file_may_be_missing_by_itself(folder):
     (folder / UI / "se0_sm1_sl0_wv0.json").write_text("{")
     (folder / UI / "occupancy.json").write_text("")
     (folder / UI / "realtime.json").write_text("[]")
@@ -167,7 +167,7 @@ def test_a_listing_of_what_ran_needs_waves(folder):
     assert missing(folder)["waves"].startswith("code.json and the waves' records disagree: hits of `s_load_dwordx2")
 
 
-def test_a_kernel_of_which_nothing_ran(tmp_path):
+def test_a_kernel_that_ran_no_instruction(tmp_path):
     folder = thread_traces.write(tmp_path / "att", waves=0)
     assert missing(folder) == {"waves": NOTHING_RAN, "code": NOTHING_RAN}
 
@@ -195,7 +195,7 @@ def test_traces_are_in_the_order_of_their_dispatches(tmp_path):
     ]
 
 
-def test_a_folder_of_another_name_is_one_trace_if_it_has_a_listing(tmp_path):
+def test_a_folder_with_another_name_is_one_trace_if_it_has_a_listing(tmp_path):
     (tmp_path / "mine").mkdir()
     assert find(tmp_path / "mine") == []
     (tmp_path / "mine" / "code.json").write_text("{}")
@@ -213,10 +213,10 @@ def test_a_folder_of_another_name_is_one_trace_if_it_has_a_listing(tmp_path):
         (f"ui_output_dispatch_{'9' * 19}", None),
     ],
 )
-def test_the_number_of_the_dispatch_in_a_name(name, dispatch):
+def test_the_dispatch_number_in_a_name(name, dispatch):
     assert Output(Path(name), None).dispatch == dispatch == Output(None, Path(f"stats_{name}.csv")).dispatch
 
 
-def test_an_output_is_something():
+def test_an_output_folder_holds_something():
     with pytest.raises(ValueError, match="neither a folder nor a CSV"):
         _ = Output(None, None).place

@@ -1,4 +1,4 @@
-"""The thread trace recorded on an MI300X: the findings against csv and json alone, and against AMD's own wait records."""
+"""The thread trace recorded on an MI300X: the findings against plain CSV and JSON, and against AMD's own wait records."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_every_part_is_read(recorded):
     assert (trace.dispatch, trace.gfxip, len(trace.waves)) == (2, 9, 4)
 
 
-def test_sums_close(recorded, found):
+def test_sums_are_consistent(recorded, found):
     hits, latency, stall, idle = assert_sums_close(recorded / NAME)
     assert (hits, latency, stall, idle) == (7000, 130376, 97792, 8456)  # as recorded
     ours = {
@@ -53,7 +53,7 @@ def test_sums_close(recorded, found):
     assert found.idle_fraction.value == idle / spent
 
 
-def test_the_mix_is_that_of_the_records(records, found):
+def test_the_instruction_mix_is_that_of_the_records(records, found):
     categories = Counter(instruction[1] for record in records for instruction in record["wave"]["instructions"])
     assert found.mix["vector ALU"] == categories[6]
     assert found.mix["scalar memory"] == categories[1] and found.mix["LDS"] == categories[5]
@@ -63,14 +63,14 @@ def test_the_mix_is_that_of_the_records(records, found):
 
 
 def test_rates_follow_from_the_records(records, found):
-    """Each wave has a SIMD to itself, so that a SIMD's cycles are its wave's."""
+    """Each wave has a SIMD to itself, so a SIMD's cycles are those of its wave."""
     waves = [record["wave"] for record in records]
     assert len({wave["simd"] for wave in waves}) == len(waves)
     cycles = sum(max(wave["end"], max(row[0] + row[3] for row in wave["instructions"])) - wave["begin"] for wave in waves)
     instructions = [row for wave in waves for row in wave["instructions"]]
     assert found.ipc.value == pytest.approx(len(instructions) / cycles)
     assert found.valu_fraction.value == pytest.approx(sum(row[3] - row[2] for row in instructions if row[1] == 6) / cycles)
-    # 32x32x8 in half precision: 16384 operations at 512 a cycle and SIMD.
+    # 32x32x8 in half precision: 16384 operations at 512 per cycle and SIMD.
     code = found.trace.code
     matrix = {line for line, text in zip(code.line.tolist(), code.text, strict=True) if text.startswith("v_mfma_f32_32x32x8")}
     assert found.mfma_fraction.value == pytest.approx(32 * sum(row[4] in matrix for row in instructions) / cycles)
@@ -79,7 +79,7 @@ def test_rates_follow_from_the_records(records, found):
 
 
 def test_wait_chains_are_those_that_amd_recorded(records, found):
-    """For every wait of every wave, which instructions it waited for."""
+    """The instructions that every wait of every wave waited for."""
     trace = found.trace
     chains = WaitChains(trace.code, trace.waves, trace.gfxip)
     total = 0
@@ -93,7 +93,7 @@ def test_wait_chains_are_those_that_amd_recorded(records, found):
 
 
 def test_latencies_are_from_issue_to_the_end_of_the_wait(records, found):
-    """Of vector memory accesses, which complete in order, at waits for them alone that took longer than a wait for nothing."""
+    """Only vector memory accesses, which complete in order, and waits for them alone that took longer than an empty wait."""
     text = dict(zip(found.trace.code.line.tolist(), found.trace.code.text, strict=True))
     cycles = []
     for record in records:

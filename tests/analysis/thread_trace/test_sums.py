@@ -1,4 +1,4 @@
-"""Sums over the records of waves, added up by hand, and what is said where two sources differ."""
+"""Sums over the records of waves, added up by hand, and what is reported where two sources differ."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ def test_the_row_of_each_record():
 
 def test_idle_time_is_what_passes_after_all_earlier_records_have_ended():
     records = [
-        (103, 1, 0, 50, 2),  # 3 cycles after the wave's begin; until 153
+        (103, 1, 0, 50, 2),  # 3 cycles after the wave begins; until 153
         (110, 1, 0, 4, 5),  # while the first still takes time
-        (160, 1, 0, 4, 0),  # not placed: counts for nothing
+        (160, 1, 0, 4, 0),  # not placed: does not count
         (155, 1, 0, 4, 3),  # on a line that the code lacks, 2 cycles after the first; until 159
         (170, 1, 0, 1, 9),
     ]
@@ -82,7 +82,7 @@ def test_the_number_of_instructions_is_compared_first():
     assert difference("one", code((2, 5)), "other", code()) == "one has 2 instructions, other 3"
 
 
-def test_text_is_cut_to_60_characters():
+def test_text_is_truncated_to_60_characters():
     long = replace(code((2,)), text=["x" * 61])
     other = replace(long, hits=np.array([1]))
     assert f"`{'x' * 60}`" in difference("one", long, "other", other)
@@ -96,6 +96,6 @@ def test_text_is_cut_to_60_characters():
         {"code_object": np.array([1, 2, 1])},
     ],
 )  # fmt: skip
-def test_two_listings_are_alike_if_every_instruction_is(changed):
+def test_two_listings_are_equal_if_all_their_instructions_are(changed):
     assert unlike("one", code(), "other", code()) is None
     assert unlike("one", code(), "other", replace(code(), **changed)) == "one and other disagree: `i5` at 0x28 is in one only"

@@ -1,4 +1,4 @@
-"""Time stacks as they are read, and files that are damaged."""
+"""Reading time stacks, including damaged files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which instructions count as outstanding accesses, what waits wait for, and which access ends a wait."""
+"""Which instructions count as outstanding accesses, what waits are for, and which access ends a wait."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ VECTOR, SCALAR, LDS, FLAT, NOTHING = (
 
 
 def waited(*steps) -> list[tuple[int, tuple[int, ...], int | None]]:
-    """steps: what counts an access, or {counter: how many may be left}; a wave executes them in order."""
+    """steps: the counter of an access, or {counter: how many may be left} for a wait; a wave executes them in order."""
     counted = [NOTHING if isinstance(step, dict) else step for step in steps]
     waits = [step if isinstance(step, dict) else {} for step in steps]
     return [(one.record, one.accesses, one.last) for one in waits_of(np.arange(len(steps)), counted, waits)]
@@ -91,13 +91,13 @@ ALL_VECTOR, ALL_OTHER = {"vmcnt": 0}, {"lgkmcnt": 0}
         ((VECTOR, VECTOR, VECTOR, {"vmcnt": 1}, ALL_VECTOR), [(3, (0, 1), 1), (4, (2,), 2)]),
         ((VECTOR, {"vmcnt": 1}, {"vmcnt": 5}, ALL_VECTOR), [(1, (), None), (2, (), None), (3, (0,), 0)]),
         ((ALL_VECTOR,), [(0, (), None)]),
-        # Of several scalar loads it is open which was last, and while some are left nothing is known.
+        # It is unknown which of several scalar loads was last, and while some are left, nothing is known.
         ((SCALAR, ALL_OTHER), [(1, (0,), 0)]),
         ((SCALAR, SCALAR, ALL_OTHER), [(2, (0, 1), None)]),
         ((SCALAR, LDS, {"lgkmcnt": 1}, ALL_OTHER), [(2, (), None), (3, (0, 1), None)]),
         ((SCALAR, ALL_OTHER, LDS, LDS, {"lgkmcnt": 1}), [(1, (0,), 0), (4, (2,), 2)]),
         ((LDS, LDS, NOTHING, {"lgkmcnt": 1}), [(3, (0,), 0)]),
-        # A wait for two counters is open if it ended accesses of both.
+        # A wait for two counters is ambiguous if it ended accesses of both.
         ((VECTOR, LDS, {"vmcnt": 0, "lgkmcnt": 0}), [(2, (0, 1), None)]),
         ((VECTOR, {"vmcnt": 0, "lgkmcnt": 0}), [(1, (0,), 0)]),
         ((LDS, {"vmcnt": 0, "lgkmcnt": 0}), [(1, (0,), 0)]),

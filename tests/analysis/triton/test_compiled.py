@@ -1,4 +1,4 @@
-"""What is read from TTGIR and AMDGCN, and which options would raise occupancy. Real kernels: tests/triton_plugin."""
+"""What is read from TTGIR and AMDGCN, and which options would raise occupancy. For real kernels, see tests/triton_plugin."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_how_many_stages_of_a_loop_overlap(ttgir: str, stages: int | None, buffe
     assert (found.stages, found.buffers) == (stages, buffers)
 
 
-def test_what_limits_occupancy_is_said_in_options_of_the_function():
+def test_occupancy_limits_are_stated_in_options_of_the_function():
     by_registers = raising_occupancy(described(), of(KernelResources(256, 0, 32, 0, 256)))
     assert len(by_registers) == 1
     assert "a smaller BLOCK_M, num_warps=8" in by_registers[0] and "waves_per_eu=3" in by_registers[0]
@@ -81,7 +81,7 @@ def test_what_limits_occupancy_is_said_in_options_of_the_function():
     assert raising_occupancy(described(), of(KernelResources(32, 0, 32, 0, 256))) == ()
 
 
-def test_sentences_say_what_was_reached_of_what_was_asked_for():
+def test_sentences_compare_what_was_reached_with_what_was_requested():
     resources = of(KernelResources(32, 0, 32, 0, 256))
     all_of_them = in_triton_terms(triton_section(described(), resources))
     assert all_of_them[0].endswith("with BLOCK_M=128, EVEN=True, GROUP=8, num_warps=4, num_stages=3.")
@@ -94,7 +94,7 @@ def test_sentences_say_what_was_reached_of_what_was_asked_for():
     assert any("num_stages=3 has no effect" in line for line in flat)
 
 
-def test_specialisations_are_read_once_and_broken_files_not_at_all(tmp_path: Path):
+def test_specialisations_are_read_once_and_broken_files_are_skipped(tmp_path: Path):
     (folder := tmp_path / FOLDER).mkdir()
     for name, kernel in (("a", described()), ("b", described()), ("c", described(num_warps=8))):
         (folder / f"{name}.json").write_text(kernel.model_dump_json())

@@ -1,4 +1,4 @@
-"""Operations of TTGIR at the lines of a function, through names, call sites and fused places."""
+"""TTGIR operations by line of a function, through names, call sites and fused locations."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ TTGIR = """\
 """
 
 
-def test_operations_count_for_the_line_of_the_function_that_causes_them():
+def test_operations_are_attributed_to_the_line_of_the_function_that_causes_them():
     found = operations_by_line(TTGIR, "/k.py")
     assert [one.split()[0] for one in found[7]] == ["tt.store", "scf.for"]
     assert [one.partition("(")[0].split()[0] for one in found[9]] == ["tt.load", '"tt.reduce"', "tt.reduce.return"]

@@ -1,4 +1,4 @@
-"""The parts of the sequential search, worked by hand with a generator whose draws are known."""
+"""The steps of the sequential search, worked out by hand with a generator whose draws are known."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from rocm_perf_lab.autotune.strategies.sequential import (
 
 
 class Draws:
-    """A generator whose numbers are all the same: `number` of random(), and the first of what it chooses from."""
+    """A generator that always draws the same: random() is `number`, and a choice takes the first item."""
 
     def __init__(self, number: float = 0.0, floor: float = 1.0):
         self._number, self._floor = number, floor
@@ -46,23 +46,23 @@ def search(space: Space | None = None, generator=None) -> SequentialSearch:
 @pytest.mark.parametrize(
     "row, off", [((0, 0, 0), 0), ((4, 5, 0), 0), ((1, 0, 0), 1), ((3, 5, 0), 1), ((0, 4, 0), 1), ((2, 1, 0), 2), ((4, 3, 0), 1)]
 )
-def test_how_many_values_are_off_the_ends_of_their_lists(row, off):
+def test_the_number_of_values_away_from_the_ends_of_their_lists(row, off):
     assert search()._off_ends(row) == off
 
 
-def test_half_of_the_first_batch_is_nearest_to_the_ends_of_the_lists():
+def test_half_of_the_first_batch_is_closest_to_the_ends_of_the_lists():
     strategy = search(generator=np.random.default_rng(0))
     batch = strategy.propose()
     assert len(batch) == len(set(batch)) == 8 and [strategy._off_ends(row) for row in batch[:4]] == [0] * 4
-    again = strategy.propose()  # nothing is known: as many drawn from all
+    again = strategy.propose()  # nothing is known: as many are drawn from all
     assert len(again) == 8 and not set(again) & set(batch)
 
 
 def test_what_is_modelled_is_the_logarithm_of_the_excess_over_the_best():
-    """A failure is as slow as the slowest, and no time is less than a nanosecond of a second."""
+    """A failure counts as slow as the slowest, and no time counts as less than a nanosecond per second."""
     strategy = search(generator=Draws(floor=0.5))
     strategy.times = {(0, 0, 0): math.e, (0, 1, 0): 1.0, (0, 2, 0): None, (0, 3, 0): math.e**3}
-    # The excesses are 1, 0, 3 and 3, and their median 2.
+    # The excesses are 1, 0, 3 and 3; their median is 2.
     assert strategy._values() == pytest.approx(np.log([1 + 1, 0 + 1, 3 + 1, 3 + 1]))
     strategy.times = {(0, 0, 0): 5.0, (0, 1, 0): 5.0}
     assert strategy._values() == pytest.approx(np.log([0.5, 0.5]))
@@ -74,7 +74,7 @@ def test_what_is_modelled_is_the_logarithm_of_the_excess_over_the_best():
 
 @pytest.fixture
 def fits(monkeypatch) -> list:
-    """(number of values, steps of the walk or "smooth") of each fit."""
+    """(number of values, steps of the walk or "smooth") for each fit."""
     made = []
 
     class Process:
@@ -92,7 +92,7 @@ def fits(monkeypatch) -> list:
 
 
 def fit(strategy: SequentialSearch, count: int, smooth: bool = False) -> list[float]:
-    """Fit to `count` results of which each is slower than the next; the values that were fitted."""
+    """Fits to `count` results, each slower than the next, and returns the values that were fitted."""
     pool = types.SimpleNamespace(points=np.zeros((count, 1)), at={(row,): row for row in range(count)})
     values = np.arange(count, 0, -1.0)
     strategy._fit(pool, [(row,) for row in range(count)], values, np.argsort(values, kind="stable"), smooth)
@@ -121,17 +121,18 @@ def test_a_model_is_fitted_to_the_best_and_to_some_of_the_rest(fits, smooth, mos
 @pytest.mark.parametrize(
     "number, count, chosen",
     [
-        # The most promising, the seven fastest neighbours, and two drawn from the model, the last of which gives way to one
-        # that is drawn blindly.
+        # The most promising, the seven fastest neighbours, and two drawn from the model, the last of which is replaced by one
+        # drawn at random.
         (0.0, 10, [19, 10, 11, 12, 13, 14, 15, 16, 0, 2]),
         (0.0, 4, [19, 10, 11, 0]),
         (0.0, 1, [19]),
-        (0.99, 1, [0]),  # blindly
+        (0.99, 1, [0]),  # at random
         (0.0, 40, [19, 0, 1, 2, 3, *range(10, 19), *range(4, 10)]),  # all there are
     ],
 )
 def test_a_batch_has_neighbours_and_draws_of_the_model(number, count, chosen):
-    """Of 20 candidates the last promises most, the others are the slower the later, and 10 to 19 are neighbours."""
+    """Of 20 candidates, the last is the most promising, each of the others is slower than the one before, and 10 to 19 are
+    neighbours."""
     candidates = np.arange(100, 120)
     mean = np.array([*np.linspace(0.5, 0.9, 19), 0.0])
     found = search(generator=Draws(number))._chosen((mean, np.full(20, 0.01)), candidates, candidates[10:], count, 0.4)
@@ -139,7 +140,7 @@ def test_a_batch_has_neighbours_and_draws_of_the_model(number, count, chosen):
 
 
 def test_what_the_model_promises():
-    """At no expected gain, the spread over the root of two pi; at a sure one, the gain."""
+    """With no expected gain, it is the spread over the root of two pi; with a certain gain, it is the gain."""
     found = _expected_improvement(np.array([2.0, 1.0, 3.0, 1.0]), np.array([0.5, 0.001, 0.001, 1.0]), 2.0)
     # The last has a ratio of 1: the distribution function is 0.841345, and the density 0.241971.
     assert found == pytest.approx([0.5 / math.sqrt(2 * math.pi), 1.0, 0.0, 0.841345 + 0.241971], abs=1e-6)
@@ -148,7 +149,7 @@ def test_what_the_model_promises():
 
 @pytest.mark.parametrize("count, asked", [(150, 150), (1000, 1000), (1001, 1000), (3000, 1000)])
 def test_the_shortlist_is_the_most_promising_200_of_the_1000_that_are_expected_to_be_fastest(count, asked):
-    """Those that are expected to be slower promise more here."""
+    """Here, configurations that are expected to be slower are more promising."""
     predicted = []
 
     def predict(points):
@@ -188,7 +189,7 @@ def test_two_results_are_enough_for_a_model(times, is_modelled):
 
 
 def test_what_each_batch_is_chosen_from(monkeypatch):
-    """A smooth model looks elsewhere, any other beside the best; each has its shortlist, renewed as results grow by a tenth."""
+    """A smooth model looks everywhere, any other near the best; each has its shortlist, renewed as results grow by a tenth."""
     space = Space({"a": range(12), "b": range(12)})
     strategy, renewed, fitted, chosen = search(space, np.random.default_rng(1)), [], [], []
     fit, choose = strategy._fit, strategy._chosen
@@ -218,7 +219,7 @@ def test_what_each_batch_is_chosen_from(monkeypatch):
     assert 4 < sum(fitted) < 25
 
 
-def test_nothing_is_proposed_once_all_were():
+def test_nothing_is_proposed_once_all_configurations_were():
     space = Space({"a": range(3), "b": range(3)})
     strategy = search(space, np.random.default_rng(0))
     while batch := strategy.propose():

@@ -1,4 +1,4 @@
-"""What all strategies share: what is proposed first, and what is known about occupancy."""
+"""What all strategies share: the first proposals, and what is known about occupancy."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SPACE = Space({"a": range(20), "b": range(20)})
 
 
 class Fixed(Strategy):
-    """Asks for the same three configurations each time."""
+    """Proposes the same three configurations each time."""
 
     def ask(self):
         return [(1, 1), (2, 2), (3, 3)]
@@ -26,7 +26,7 @@ def made(kind=Fixed, **options) -> Strategy:
     return kind(SPACE, np.random.default_rng(0), Options(100, **options))
 
 
-def test_what_was_good_in_similar_searches_is_proposed_first_and_once():
+def test_configurations_that_were_good_in_similar_searches_are_proposed_first_and_once():
     strategy = made(first=[(2, 2), (9, 9)])
     assert strategy.propose() == [(2, 2), (9, 9), (1, 1), (3, 3)] and [*strategy.asked] == [(2, 2), (9, 9), (1, 1), (3, 3)]
     assert strategy.propose() == [(1, 1), (2, 2), (3, 3)] and strategy.model() == {}
@@ -35,14 +35,14 @@ def test_what_was_good_in_similar_searches_is_proposed_first_and_once():
     assert strategy.times == {(1, 1): 2.5, (2, 2): None}
 
 
-def test_of_four_times_as_many_those_with_the_highest_occupancy_are_promising():
+def test_of_four_times_as_many_draws_those_with_the_highest_occupancy_are_promising():
     drawn = SPACE.sample(np.random.default_rng(0), 12)
     best = sorted(drawn, key=lambda row: -row[0])[:3]
     found = made(occupancy=lambda values: values["a"]).promising(3)
     assert found == best and made().promising(3) == SPACE.sample(np.random.default_rng(0), 3)
 
 
-def test_what_was_asked_is_not_promising():
+def test_configurations_that_were_already_proposed_are_not_promising():
     strategy = made()
     strategy.asked = dict.fromkeys(SPACE)
     del strategy.asked[4, 7]
@@ -72,7 +72,7 @@ def test_a_strategy_whose_packages_are_missing_is_refused(monkeypatch):
     create("random", SPACE, 0, Options(10))
 
 
-def test_the_registry_names_what_the_command_line_takes():
+def test_the_registry_names_the_strategies_that_the_command_line_accepts():
     assert defaults("three-phase") == {"seed_fraction": 0.2, "prune_factor": 1.75} and defaults("random") == {}
     seed, prune = STRATEGIES["three-phase"].options
     assert (seed.flag, prune.flag) == ("--seed-fraction", "--prune-factor")

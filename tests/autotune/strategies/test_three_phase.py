@@ -1,4 +1,4 @@
-"""The phases of a search with a quadratic model, worked by hand around a model that is made up."""
+"""The phases of a search with a quadratic model, worked out by hand with an invented model."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ def test_the_first_sample_is_a_share_of_the_budget_or_of_the_space(budget, fract
     assert len(batch) == len(set(batch)) == count and all(0 <= a < 20 and 0 <= b < 20 for a, b in batch)
 
 
-def test_where_few_are_valid_random_ones_complete_the_sample():
+def test_where_few_are_valid_random_configurations_complete_the_sample():
     members = [(at, at) for at in range(40)]
     batch = search(Space({"a": range(40), "b": range(40)}, members=members), 50).propose()
     assert len(batch) == len(set(batch)) == 10 and set(batch) <= set(members)
 
 
 def ordered(predicted: list[float], r2: float, good: int = 5, prune_factor: float = 1.75):
-    """What follows five results, of which the best took 2, and predictions of the others."""
+    """What is proposed after five results, the best of which took 2, with predictions for the others."""
     space = Space({"a": range(5 + len(predicted))})
     strategy = search(space, prune_factor=prune_factor)
     strategy.asked = {(at,): None for at in range(5)}
@@ -64,11 +64,11 @@ def ordered(predicted: list[float], r2: float, good: int = 5, prune_factor: floa
         (0.7499, 1.0, [2, 0, 3, 1, 4]),
     ],
 )
-def test_a_trusted_model_prunes_what_it_expects_to_be_so_many_times_slower(r2, factor, order):
+def test_a_trusted_model_prunes_what_it_expects_to_be_slower_by_a_factor(r2, factor, order):
     assert ordered([3.0, 3.75, 1.5, 3.5, 9.0], r2, prune_factor=factor)[0] == order
 
 
-def test_equal_predictions_stay_in_their_order():
+def test_equal_predictions_keep_their_order():
     assert ordered([3.0, 1.0, 3.0, 1.0], 0.9)[0] == [1, 3, 0, 2]
 
 
@@ -78,7 +78,7 @@ def test_without_five_results_nothing_is_pruned():
     assert ordered([], 0.9)[0] == []
 
 
-def test_what_is_left_follows_in_batches_of_sixteen():
+def test_the_rest_follows_in_batches_of_sixteen():
     order, strategy = ordered([float(number) for number in range(40)], 0.5)
     batches = [strategy.propose() for _ in range(4)]
     assert [len(batch) for batch in batches] == [16, 16, 8, 0]
@@ -92,7 +92,7 @@ def fitted(times) -> ThreePhaseSearch:
     return strategy
 
 
-def test_the_quality_of_a_model_is_that_of_what_was_left_out_of_it():
+def test_the_quality_of_a_model_is_measured_on_results_left_out_of_its_fit():
     good = fitted([(at - 3.0) ** 2 + 1 for at in range(12)]).model()
     assert set(good) == {"r2", "residual"} and good["r2"] == pytest.approx(1) and good["residual"] == pytest.approx(0, abs=1e-6)
     bad = fitted([1.0, 9.0] * 6).model()

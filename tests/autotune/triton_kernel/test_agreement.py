@@ -40,7 +40,7 @@ def test_sums_in_another_order_agree_and_a_lost_term_does_not(judged, dtype):
     assert "of its largest number" in (judged(total, one_less, tolerance=1e-3) or "")
 
 
-def test_what_is_not_a_number_stays_where_it_is(judged):
+def test_nan_and_infinities_must_be_in_the_same_places(judged):
     values = np.array([1, np.nan, np.inf, 2], np.float32)
     assert judged(values, values.copy()) is None
     assert "other places" in judged(values, np.array([1, 0, np.inf, 2], np.float32))
@@ -80,7 +80,7 @@ def test_differences_are_relative_to_the_largest_number_of_the_reference(judged,
     assert judged(np.array(before, np.float32), np.array(after, np.float32), tolerance) == said
 
 
-def test_an_array_that_only_one_changes_is_named(tmp_path):
+def test_an_array_that_only_one_configuration_changes_is_named(tmp_path):
     assert disagreement({"c": "0"}, {}, {}, tmp_path, None) == "it changes nothing, where the reference changes c"
     assert disagreement({}, {"d": "0", "c": "1"}, {}, tmp_path, None) == "it changes c, d, where the reference changes nothing"
     assert disagreement({}, {}, {}, tmp_path, None) is None

@@ -23,7 +23,7 @@ def test_a_wrong_command_line(rocm_perf, tmp_path, words, code, said):
     assert ran.returncode == code and said in ran.stderr and len(ran.stderr.splitlines()) == 1
 
 
-def test_options_of_tuning_triton_need_it(rocm_perf):
+def test_options_for_tuning_triton_need_triton(rocm_perf):
     ran = rocm_perf("autotune", "--space", "space.json", "--cmd-template", "true", "word")
     assert ran.returncode == 2 and "are for --triton" in ran.stderr
 

@@ -1,4 +1,4 @@
-"""Configurations that are compiled ahead, on workers whose answers are made up."""
+"""Compiling configurations in advance, on workers with invented answers."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ANSWERS = {
 
 
 class Workers:
-    """Two of them; `asked` has what each was asked for."""
+    """Two workers; `asked` holds what each was asked for."""
 
     count = 2
 
@@ -52,7 +52,7 @@ def made(monkeypatch):
     return made
 
 
-def test_what_does_not_compile_or_does_not_fit_has_a_reason(made):
+def test_configurations_that_do_not_compile_or_fit_have_a_reason(made):
     compiled, workers, stopped = made(ANSWERS)
     compiled.compile({"BLOCK": block} for block in ANSWERS)
     assert sorted(workers.asked) == sorted(ANSWERS) and not stopped.is_set()

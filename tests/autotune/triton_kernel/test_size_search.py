@@ -1,4 +1,4 @@
-"""The search for one problem size: how much of its space is compiled ahead, and what becomes of a worker's answer."""
+"""The search for one problem size: how much of its space is compiled in advance, and how a worker's answer is used."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ from rocm_perf_lab.triton_launches import ScriptExited, ScriptTimeout
         ("1", 64), ("16", 64), ("17", 68), ("255", 1020), ("256", 1024), ("257", 1024), ("90s", 1024), (None, 1024),
     ],
 )  # fmt: skip
-def test_four_configurations_for_each_evaluation_are_compiled_ahead_within_limits(budget, most):
+def test_four_configurations_per_evaluation_are_compiled_in_advance_within_limits(budget, most):
     assert _most_ahead(budget) == most
 
 
 class Workers:
-    """Answers with what `answers` has for the block, or raises it; `asked` is what was asked for."""
+    """Answers with, or raises, the entry of `answers` for the block; `asked` holds the requests."""
 
     count = 1
 
@@ -79,7 +79,7 @@ def test_how_a_configuration_failed(tmp_path, answer, status, reason):
     "runs, is_unstable", [([1.0], False), ([1.0, 1.0, 1.0], False), ([9.0, 10.0, 11.0], False), ([9.0, 10.0, 11.1], True)]
 )
 @pytest.mark.parametrize("is_hardware", [False, True])
-def test_the_times_of_a_configuration_that_computes_the_same(tmp_path, runs, is_unstable, is_hardware):
+def test_a_configuration_that_computes_the_same_has_its_times(tmp_path, runs, is_unstable, is_hardware):
     (tmp_path / "y").write_bytes(struct.pack("2f", 1.0, 2.0))
     answer = {"runs": runs, "outputs": {"y": "y"}}
     found, _ = search(tmp_path, {16: answer, 32: answer}, is_hardware=is_hardware)
@@ -89,7 +89,7 @@ def test_the_times_of_a_configuration_that_computes_the_same(tmp_path, runs, is_
     assert (outcome.unstable, outcome.modelled) == (is_unstable, not is_hardware)
 
 
-def test_another_result_is_compared_with_that_of_the_first_configuration_that_runs(tmp_path):
+def test_results_are_compared_with_those_of_the_first_configuration_that_runs(tmp_path):
     for name, number in (("one", 2.0), ("other", 2.5)):
         (tmp_path / name).write_bytes(struct.pack("2f", 1.0, number))
     answers = {
@@ -112,7 +112,7 @@ def test_without_configurations_of_its_own_the_function_runs_as_the_script_launc
         found._run_reference()
 
 
-def test_what_has_the_same_inputs_is_the_same_experiment(tmp_path):
+def test_searches_with_the_same_inputs_are_the_same_experiment(tmp_path):
     def key(**changed):
         found, _ = search(tmp_path, {})
         found._plan = types.SimpleNamespace(kernel=types.SimpleNamespace(version=lambda: "3.5"), tolerance=None)
@@ -124,7 +124,7 @@ def test_what_has_the_same_inputs_is_the_same_experiment(tmp_path):
 
 
 class Code:
-    """What is known of compiled configurations; `failures` of blocks by their number."""
+    """What is known about compiled configurations; `failures` are keyed by block size."""
 
     def __init__(self, occupancy=0.5, **failures):
         self.failures = {canonical({"BLOCK": int(name[1:]), "num_warps": 4}): why for name, why in failures.items()}
@@ -140,7 +140,7 @@ class Code:
         return self._compiled.get(canonical(values))
 
 
-def test_what_cannot_run_is_left_out_and_the_rest_is_known(tmp_path):
+def test_configurations_that_cannot_run_are_left_out_and_the_rest_are_known(tmp_path):
     found, _ = search(tmp_path, {}, [*TWO, {"BLOCK": 64, "num_warps": 4}])
     found._compiled = Code(b32="too much LDS")
     known, space = found._known_before()
@@ -158,7 +158,7 @@ def test_what_cannot_run_is_left_out_and_the_rest_is_known(tmp_path):
 
 
 @pytest.mark.parametrize("sizes, compiled", [([64], 64), ([65], 0), ([1000, 1000], 0), ([8, 7], 8)])
-def test_a_space_beyond_the_limit_is_not_compiled_ahead(tmp_path, sizes, compiled):
+def test_a_space_beyond_the_limit_is_not_compiled_in_advance(tmp_path, sizes, compiled):
     """With a budget of one evaluation."""
     found, _ = search(tmp_path, {}, [{f"p{n}": at % size for n, size in enumerate(sizes)} for at in range(max(sizes))], "1")
     found._compiled = Code()

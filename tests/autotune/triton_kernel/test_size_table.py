@@ -12,7 +12,7 @@ from rocm_perf_lab.autotune.triton_kernel.tune import TunedFunction
 
 
 def size(key: dict, *times: float | str, total: int | None = 12, seed: int = 7) -> TunedSize:
-    """times: or the status of a configuration that failed. Compiling took 1.5 s and the search 4.5 s."""
+    """times: a list, or the status of a configuration that failed. Compiling took 1.5 s and the search 4.5 s."""
     outcomes = [EvaluationOutcome(ms) if isinstance(ms, str) else EvaluationOutcome(OK, None, [ms], "gpu") for ms in times]
     evaluated = [Evaluated({"BLOCK": 16 << number, "num_warps": 4}, one, False) for number, one in enumerate(outcomes)]
     return TunedSize(key, TuningResult("random", seed, 9, "a GPU", total, evaluated, {}, {}), 3, 1.5, 4.5)
@@ -36,7 +36,7 @@ def test_a_row_for_each_size():
     assert rows[3:] == ["", *configuration_list(tuned).splitlines()]
 
 
-def test_the_first_column_is_as_wide_as_its_head():
+def test_the_first_column_is_as_wide_as_its_header():
     _, heads, row, *_ = size_table(TunedFunction("scale", "a GPU", [size({"M": 1}, 2.0)], 0))
     assert heads == "size         ms  evaluated       s/each  best" and row.startswith(
         "M=1           2      1 of 12      6.00  BLOCK=16"

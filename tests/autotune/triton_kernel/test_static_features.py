@@ -1,4 +1,4 @@
-"""What compiled code tells before it runs: whether it can run at all, and its coordinates for a model."""
+"""What compiled code reveals before it runs: whether it can run at all, and its coordinates for a model."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_why_no_compute_unit_can_run_it(changed, why):
 
 @pytest.fixture
 def compiled(tmp_path, monkeypatch):
-    """What a script says of code whose kernel has 100 VGPRs, 20 of them for accumulation, and 40 SGPRs."""
+    """What a script reports about code whose kernel has 100 VGPRs, 20 of them for accumulation, and 40 SGPRs."""
     kernel = types.SimpleNamespace(vgprs=100, agprs=20, sgprs=40, vgpr_spills=3)
     parsed = types.SimpleNamespace(kernels={"scale": kernel})
     monkeypatch.setattr(code_object, "parse", lambda contents: parsed)

@@ -1,4 +1,4 @@
-"""Tuning a function with a script that speaks the protocol without Triton, and has a time for each configuration."""
+"""Tuning a function with a script that speaks the protocol without Triton and has a fixed time for each configuration."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from rocm_perf_lab.errors import NoKernelsError, NothingRanError, SpaceError
 from rocm_perf_lab.triton_launches import ServedScript
 
 SOFTWARE = Device(False, "gfx942", "software gfx942", {}, (), ())
-BLOCKS = (16, 32, 64, 128, 256, 512, 8)  # the first one is what others are compared with
+BLOCKS = (16, 32, 64, 128, 256, 512, 8)  # the others are compared with the first one
 SIZES = (64, 4096)
 # 16 is the best block for the small size and 128 for the large one. 8 computes something else, 32 needs more LDS than there is,
 # 256 does not compile, 512 fails as it runs.
@@ -65,7 +65,7 @@ send(event="end", status=status)
 
 @pytest.fixture
 def tuned(tmp_path, testbed, monkeypatch):
-    """tuned(budget, sizes, blocks, status, space) -> (what is found, what was noted)."""
+    """tuned(budget, sizes, blocks, status, space) -> (the findings, the notes)."""
     binary = tmp_path / "code"
     binary.write_bytes(code_objects_in(testbed("vcopy"))[0][1])
 
@@ -91,7 +91,7 @@ def tuned(tmp_path, testbed, monkeypatch):
     return run
 
 
-def test_each_size_gets_its_own_best_configuration_and_the_script_takes_it(tuned, tmp_path):
+def test_each_size_gets_its_own_best_configuration_and_the_script_uses_it(tuned, tmp_path):
     found, notes = tuned(status=5)
     assert [(size.key, size.result.fixed) for size in found.sizes] == [({"M": size}, {"num_warps": 4}) for size in SIZES]
     assert (tmp_path / "stderr-0").read_text().split("took ")[1:] == [
@@ -99,7 +99,7 @@ def test_each_size_gets_its_own_best_configuration_and_the_script_takes_it(tuned
     ]
     for size, best in zip(found.sizes, (16, 128), strict=True):
         outcomes = {one.values["BLOCK"]: one.outcome for one in size.result.evaluated}
-        # What cannot run is left out of the space; it was compiled all the same.
+        # Configurations that cannot run are left out of the space, although they were compiled.
         assert set(outcomes) == {8, 16, 64, 128, 512} and size.compiled == len(BLOCKS) - 1
         assert size.result.total == 5 and size.result.unlaunchable == 2
         assert {block: one.status for block, one in outcomes.items()} == {8: WRONG_OUTPUT, 16: OK, 64: OK, 128: OK, 512: FAILED}
@@ -107,7 +107,7 @@ def test_each_size_gets_its_own_best_configuration_and_the_script_takes_it(tuned
         assert outcomes[64].resources["lds_bytes"] == 512 and outcomes[64].resources["programs"] == 10
         assert "differs by 0.25 of its largest number" in outcomes[8].reason and "BLOCK=16 num_warps=4" in outcomes[8].reason
         assert outcomes[512].reason == "a fault"
-    # What was best for the first size comes first for the second.
+    # The best configuration for the first size comes first for the second.
     assert found.sizes[1].result.evaluated[0].values["BLOCK"] == 16
     assert found.exit_status == 5 and "ended with status 5" in notes[-1]
 
@@ -130,7 +130,7 @@ def test_the_table_and_the_document_say_what_was_found(tuned):
     assert all(size["compile_seconds"] > 0 and size["search_seconds"] > 0 for size in document["sizes"])
 
 
-def test_a_space_that_is_larger_than_the_budget_is_not_compiled_ahead(tuned):
+def test_a_space_much_larger_than_the_budget_is_not_compiled_in_advance(tuned):
     blocks = [16, *range(1000, 1070)]
     found, _ = tuned("4", sizes=(64,), space={"BLOCK": blocks})
     (size,) = found.sizes
@@ -139,7 +139,7 @@ def test_a_space_that_is_larger_than_the_budget_is_not_compiled_ahead(tuned):
     assert found.sizes[0].compiled == len(blocks)
 
 
-def test_what_was_evaluated_before_is_not_evaluated_again(tuned):
+def test_configurations_that_were_evaluated_before_are_not_evaluated_again(tuned):
     first, _ = tuned()
     again, _ = tuned()
     assert [any(one.reused for one in size.result.evaluated) for size in first.sizes] == [False, False]
@@ -158,6 +158,6 @@ def test_what_was_evaluated_before_is_not_evaluated_again(tuned):
         ({"space": {"TILE": [1, 2]}}, SpaceError, "TILE is neither a constexpr of scale nor an option"),
     ],
 )
-def test_what_cannot_be_tuned_is_said(tuned, options, error, said):
+def test_a_function_that_cannot_be_tuned_is_reported(tuned, options, error, said):
     with pytest.raises(error, match=said.replace(".", r"\.")):
         tuned(**options)

@@ -1,4 +1,4 @@
-"""The space of a Triton function: exactly its configurations, whatever they leave to defaults."""
+"""The space of a Triton function: exactly its configurations, including parameters they leave to defaults."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ def test_the_space_has_every_configuration_and_no_other(configurations):
     some = configurations[0]
     assert [found.space.named(row).items() <= some.items() | {("waves_per_eu", 0)} for row in found.those_of([some])] in (
         [True],
-        [],  # it leaves a parameter that is tuned to the default
+        [],  # it leaves a tuned parameter at its default
     )
 
 
-def test_what_has_no_default_must_be_in_all():
+def test_a_parameter_without_a_default_must_be_in_all_configurations():
     with pytest.raises(SpaceError, match="some configurations of the function set BLOCK_N"):
         from_configurations([{"BLOCK_N": 1}, {"num_warps": 4}])
 
 
-def test_a_file_names_only_what_the_function_takes(tmp_path):
+def test_a_file_may_name_only_parameters_of_the_function(tmp_path):
     path = tmp_path / "space.json"
     path.write_text(json.dumps({"parameters": {"BLOCK": [16, 32], "num_stages": [1, 2]}, "fixed": {"kpack": 2}}))
     found = from_file(path, LAUNCH)

@@ -50,7 +50,7 @@ def ask(workers: Workers, worker: int, value: str) -> int:
     return answer["launch"]
 
 
-def test_a_late_worker_takes_the_launches_that_others_have_left(workers, tmp_path):
+def test_a_late_worker_catches_up_with_the_launches_that_others_have_passed(workers, tmp_path):
     these, started = workers
     assert these.launch() == ({"event": "launch", "number": 0}, 0) and ask(these, 0, "a") == 0
     these.choose({"BLOCK": 16})
@@ -67,7 +67,7 @@ def test_a_worker_is_replaced_at_the_launch_where_it_was(workers):
     with pytest.raises(ScriptExited, match="ended with status 1: .*boom"):
         ask(these, 0, "crash")
     assert ask(these, 0, "b") == 1 and started[0] == 2
-    assert ask(these, 0, "bad") == 1  # its kernel failed, and every later one would
+    assert ask(these, 0, "bad") == 1  # its kernel failed, and every later one would fail too
     assert ask(these, 0, "c") == 1 and started[0] == 3
 
 

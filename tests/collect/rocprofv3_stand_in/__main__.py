@@ -1,6 +1,6 @@
-"""Stands in for AMD's rocprofv3: takes its options, runs the program on the software device, leaves its files.
+"""Stands in for AMD's rocprofv3: accepts its options, runs the program on the software device and leaves its files.
 
-What a real one does is known from its source, its recorded output, and runs of rocprofv3 1.0 on the software device.
+The behaviour of the real one is known from its source, its recorded output, and runs of rocprofv3 1.0 on the software device.
 Environment variables choose among its versions and its failures:
 
     STAND_IN_CALLS=FILE         gets one JSON line a call: options and application
@@ -64,7 +64,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="stand-in-") as scratch:
         try:
             profile(chosen, application, Path(scratch), speech)
-        except ProgramFailedError as error:  # The real one becomes the program, and so ends like it.
+        except ProgramFailedError as error:  # The real one becomes the program (by exec), and so ends with its status.
             speech.end(application)
             return error.status
         except ProgramKilledError as error:
@@ -114,7 +114,7 @@ def profile(chosen, application: list[str], scratch: Path, speech: Speech) -> No
 
 
 def leave_temporary_files(kind: str, speech: Speech) -> None:
-    """In the working directory unless told otherwise; those of counters stay."""
+    """In the working directory unless an option names another; those of counters stay."""
     folder = Path(expanded(os.environ.get("ROCPROF_TMPDIR") or os.getcwd(), os.getpid())) / ".rocprofv3"
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -149,7 +149,7 @@ def fail_as_asked(kind: str, speech: Speech) -> None:
 
 
 def check_counters(names: list[str], speech: Speech) -> list[str]:
-    """What the GPU has of them. It says what it does not have; it aborts if they are too many for one pass."""
+    """The counters among them that the GPU has. Missing ones are reported; too many for one pass abort the run."""
     names = sorted({name for word in names for name in word.split(",") if name})
     lacks = os.environ.get("STAND_IN_NO_COUNTERS", "").split(",")
     found = [name for name in names if name not in lacks and lacks != ["all"]]
@@ -172,7 +172,7 @@ def check_decoder(chosen) -> None:
 
 
 def traced(application: list[str], scratch: Path) -> list[Path]:
-    """The databases of the built-in tracer, one a process; none if the program never starts ROCm."""
+    """The databases of the built-in tracer, one per process; none if the program never starts ROCm."""
     folder = scratch / "trace"
     folder.mkdir()
     memory = Path(os.environ.get("STAND_IN_MEMORY") or folder)
@@ -219,7 +219,7 @@ def output_path(chosen, pid: int) -> Path:
 
 
 def expanded(path: str, pid: int) -> str:
-    """Some of the keys that rocprofv3 replaces, in any part of a path."""
+    """Replaces some of the keys that rocprofv3 replaces, in any part of a path."""
     for key, value in {"pid": str(pid), "hostname": os.uname().nodename, "ppid": str(os.getppid())}.items():
         path = path.replace(f"%{key}%", value).replace(f"{{{key}}}", value)
     for form in (r"%(?:env|ENV)\{([A-Z0-9_]+)\}%", r"\$(?:env|ENV)\{([A-Z0-9_]+)\}", r"%q\{([A-Z0-9_]+)\}"):
@@ -235,7 +235,7 @@ def break_as_asked(kind: str, path: Path) -> None:
 
 
 def thread_trace(chosen, application: list[str], scratch: Path) -> None:
-    """The device writes the files; which kernel is meant has to be found out first, by the name that rocprofv3 knows."""
+    """The device writes the files. The kernel has to be determined first, by the name that rocprofv3 knows."""
     folder = Path(expanded(chosen.output_directory, os.getpid()))
     folder.mkdir(parents=True, exist_ok=True)
     traces = traced(application, scratch)

@@ -1,4 +1,4 @@
-"""Makes of a database of the built-in tracer what rocprofv3 would have written of the same run."""
+"""Turns a database of the built-in tracer into what rocprofv3 would have written for the same run."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from pathlib import Path
 
 # rocprofv3 writes a row for every instance of a counter's block on gfx942: 8 XCDs with 4 shader engines each.
 INSTANCES = {"SQ": 32, "GRBM": 8}
-SLOWER = 3  # how much longer a kernel takes while it is counted: its times must never be used
+SLOWER = 3  # how much longer a kernel takes while counters are collected: those times must never be used
 
 
 def as_rocprofv3_writes_it(
     path: Path, *, counters: list[str], pmc: bool, hip: bool, copies: bool, clock: bool, scale: float = 1.0
 ) -> int:
-    """Change the database in place, and return the process id. Only what was asked for stays in it.
+    """Changes the database in place and returns the process id. Only what was requested stays in it.
 
-    scale: what of the counts is found.
+    scale: the fraction of the counts that is reported.
     """
     connection = sqlite3.connect(path)
     tables = dict(_base_tables(connection))
@@ -69,7 +69,7 @@ def _keep_counters(connection: sqlite3.Connection, tables: dict[str, str], count
 
 
 def kernels(path: Path) -> list[tuple[str, str]]:
-    """(symbol without '.kd', name that rocprofv3 filters by) of the kernels that were dispatched."""
+    """(symbol without '.kd', name that rocprofv3 filters by) for the kernels that were dispatched."""
     connection = sqlite3.connect(path)
     rows = connection.execute(
         "SELECT DISTINCT kernel_name, display_name FROM rocpd_info_kernel_symbol s "

@@ -1,4 +1,4 @@
-"""The options of rocprofv3, as its --help lists them: the stand-in takes these and nothing else.
+"""The options of rocprofv3, as its --help lists them: the stand-in accepts these and nothing else.
 
 `test_options_are_those_of_the_real_help` compares the table with a recorded --help.
 """
@@ -87,7 +87,7 @@ OPTIONS = {
 
 
 def parse(words: list[str]) -> argparse.Namespace:
-    """The options in front of `--`. Anything else ends the program as argparse does, with status 2."""
+    """The options before `--`. Anything else ends the program as argparse does, with status 2."""
     parser = argparse.ArgumentParser(prog="rocprofv3", allow_abbrev=False)
     parser.add_argument("-v", "--version", action="store_true")
     for names, follows in OPTIONS.items():

@@ -1,10 +1,10 @@
-"""What rocprofv3 says, and how it ends: its own lines on stderr, at every run and when something is amiss.
+"""What rocprofv3 prints, and how it ends: its own lines on stderr, in every run and when something is wrong.
 
-Facts from rocprofiler-sdk 1.0: logging goes through glog at level "warning", of which each step of its own work is one, and
-the name of each file that it writes an error. A fatal message aborts the process. The tool's handler of fatal signals calls
-the one that was there before, LLVM's, which raises the signal again: the process then waits for itself, for ever. Without
-the tool's handlers (ROCPROF_SIGNAL_HANDLERS, --disable-signal-handlers) an abort by the program ends it; an abort within the
-tool, and a kernel that faulted, hang even so.
+Facts from rocprofiler-sdk 1.0: logging goes through glog at level "warning". Each step of its own work is logged as a warning,
+and the name of each file that it writes as an error. A fatal message aborts the process. The tool's handler for fatal signals
+calls the previous one, LLVM's, which raises the signal again: the process then waits for itself forever. Without the tool's
+handlers (ROCPROF_SIGNAL_HANDLERS, --disable-signal-handlers) an abort by the program ends it; an abort within the tool, and a
+kernel that faulted, hang even so.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class Speech:
         hang()
 
     def die(self, number: int) -> None:
-        """Of a signal that the program got."""
+        """The tool's message about a signal that the program received."""
         if self._handlers:
             self._caught(number)
             self._caught(number)

@@ -14,7 +14,7 @@ def drawn(seed: int = 0, **numbers: int) -> list[Size]:
     return list(sizes(numbers, np.random.default_rng(seed)))
 
 
-def test_each_number_alone_all_together_and_nothing_but_ones():
+def test_numbers_vary_alone_and_together_and_may_all_be_one():
     first, *alone, one, other, least = drawn(rows=10, columns=300)
     assert first == Size("as launched", {}) and alone == [Size("rows=9", {"rows": 9}), Size("columns=299", {"columns": 299})]
     assert least == Size("every number 1", {"rows": 1, "columns": 1})
@@ -24,12 +24,12 @@ def test_each_number_alone_all_together_and_nothing_but_ones():
 
 
 @pytest.mark.parametrize("value, least, most", [(300, 101, 299), (301, 101, 301), (2, 1, 1), (3, 1, 3), (9, 3, 9)])
-def test_drawn_sizes_are_odd_and_between_a_third_and_what_there_is_room_for(value, least, most):
+def test_drawn_sizes_are_odd_and_between_a_third_and_the_available_room(value, least, most):
     found = {size.numbers["n"] for seed in range(300) for size in drawn(seed, n=value)[2:-1]}
     assert min(found) == least and max(found) == most and all(one % 2 for one in found)
 
 
-def test_strides_stay_as_they_are():
+def test_strides_stay_unchanged():
     assert {name for size in drawn(n=9, stride_x=64, xStride=64) for name in size.numbers} == {"n"}
     assert drawn(stride_x=64) == drawn() == [Size("as launched", {}, interpreted=True)]
     assert not drawn(n=9)[0].interpreted

@@ -1,4 +1,4 @@
-"""What a candidate takes on the captured inputs alone: the sum of its launches' times against the baseline's."""
+"""A candidate's time on the captured inputs alone: the sum of its launches' times against the baseline's."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from rocm_perf_lab.triton_launches import ScriptExited, ScriptKernel, ScriptTime
 
 
 class Script:
-    """A script that is followed: each launch is recorded before it goes on."""
+    """A script with recorded launches: each launch is recorded before the script continues."""
 
     def __init__(self, launches: list[RecordedLaunch | Exception]):
         self.left, self.recorded = list(launches), False
@@ -42,7 +42,7 @@ class Script:
 
 
 def launch(ms: str, size: int = 4) -> RecordedLaunch:
-    """ms: of the launch, or why it fails."""
+    """ms: the time of the launch, or why it fails."""
     memory = RecordedMemory(names=["x"], size=size, shift=0, contents="0" * 64)
     about = {"code": "c" * 64, "grid": [1, 1, 1], "threads": 64, "shared": 0, "scratch_bytes": [], "arguments": []}
     return RecordedLaunch(name=ms, memories=[memory], **about)
@@ -67,7 +67,7 @@ class Repetition:
 
 @pytest.fixture
 def times(monkeypatch):
-    """times(launches of the baseline) -> ratio(launches of a candidate), and what was started."""
+    """times(launches of the baseline) -> ratio(launches of a candidate), and the started scripts."""
     started = []
     with contextlib.ExitStack() as stack:
 
@@ -107,7 +107,7 @@ def test_the_baseline_is_timed_once_for_all_candidates(times):
     assert Repetition.asked[-1] == ("gfx942", View((Path("/data"),)), 120.0)
 
 
-def test_as_many_launches_count_as_a_verdict_is_about(times):
+def test_only_the_launches_that_a_verdict_covers_count(times):
     ratio, _ = times(*[launch("1")] * 4, launch("100"))
     assert ratio(*[launch("2")] * 4, launch("9"), launch("9")) == 2.0
 

@@ -1,6 +1,5 @@
-"""`rocm-perf gate --triton` on scripts with Triton from the package index: wrong changes and right ones.
-
-A part of the reason says why a wrong one must be rejected.
+"""`rocm-perf gate --triton` on scripts with Triton from the package index: wrong changes and right ones. Each wrong one comes
+with words of the reason for which it must be rejected.
 """
 
 from __future__ import annotations
@@ -33,8 +32,8 @@ def test_wrong(rocm_perf, python, tmp_path, script, replacements, said):
     assert len(reasons) == 1 and said in reasons[0], reasons
 
 
-def test_a_baseline_that_no_interpreter_can_begin_with_is_judged_no_further(rocm_perf, newest_python, tmp_path):
-    """As where the machine has no memory for another process: nothing is accepted without the comparison."""
+def test_without_an_interpreter_that_can_start_a_candidate_is_not_judged_further(rocm_perf, newest_python, tmp_path):
+    """For example if there is no memory for another process: nothing is accepted without the comparison."""
     script = changed(SOFTMAX, [("\n\nfor columns", "\n\nimport os\nos.fork = None\nfor columns")])
     (tmp_path / "old.py").write_text(script)
     (tmp_path / "new.py").write_text(script.replace("BLOCK=64", "BLOCK=512"))

@@ -1,4 +1,4 @@
-"""Numbers in the place of those that a script gave a launch."""
+"""Numbers that replace those that a script passed to a launch."""
 
 from __future__ import annotations
 
@@ -9,30 +9,30 @@ import pytest
 
 from rocm_perf_lab.gate.triton_kernel.inputs import INPUTS, large, made, positive, random, special, stored
 
-CAPTURED = np.array([2.0, 6.0] * 2000, np.float32)  # of spread 2
+CAPTURED = np.array([2.0, 6.0] * 2000, np.float32)  # with a spread of 2
 
 
 def of(make, values: np.ndarray = CAPTURED, seed: int = 0) -> np.ndarray:
     return make(values, np.random.default_rng(seed))
 
 
-def test_random_numbers_are_spread_as_the_scripts():
+def test_random_numbers_have_the_spread_of_the_scripts_numbers():
     assert abs(float(of(random).std()) - 2) < 0.1 and abs(float(of(random).mean())) < 0.2
     assert np.array_equal(of(large), 64 * of(random))
     assert 1.0 <= of(positive).min() < 1.01 and 2.99 < of(positive).max() < 3.0
 
 
 @pytest.mark.parametrize("values", [[7.0] * 4000, [0.0] * 4000, [np.nan, np.inf] * 2000, [np.nan, 7.0] * 2000])
-def test_where_nothing_is_spread_numbers_are_about_one(values):
+def test_without_a_spread_numbers_are_around_one(values):
     assert abs(float(of(random, np.array(values)).std()) - 1) < 0.05
 
 
-def test_what_is_not_finite_says_nothing_of_the_spread():
+def test_non_finite_numbers_do_not_affect_the_spread():
     assert np.array_equal(of(random, np.array([2.0, np.inf, 6.0, np.nan])), of(random, np.array([2.0, 6.0] * 2)))
     assert of(random, np.empty(0)).size == 0
 
 
-def test_a_hundredth_is_special():
+def test_one_number_in_a_hundred_is_special():
     found = of(special)
     apart = found[found != of(random)]
     assert 20 < apart.size < 70 and set(np.abs(apart[~np.isnan(apart)])) == {0.0, np.inf} and np.isnan(apart).any()
@@ -41,7 +41,7 @@ def test_a_hundredth_is_special():
 
 
 @pytest.mark.parametrize("kind, size", [("float32", 4), ("float16", 2), ("bfloat16", 2), ("float64", 8), ("float8_e4m3fn", 1)])
-def test_numbers_keep_their_type_and_what_is_too_short_for_one_stays(kind, size):
+def test_numbers_keep_their_type_and_a_remainder_too_short_for_one_stays(kind, size):
     def numbered(values, _generator):
         return np.arange(values.size)
 
@@ -56,18 +56,18 @@ def test_numbers_too_large_for_their_type_become_infinities_without_a_warning(re
 
 
 @pytest.mark.parametrize("kind, dtype", [("int32", np.int32), ("uint8", np.uint8), ("int64", np.int64), ("bool", np.bool_)])
-def test_whole_numbers_change_places(kind, dtype):
+def test_whole_numbers_are_permuted(kind, dtype):
     before = np.arange(64).astype(dtype)
     found = np.frombuffer(made(before.tobytes(), kind, random, np.random.default_rng(0)), dtype)
     assert np.array_equal(np.sort(found), np.sort(before)) and found.tobytes() != before.tobytes()
 
 
 @pytest.mark.parametrize("kind", [None, "V4", "no type"])
-def test_what_is_of_no_known_type_stays(kind):
+def test_contents_of_unknown_type_stay(kind):
     assert made(b"12345678", kind, random, np.random.default_rng(0)) == b"12345678"
 
 
-def test_contents_are_kept_once_by_what_they_are(tmp_path):
+def test_identical_contents_are_stored_once(tmp_path):
     name = stored(b"some", tmp_path)
     assert name == hashlib.sha256(b"some").hexdigest() and (tmp_path / name).read_bytes() == b"some"
     (tmp_path / name).write_bytes(b"kept")

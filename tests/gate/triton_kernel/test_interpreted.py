@@ -1,4 +1,4 @@
-"""What an interpreter's results say of the code's."""
+"""Results of an interpreter compared with those of the compiled code."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ NAME = hashlib.sha256(b"").hexdigest()
 
 @pytest.fixture
 def interpreted(tmp_path: Path):
-    """interpreted(what the code left, what the interpreter did, what was there before) of one array."""
+    """interpreted(what the code left, what the interpreter left, what was there before) for one array."""
 
     def judge(left: np.ndarray, results: dict[str, np.ndarray] | str, before: np.ndarray | None = None):
         memory = RecordedMemory(names=["out", "view"], size=left.nbytes, shift=0, contents=NAME)
@@ -60,16 +60,16 @@ def test_floating_point_numbers_may_differ_by_the_arithmetic_of_numpy(interprete
     assert isinstance(apart, ResultsDiffer) and "out[0]" in apart.reason
 
 
-def test_of_numbers_of_a_byte_each_may_be_the_next(interpreted):
-    left = np.arange(56, 62, dtype=np.uint8).view(ml_dtypes.float8_e4m3fn)  # from 1 on, in eighths
+def test_a_number_of_one_byte_may_be_off_by_one_step(interpreted):
+    left = np.arange(56, 62, dtype=np.uint8).view(ml_dtypes.float8_e4m3fn)  # starting from 1, in eighths
     near, far = ((left.view(np.uint8) + steps).view(left.dtype) for steps in (1, 2))
     assert interpreted(left, {"out": near}) is None
     assert isinstance(interpreted(left, {"out": far}), ResultsDiffer)
 
 
 @pytest.mark.parametrize("before", [-5, 0, 5])
-def test_a_small_number_may_differ_by_the_rounding_of_large_ones_beside_it(interpreted, before: float):
-    """As it remains where these cancel out; and whatever was there."""
+def test_a_small_number_may_differ_by_the_rounding_of_large_ones_around_it(interpreted, before: float):
+    """Such a number remains where large ones cancel out. What was there before does not matter."""
     left = np.linspace(1, 2, 32, dtype=np.float32)
     left[7] = 1e-9
     near, far = left.copy(), left.copy()
@@ -80,14 +80,14 @@ def test_a_small_number_may_differ_by_the_rounding_of_large_ones_beside_it(inter
 
 
 def test_what_was_there_before_allows_no_difference(interpreted):
-    """An array that is not written as a whole holds anything elsewhere."""
+    """An array that is written only in part may hold anything elsewhere."""
     before = np.full(32, 1e30, np.float32)
     left, other = before.copy(), before.copy()
     left[:4], other[:4] = 0.25, 0.75
     assert isinstance(interpreted(left, {"out": other}, before), ResultsDiffer)
 
 
-def test_integers_may_not(interpreted):
+def test_integers_may_not_differ(interpreted):
     left = np.arange(32, dtype=np.int32)
     assert isinstance(interpreted(left, {"out": left + (left == 9)}), ResultsDiffer)
 

@@ -1,5 +1,5 @@
-"""Judgements of scripts without Triton: of kernels that a function of NumPy stands for, which writes 2 x to the first n numbers
-of y. What a wrong candidate does is its only difference.
+"""Judgements of scripts without Triton. A NumPy function replaces the kernel and writes 2 x to the first n numbers of y. A
+wrong candidate differs only in its error.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ def doubled(x: np.ndarray, y: np.ndarray, n: int, order: bool) -> np.ndarray:
 
 @dataclass
 class Kernel:
-    """A script with one kernel. source: what the interpreter takes it for, None if there is no interpreter. ms: of a launch.
-    fails: why a launch with this n fails. races: what the race check finds. keys: of the launches.
+    """A script with one kernel. source: the kernel as the interpreter runs it, None without an interpreter. ms: the time of a
+    launch. fails: why a launch with this n fails. races: what the race check finds. keys: those of the launches.
     """
 
     code: Callable[[np.ndarray, np.ndarray, int, bool], np.ndarray] = doubled
@@ -211,7 +211,7 @@ def by_order(x, y, n, order):
         (Kernel(ms=0.99), "measurement", "1.00% of the kernel's time saved, modelled: less than the required 2.0%"),
     ],
 )
-def test_what_is_wrong_is_rejected_and_said(judged, candidate, step, said):
+def test_a_wrong_candidate_is_rejected_with_the_reason(judged, candidate, step, said):
     at, reason = rejection(judged(candidate)[0])
     assert at == step and said in reason, (at, reason)
 
@@ -224,7 +224,7 @@ def test_a_difference_names_its_place_and_its_case(judged):
     assert all(result == "equal" for case, result in cases.items() if case != evidence.case)
 
 
-def test_nothing_is_held_against_a_candidate_that_the_baseline_does_as_well(judged):
+def test_faults_of_the_baseline_are_not_held_against_a_candidate(judged):
     verdict, _, cases = judged(Kernel(ms=0.5, races=("a race",)), Kernel(races=("another",)))
     assert verdict.accepted
     baseline = Kernel(compiles=lambda n: n != LENGTH - 1, fails=lambda n: "a fault" if n == 1 else None)
@@ -242,7 +242,7 @@ def test_nothing_is_held_against_a_candidate_that_the_baseline_does_as_well(judg
         (only_of_positive, only_of_positive, "not interpreted: y["),
     ],
 )
-def test_an_interpreter_that_has_no_say(judged, ours, theirs, said):
+def test_an_interpreter_that_cannot_be_used_is_ignored(judged, ours, theirs, said):
     if ours is None and theirs is doubled:
         theirs = only_of_positive  # would speak against it
     verdict, _, cases = judged(Kernel(ms=0.5, source=theirs), Kernel(source=ours))
@@ -250,7 +250,7 @@ def test_an_interpreter_that_has_no_say(judged, ours, theirs, said):
     assert verdict.accepted and result.startswith(said)
 
 
-def test_results_may_differ_by_as_much_as_was_asked_for(judged):
+def test_results_may_differ_by_the_requested_tolerance(judged):
     def rounded(x, y, n, order):
         return np.nextafter(doubled(x, y, n, order), np.float32(np.inf)).astype(np.float32)
 
@@ -269,12 +269,12 @@ def test_results_may_differ_by_as_much_as_was_asked_for(judged):
         (Kernel(compiles=lambda n: False), CaptureError, "the baseline's launch cannot be recorded: n = 64 does not compile"),
     ],
 )
-def test_what_is_wrong_with_the_baseline_is_no_verdict(judged, baseline, error, said):
+def test_a_fault_of_the_baseline_gives_an_error_and_no_verdict(judged, baseline, error, said):
     with pytest.raises(error, match=said):
         judged(Kernel(), baseline)
 
 
-def test_the_first_launches_are_judged_and_all_are_followed(judged):
+def test_the_first_launches_are_judged_and_all_are_recorded(judged):
     keys = tuple(range(10, 16))
     verdict, _, _ = judged(Kernel(ms=0.5, keys=keys), Kernel(keys=keys))
     assert verdict.accepted and len(verdict.steps[1].evidence.captures) == judging.MOST_LAUNCHES == 4

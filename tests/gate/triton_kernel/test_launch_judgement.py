@@ -1,4 +1,4 @@
-"""One launch of two scripts, by hand: a repetition leaves what each case says, and no kernel runs."""
+"""One launch of two scripts, by hand: a repetition leaves the given results, and no kernel runs."""
 
 from __future__ import annotations
 
@@ -28,7 +28,8 @@ NAMES = [f"as launched, {name}" for name in ("captured inputs", *INPUTS)]
 
 @dataclass(frozen=True)
 class Run:
-    """A repetition. of: "ours" or "theirs". order: None for the usual one. size: the grid's, which is n where that changes."""
+    """A repetition. of: "ours" or "theirs". order: None for the usual one. size: that of the grid, which is n where it
+    changes."""
 
     of: str
     order: int | None
@@ -43,7 +44,7 @@ class Came:
     numbers: tuple[int, ...]
     failure: str | None = None
     races: tuple[str, ...] = ()
-    failed: int = 0  # launches without a time, the last ones
+    failed: int = 0  # the last launches, without a time
 
 
 def well(run: Run) -> Came:
@@ -104,7 +105,7 @@ NINE = launched(n=9)
 
 @pytest.fixture
 def judged(tmp_path):
-    """judged(come, ...) -> (what was learnt, the repetition, why it was rejected)."""
+    """judged(come, ...) -> (the findings, the repetition, why it was rejected)."""
     (files := tmp_path / "files").mkdir()
 
     def judge(
@@ -135,7 +136,7 @@ def test_each_size_is_run_in_the_usual_order_and_in_two_others(judged):
     as_launched = [Run("ours", None, 5, 9), Run("theirs", None, 5, 9), Run("theirs", FIRST, 2, 9), Run("theirs", SECOND, 2, 9)]
     smaller = [Run("ours", None, 1, 8), Run("theirs", None, 1, 8), Run("theirs", FIRST, 1, 8), Run("theirs", SECOND, 1, 8)]
     assert runs[:8] == as_launched + smaller and len(runs) == 4 * 5 == repetition.forgotten
-    # Both get the same contents; in other orders the first and the last of them.
+    # Both get the same contents; other orders get the first and the last of them.
     contents = [contents for _, contents in repetition.runs]
     assert contents[0] == contents[1] and contents[2] == contents[3] == [contents[0][0], contents[0][-1]]
     interpreter = [case for case, said in section.cases.items() if said == "not interpreted: no"]
@@ -143,14 +144,14 @@ def test_each_size_is_run_in_the_usual_order_and_in_two_others(judged):
 
 
 @pytest.mark.parametrize("other, varied", [(9, {"n", "m"}), (8, {"n"}), (10, {"n"})])
-def test_only_numbers_that_both_are_given_vary(judged, other, varied):
+def test_only_numbers_that_both_launches_receive_vary(judged, other, varied):
     found, *_ = judged(ours=launched(n=9, m=9), theirs=launched(n=9, m=other))
     cases = found.launches[0].cases
     assert {name for name in ("n", "m") if f"{name}=8, random" in cases} == varied
 
 
 @pytest.mark.parametrize("error", [ScriptExited("ended"), ScriptTimeout("took too long"), SourceError("no memory", "")])
-def test_a_script_that_cannot_be_asked(judged, error):
+def test_a_script_that_cannot_answer(judged, error):
     _, _, why = judged(interpreted=(error, "no"), raises=CaptureError)
     assert why.what == f"the baseline's launch cannot be interpreted: {error}"
     found, _, why = judged(interpreted=("no", error))
@@ -178,7 +179,7 @@ APART = "y[0]: baseline 7, candidate 8; 1 of 1 elements differ"
         ("no", 8, "not interpreted: no, in the baseline"),
     ],
 )
-def test_the_source_speaks_against_the_code_if_the_baselines_does_not(judged, ours, theirs, said):
+def test_the_source_counts_against_the_code_unless_the_baselines_does_too(judged, ours, theirs, said):
     found, _, why = judged(interpreted=(ours, theirs))
     assert [result for name, result in found.launches[0].cases.items() if name.endswith("interpreter")] == [said]
     assert (why is not None) == (said == "differs")
@@ -187,7 +188,7 @@ def test_the_source_speaks_against_the_code_if_the_baselines_does_not(judged, ou
         assert why.step == "equivalence" and why.difference.element == "y[0]"
 
 
-def test_another_result_is_told_with_its_case(judged):
+def test_a_different_result_is_reported_with_its_case(judged):
     def come(run: Run) -> Came:
         return Came((7, 7, 8 if run.of == "theirs" else 7, 7, 7)[: run.count])
 
@@ -223,7 +224,7 @@ def test_a_race_counts_in_each_order_in_which_the_baseline_has_none(judged):
 
 
 @pytest.mark.parametrize("at", [FIRST, SECOND])
-def test_what_differs_or_fails_in_another_order_is_told(judged, at):
+def test_a_difference_or_failure_in_another_order_is_reported(judged, at):
     def fails(run: Run) -> Came:
         return Came((7,) * run.count, "a fault" if run.order == at else None)
 

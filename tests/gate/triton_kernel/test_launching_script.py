@@ -1,4 +1,4 @@
-"""What a script says of its launches, and what it is asked and shown."""
+"""What a script reports about its launches, and what it is asked and shown."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_a_launch_is_known_by_its_key_and_its_arguments(script):
     following, served = script(LAUNCH, {"event": "end", "status": 3})
     launched = following.next()
     assert launched == Launched(LAUNCH) and launched.key == {"rows": 64} and launched.types == {"x": "float32"}
-    assert launched.numbers == {"n": 2}  # whole, larger than 1, and given when it is launched
+    assert launched.numbers == {"n": 2}  # an integer larger than 1 that is passed at the launch
     assert following.next() == 3 and served.timeouts == [7.5, 7.5]
 
 
@@ -90,7 +90,7 @@ def test_a_launch_is_known_by_its_key_and_its_arguments(script):
         {**LAUNCH, "arguments": {"x": {"kind": "array"}}},
     ],
 )
-def test_what_is_no_description_of_a_launch_is_refused(script, answer):
+def test_an_invalid_description_of_a_launch_is_refused(script, answer):
     with pytest.raises(SourceError, match="does not have the expected form"):
         script(answer)[0].next()
 
@@ -102,7 +102,7 @@ RECORD = {
 
 
 @pytest.mark.parametrize("is_candidate", [False, True])
-def test_memory_is_that_of_the_baseline(script, tmp_path, is_candidate):
+def test_memory_belongs_to_the_baseline(script, tmp_path, is_candidate):
     for name in (NAME, OTHER):
         (tmp_path / "folder" / name).write_text(name[0])
     following, served = script(dict(RECORD), is_candidate=is_candidate)
@@ -120,7 +120,7 @@ def test_a_launch_that_does_not_compile_says_so(script):
         following.interpret({}, {})
 
 
-def test_the_interpreter_is_given_the_contents_and_its_results_are_taken(script, tmp_path):
+def test_the_interpreter_gets_the_contents_and_its_results_are_read(script, tmp_path):
     (tmp_path / "files" / NAME).write_text("before")
     (tmp_path / "folder" / OTHER).write_text("left")
     following, served = script({"outputs": {"x": OTHER}}, {"obstacle": "it calls a library"}, {"outputs": {"x": "../x"}})
@@ -134,7 +134,7 @@ def test_the_interpreter_is_given_the_contents_and_its_results_are_taken(script,
         following.interpret({}, {})
 
 
-def test_it_goes_on_with_the_values_that_it_has(script):
+def test_the_script_continues_with_the_values_that_it_has(script):
     following, served = script()
     following.go_on()
     assert served.asked == [{"do": "continue", "values": None}] and following.output_tail() == "boom"
@@ -142,7 +142,7 @@ def test_it_goes_on_with_the_values_that_it_has(script):
 
 @pytest.fixture
 def started(monkeypatch, tmp_path):
-    """started(view, kernel) -> (command, environment, file of what it says, the cage's view and limits, if there is one)."""
+    """started(view, kernel) -> (command, environment, output file, the cage's view and limits if there is one)."""
 
     def start(view: View | None, **changed):
         caged, process = [], []

@@ -1,4 +1,4 @@
-"""What a candidate says of its launch is checked, and its launch is placed on the baseline's memory."""
+"""What a candidate reports about its launch is checked, and its launch is placed on the baseline's memory."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ LAUNCH = {
 
 @pytest.fixture
 def read(tmp_path):
-    """read(with_contents, description) of a script that has written all of its files -> (launch, names of what was taken)."""
+    """read(with_contents, description) for a script that has written all of its files -> (launch, names of the files taken)."""
     source, files = tmp_path / "source", tmp_path / "files"
     for folder in (source, files):
         folder.mkdir()
@@ -47,7 +47,7 @@ def read(tmp_path):
     return do
 
 
-def test_code_is_taken_and_the_contents_of_memory_if_they_are_asked_for(read):
+def test_code_is_read_and_memory_contents_only_on_request(read):
     launch, taken = read(with_contents=False)
     assert launch.grid == [3, 1, 1] and launch.memories[0].size == 16 and taken == {CODE: "c"}
     assert read()[1] == {CODE: "c", X: "1"}
@@ -116,12 +116,12 @@ def test_a_launch_may_be_as_large_as_this(read, changed):
         ),
     ],
 )
-def test_nothing_else_is_a_launch(read, changed):
+def test_any_other_description_is_refused(read, changed):
     with pytest.raises(SourceError, match="^its launch is not described as one: "):
         read(**changed)
 
 
-def test_the_first_of_several_faults_is_told(read):
+def test_the_first_of_several_faults_is_reported(read):
     with pytest.raises(SourceError, match="greater than or equal to 1$"):
         read(threads=0, shared=163841)
 
@@ -136,10 +136,10 @@ def test_files_are_read_once_and_not_through_links(read, tmp_path):
     (tmp_path / "source" / CODE).write_text("another")
     assert read()[1][CODE] == "c"
     os.mkfifo(tmp_path / "source" / ("f" * 64))
-    assert read(code="f" * 64)[1]["f" * 64] == ""  # nobody writes to it, and nobody waits
+    assert read(code="f" * 64)[1]["f" * 64] == ""  # nothing writes to it, and nothing waits for it
 
 
-def test_a_result_is_copied_by_the_name_that_results_have(tmp_path):
+def test_a_result_is_copied_under_the_name_for_results(tmp_path):
     for name in ("from", "to"):
         (tmp_path / name).mkdir()
     (tmp_path / "from" / X).write_text("left")
@@ -155,7 +155,7 @@ def place(memory: int, offset: int = 0) -> Word:
 
 
 def launch(memories: dict[str, int], **arguments: list[Word]) -> RecordedLaunch:
-    """memories: size of each, by the names that own it, separated by blanks."""
+    """memories: the size of each, keyed by the names that own it, separated by blanks."""
     made = [RecordedMemory(names=names.split(), size=size, shift=0, contents=X) for names, size in memories.items()]
     passed = [RecordedArgument(name=name, words=words) for name, words in arguments.items()]
     about = {"name": "k", "code": CODE, "grid": [1, 1, 1], "threads": 64, "shared": 0, "scratch_bytes": []}
@@ -187,7 +187,7 @@ def test_a_launch_is_placed_on_the_memory_of_the_same_names():
         (launch({"x": 16}, n=[place(0)]), "n points to another place of its array"),
     ],
 )
-def test_why_a_launch_cannot_be_placed_is_said(candidate, said):
+def test_the_reason_why_a_launch_cannot_be_placed_is_given(candidate, said):
     assert on_memory_of(candidate, BASELINE) == said
 
 

@@ -1,4 +1,4 @@
-"""What comes of launches that another process repeats: told by its lines, its reports and how it ended."""
+"""The outcome of launches that another process repeats, derived from its output, its reports and its exit."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ VARIABLES = {
 
 @pytest.fixture
 def repeated(monkeypatch, tmp_path):
-    """repeated(ended, options, reports by name) -> (what came of two launches, what the cage was asked)."""
+    """repeated(ended, options, reports by name) -> (outcome of two launches, arguments of the cage)."""
     asked = []
 
     def do(ended: Ended, options=(), **reports: str):
@@ -100,7 +100,7 @@ def test_why_a_launch_did_not_end_well(repeated, ended, reports, failure, times)
     assert found.parameters == ("f00d" if times else None)
 
 
-def test_races_are_those_that_were_reported(repeated):
+def test_races_come_from_the_reports(repeated):
     assert repeated(Ended(0, BOTH, b"", 1.0, False), races="one\nother\n")[0].races == ["one", "other"]
 
 

@@ -1,4 +1,4 @@
-"""Which results of two launches are the same: by bits, or within units in the last place of what was written."""
+"""Which results of two launches are equal: bit by bit, or within units in the last place of what was written."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def with_one(place: int, value: float, left: np.ndarray = LEFT) -> np.ndarray:
     return other
 
 
-def test_without_a_tolerance_each_bit_counts(apart):
+def test_without_a_tolerance_every_bit_counts(apart):
     assert apart(BEFORE, LEFT, LEFT.copy()) is None
     found = apart(BEFORE, LEFT, with_one(3, NEXT[3], with_one(1, NEXT[1])))
     assert found.reason == "y[1]: baseline 2.0, candidate 2.0000002; 2 of 4 elements differ, by 1 ULP at most"
@@ -61,15 +61,15 @@ def test_without_a_tolerance_each_bit_counts(apart):
 
 
 @pytest.mark.parametrize("steps, ulps, same", [(1, 1, True), (2, 1, False), (2, 2, True), (1, 0, False)])
-def test_so_many_units_in_the_last_place(apart, steps, ulps, same):
-    """Nothing else allows a difference where nothing was written."""
+def test_a_tolerance_in_units_in_the_last_place(apart, steps, ulps, same):
+    """Where nothing was written, nothing else allows a difference."""
     other = LEFT.copy()
     for _ in range(steps):
         other[0] = np.nextafter(other[0], np.float32(9))
     assert (apart(LEFT, LEFT, other, ulps) is None) == same
 
 
-# Per unit 2**-22 of the largest number that was written, which is 4: 2**-20.
+# Each unit allows 2**-22 of the largest number that was written, which is 4: 2**-20.
 @pytest.mark.parametrize(
     "value, ulps, same",
     [(2.0**-20, 1, True), (2.0**-19, 1, False), (2.0**-19, 2, True), (-(2.0**-20), 1, True), (2.0**-20, 0, False)],
@@ -78,13 +78,13 @@ def test_near_zero_the_largest_number_decides(apart, value, ulps, same):
     assert (apart(BEFORE, LEFT, with_one(2, value), ulps) is None) == same
 
 
-def test_what_was_there_before_or_is_not_finite_is_not_the_largest(apart):
+def test_earlier_contents_and_non_finite_numbers_do_not_count_as_the_largest(apart):
     before = np.array([0, 0, 0, 1e30], np.float32)
     left = with_one(3, 1e30)
     assert apart(before, left, with_one(2, 2.0**-20, left), 1) is not None  # 2 is the largest
     assert apart(before, left, with_one(2, 2.0**-21, left), 1) is None
-    assert apart(with_one(3, 9.0, BEFORE), LEFT, with_one(2, 2.0**-20), 1) is None  # 4 was written in the place of 9
-    # A quarter of 4 is allowed, and not one of 5.
+    assert apart(with_one(3, 9.0, BEFORE), LEFT, with_one(2, 2.0**-20), 1) is None  # 4 was written in place of 9
+    # A quarter of 4 is allowed, and not a quarter of 5.
     assert apart(BEFORE, LEFT, with_one(3, 5.0, with_one(2, 1.0)), 1 << 20) is None
     assert apart(BEFORE, LEFT, with_one(3, 5.0, with_one(2, 1.125)), 1 << 20) is not None
     left = with_one(3, np.inf)
@@ -103,7 +103,7 @@ def test_other_types_have_another_accumulator(apart, kind, floor):
 @pytest.mark.parametrize(
     "left, other, same", [(np.inf, np.inf, True), (np.inf, -np.inf, False), (np.inf, 3e38, False), (3e38, np.inf, False)]
 )
-def test_infinities_are_the_same_or_not(apart, left, other, same):
+def test_infinities_are_equal_only_to_themselves(apart, left, other, same):
     found = apart(BEFORE, with_one(1, left), with_one(1, other), 1 << 30)
     assert (found is None) == same
     if found is not None:
@@ -121,7 +121,7 @@ def test_nans_are_the_same_if_an_operation_on_the_inputs_may_give_both(apart):
 
 
 @pytest.mark.parametrize("kind, element", [("int32", "y[1]"), ("uint32", "y[1]"), ("bool", "y[4]"), ("V4", "y[4]")])
-def test_what_is_no_floating_point_number_is_compared_as_it_is(apart, kind, element):
+def test_other_types_than_floating_point_are_compared_exactly(apart, kind, element):
     left = np.array([1, 2, 3], np.int32)
     found = apart(np.zeros(3, np.int32), left, np.array([1, 5, 2], np.int32), 1 << 30, kind)
     size = 3 if kind.endswith("int32") else 12
@@ -129,6 +129,6 @@ def test_what_is_no_floating_point_number_is_compared_as_it_is(apart, kind, elem
     assert (found.section.type, found.section.largest_ulps, found.section.of) == (kind, None, size)
 
 
-def test_arrays_that_nothing_names_in_the_types_are_bytes(apart):
+def test_arrays_without_a_known_type_are_compared_as_bytes(apart):
     memory = np.array([1, 2], np.uint8)
     assert apart(memory, memory, np.array([1, 9], np.uint8), kind="").reason.startswith("y[1]: baseline 2, candidate 9; 1 of 2")

@@ -1,4 +1,4 @@
-"""The steps of a verdict on a Triton kernel, from what was found and from why it is rejected."""
+"""The steps of a verdict on a Triton kernel, from the findings and from the reason for a rejection."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def told(verdict) -> dict[str, tuple[str, str]]:
     return {one.step: (one.outcome.value, one.reason) for one in verdict.steps}
 
 
-def test_each_step_says_what_it_found():
+def test_each_step_reports_its_findings():
     verdict = steps((3.0, 1.5), (1.0, 1.5), launches=(launched(a="equal"), launched(b="equal"))).of_statuses(0, 0)
     assert verdict.accepted and told(verdict) == {
         "launch": ("passed", "launched as the baseline is; launches with different numbers: 2"),
@@ -82,14 +82,14 @@ def test_the_time_decides(ms, asked, expected):
 
 
 @pytest.mark.parametrize("before, after, outcome", [(300, int("300"), "passed"), (0, 1, "rejected"), (2, 1, "rejected")])
-def test_both_scripts_end_alike(before, after, outcome):
+def test_both_scripts_must_end_alike(before, after, outcome):
     step = steps((2.0, 1.0)).of_statuses(before, after).steps[-1]
     said = ", as the baseline's does" if outcome == "passed" else f", and the baseline's with {before}"
     assert (step.outcome.value, step.reason) == (outcome, f"its script ends with status {after}{said}")
 
 
 @pytest.mark.parametrize("at", range(4))
-def test_a_rejection_leaves_the_steps_before_it_and_skips_those_after_it(at):
+def test_a_rejection_keeps_the_steps_before_it_and_skips_those_after_it(at):
     apart = DifferenceSection(element="y[0]")
     verdict = steps((2.0, 1.0)).of_rejection(Rejected(STEPS[at], "no", apart, "as launched"))
     assert [one.step for one in verdict.steps] == [*STEPS] == ["launch", "equivalence", "measurement", "application"]
@@ -112,7 +112,7 @@ def test_the_document_names_both_scripts_and_the_kernel():
     assert not rejected.accepted and rejected.timing_parameters is None and rejected.undecided is None
 
 
-def test_what_is_not_asked_for_is_exact_and_has_two_minutes_an_answer():
+def test_by_default_results_are_exact_and_answers_have_two_minutes():
     made = TritonGateRequest(OLD, NEW, "gfx942")
     assert (made.ulps, made.min_improvement, made.timeout, made.view) == (0, 0.02, 120.0, View())
     assert made.seed != TritonGateRequest(OLD, NEW, "gfx942").seed

@@ -1,4 +1,4 @@
-"""What a model's answer makes of a Triton function."""
+"""How a model's answer changes a Triton function."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def fenced(code: str, language: str = "python") -> str:
 
 
 @pytest.mark.parametrize("language", ["python", "py", "", "Triton"])
-def test_the_function_takes_the_place_of_the_old_one(language):
+def test_the_function_replaces_the_old_one(language):
     change = TRITON.change(SOURCE, "softmax", fenced(OWN.replace("total = 0.0", "total = 0.5"), language))
     assert SOURCE.edited(change.edits).text.decode() == SOFTMAX.replace("total = 0.0", "total = 0.5")
     assert change.elsewhere == ()

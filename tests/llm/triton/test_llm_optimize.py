@@ -16,7 +16,7 @@ from triton_candidates import MATMUL, SOFTMAX, WRONG, changed, kernel_of
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("native_dir")]
 
-# Prints the next of the answers in a file each time that it is asked.
+# Prints the next answer from a file each time it is asked.
 MODEL = """\
 import json, pathlib, sys
 sys.stdin.read()
@@ -59,7 +59,7 @@ def function_of(script: str, name: str) -> str:
 
 
 def cheats(script: str) -> list[str]:
-    """Wrong functions that the script can launch as it launches its own."""
+    """Wrong functions that the script can launch like its own."""
     name, found = kernel_of(script), []
     for _, base, replacements, _ in WRONG:
         if base == script:
@@ -71,7 +71,7 @@ def cheats(script: str) -> list[str]:
 
 @pytest.fixture
 def asked(rocm_perf, newest_python, tmp_path):
-    """asked(script, answers, *options): the document of the run on the script with these answers."""
+    """asked(script, answers, *options): the document of a run on the script with these answers."""
 
     def run(script: str, answers: list[str], *options: object) -> dict:
         (tmp_path / "model.py").write_text(MODEL)

@@ -1,4 +1,4 @@
-"""What the model says of one dispatch agrees: duration, busy cycles, the waves' lifetimes and the latency of memory."""
+"""The modelled figures of one dispatch agree: duration, busy cycles, the waves' lifetimes and the latency of memory."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hip_compiler import compile_hip
 PROGRAM = Path(__file__).parents[2] / "programs" / "agreement.hip"
 HOPS = 65536
 BYTES = 32 << 20  # more than the L2s hold, less than the Infinity Cache
-ENGINES = 32  # over which SQ_BUSY_CYCLES is summed
+ENGINES = 32  # SQ_BUSY_CYCLES is summed over them
 
 
 @pytest.fixture(scope="module")
@@ -37,7 +37,7 @@ def dispatches(folder: Path, rocm_perf_in, program: Path, *arguments: object) ->
 
 
 def test_a_chase_takes_the_latency_of_the_level_that_answers(testbed, tmp_path, rocm_perf_in, parameters):
-    """One wave, one load after the other: all times are that of the loads."""
+    """One wave does one load after the other, so all times are those of the loads."""
     arguments = ("--bytes", BYTES, "--hops", HOPS, "--kernel", "one", "--repeats", 2)
     found = dispatches(tmp_path, rocm_perf_in, testbed("pointer_chase"), *arguments)
     cold, warm = [one for one in found if "chase_one" in one[0]]
@@ -49,7 +49,7 @@ def test_a_chase_takes_the_latency_of_the_level_that_answers(testbed, tmp_path, 
         assert counters["TCC_EA0_RDREQ_sum"] == pytest.approx(HOPS, rel=0.05)
         latency = counters["TCC_EA0_RDREQ_LEVEL_sum"] / counters["TCC_EA0_RDREQ_sum"] + parameters["l2_latency_cycles"]
         assert latency == pytest.approx(parameters[level], rel=0.02)
-        assert busy / HOPS == pytest.approx(parameters[level] + 64, rel=0.05)  # and what the loop has besides
+        assert busy / HOPS == pytest.approx(parameters[level] + 64, rel=0.05)  # and the rest of the loop
 
 
 @pytest.mark.parametrize(
@@ -72,8 +72,8 @@ def test_no_wave_outlives_its_dispatch(program, arguments, testbed, tmp_path, ro
 
 
 def test_times_and_counters_of_random_kernels_agree(tmp_path, rocm_perf_in, parameters):
-    """Of 200 kernels: the duration is that of the launch and of activity; waves live no longer than it; and reads beyond the
-    L2 take as long as the Infinity Cache or the memory, or wait.
+    """For 200 kernels: the duration is that of the launch and of activity; waves do not live longer; and reads beyond the L2
+    take as long as the Infinity Cache or the memory, or wait.
     """
     program = tmp_path / "agreement"
     compile_hip("-O3", "--offload-arch=gfx942", PROGRAM, "-o", program)

@@ -130,7 +130,7 @@ def test_reuse(dispatches):
 
 
 def test_the_tlb_keeps_32_pages(dispatches, repository):
-    """More of them, used in turn, always miss, and each load takes that much longer. The last miss is the store's."""
+    """More pages, used in rotation, always miss, and each load takes that much longer. The last miss is that of the store."""
     table = tomllib.loads((repository / "src" / "rocm_perf_lab" / "arch" / "timing_gfx942.toml").read_text())
     cycles = {name: entry["value"] for name, entry in table.items()}
     runs = dict(zip((31, 32, 33), dispatches["pages"][1:], strict=True))  # the first one's data comes from the HBM

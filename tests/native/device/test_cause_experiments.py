@@ -1,4 +1,4 @@
-"""Experiments with recorded dispatches: what they say of a cause is what a kernel without that cause takes."""
+"""Experiments with recorded dispatches: the time predicted without a cause is that of a kernel without the cause."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ CAUSES = {
     "crowded": "few-waves", "few_threads": "small-grid", "uneven": "imbalance", "meeting": "barriers",
     "idle": "idle-waves", "ways": "divergence", "lengths": "divergence", "matrices": "matrix-issue",
 }  # fmt: skip
-INSTRUCTIONS = ("vector-issue", "vector-issue", "scalar-issue")  # of the three pairs of that name
+INSTRUCTIONS = ("vector-issue", "vector-issue", "scalar-issue")  # for the three pairs of that name
 QUICK = ("structures", "counting", "meeting", "matrices")
 
 
 @dataclass(frozen=True)
 class Pair:
-    """name, cause: see CAUSES. stack: of the first kernel. after_ns: what the second one takes."""
+    """name, cause: see CAUSES. stack: that of the first kernel. after_ns: the time of the second kernel."""
 
     name: str
     cause: str
@@ -48,7 +48,7 @@ class Pair:
 
     @property
     def largest(self) -> str:
-        """Of the losses; of all parts, if the cause is work."""
+        """The largest of the losses, or of all parts if the cause is work."""
         meanings = time_stack.meanings()
         losses = [part.cause for part in self.stack.parts if not meanings[part.cause].is_work]
         return self.stack.parts[0].cause if meanings[self.cause].is_work else losses[0]
@@ -96,7 +96,7 @@ def check_times(folder: Path) -> None:
     stack = time_stack.read(folder)
     for line in stack.lines:
         assert 0 <= line.gain_ns <= stack.duration_ns
-        for cause, gain in line.by_cause.items():  # no line gains more without a cause than all of them together
+        for cause, gain in line.by_cause.items():  # no line alone gains more without a cause than all lines together
             assert 0 <= gain <= stack.duration_ns - stack.without_ns[cause] + 0.02 * stack.duration_ns, (line.source, cause)
     assert sum(part.ns for part in stack.parts) + stack.rest_ns == pytest.approx(stack.duration_ns, abs=1e-3)
 
@@ -109,13 +109,13 @@ def test_a_change_gains_what_the_experiment_says(rocm_perf, program, tmp_path):
         assert pair.largest == pair.cause, pair
     for folder in tmp_path.glob("ui_output_*"):
         check_times(folder)
-    for pair in found[:4]:  # one line makes all accesses that matter, so that the line's gain is the kernel's
+    for pair in found[:4]:  # one line makes all accesses that matter, so its gain is that of the kernel
         of_line = max(line.by_cause.get(pair.cause, 0) for line in pair.stack.lines)
         assert of_line / pair.stack.duration_ns == pytest.approx(pair.predicted, rel=0.05), pair
 
 
 @pytest.mark.slow
-def test_many_changes_gain_what_experiments_say(rocm_perf, program, tmp_path):
+def test_many_changes_gain_what_the_experiments_say(rocm_perf, program, tmp_path):
     found = pairs(rocm_perf, program, tmp_path)
     for pair in found:
         print(pair)
@@ -170,9 +170,7 @@ SMALL = ("--rows", 256, "--cols", 128, "--kernel", "naive")
 
 @pytest.fixture(scope="module")
 def moved_capture(rocm_perf_in, testbed, tmp_path_factory) -> tuple[Path, Path]:
-    """A capture that was moved elsewhere, with nothing left of its program and the folder it was made in; and the trace of the
-    dispatch from before.
-    """
+    """A capture that was moved after its program and original folder were removed, and the earlier trace of the dispatch."""
     there, here = tmp_path_factory.mktemp("there"), tmp_path_factory.mktemp("here")
     program = shutil.copy(testbed("softmax_testbed"), there / "program")
     rocm_perf_in(there, "isolate", "--kernel", "softmax_naive", program, *SMALL)
@@ -221,7 +219,7 @@ LONGER = [
 
 
 @pytest.mark.parametrize(("longer", "beyond"), LONGER)
-def test_a_time_that_a_gpu_recorded_stands_beside_the_modelled_one(
+def test_a_time_recorded_on_a_gpu_is_shown_beside_the_modelled_one(
     rocm_perf_in, moved_capture, as_modelled, tmp_path, longer, beyond
 ):
     """longer: the recorded time over the modelled one; the error for such kernels is less than a quarter."""

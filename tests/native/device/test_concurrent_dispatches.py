@@ -14,8 +14,8 @@ from rocm_perf_lab.arch.timing_parameters import timing_parameters
 from rocm_perf_lab.collect import device as devices
 
 SOURCE = Path(__file__).parent / "runtime" / "concurrent_kernels.hip"
-SUBMISSION_US = 3.0  # by which the second kernel starts later
-FIXED_US = 6.0  # from the first event to the end of a kernel that does nothing, mostly
+SUBMISSION_US = 3.0  # how much later the second kernel starts
+FIXED_US = 6.0  # mostly from the first event to the end of a kernel that does nothing
 
 Times = tuple[float, float]
 Run = Callable[..., tuple[Times, Times]]
@@ -41,12 +41,12 @@ def run(native_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> Run:
 
 
 @pytest.mark.parametrize("work", ["fma:2432:60", "stream:1216:16"])
-def test_two_that_fill_the_device_take_as_long_as_one_after_the_other(run: Run, work: str) -> None:
+def test_two_kernels_that_fill_the_device_take_as_long_as_one_after_the_other(run: Run, work: str) -> None:
     (first, second), (_, end) = run(work, work)
     assert 0.95 * (first + second - 2 * FIXED_US) + FIXED_US < end < first + second + SUBMISSION_US
 
 
-def test_no_more_bytes_pass_than_the_memory_has_bandwidth_for(run: Run) -> None:
+def test_concurrent_kernels_do_not_exceed_the_memory_bandwidth(run: Run) -> None:
     _, (_, end) = run("stream:1216:16", "stream:1216:16")
     parameters = {name: entry["value"] for name, entry in timing_parameters().items()}
     peak = max(parameters["mall_read_gbps"], parameters["hbm_gbps"])  # GB/s: bytes per ns
@@ -61,17 +61,17 @@ def test_no_more_bytes_pass_than_the_memory_has_bandwidth_for(run: Run) -> None:
         ("fma:2432:200", "fma:8:20"),  # a small one gets slots that become free
     ],
 )
-def test_what_leaves_each_other_room_is_not_slowed_down(run: Run, first: str, second: str) -> None:
+def test_kernels_that_leave_each_other_room_are_not_slowed_down(run: Run, first: str, second: str) -> None:
     alone, together = run(first, second)
     assert together[0] == alone[0]
     assert alone[1] <= together[1] <= alone[1] + SUBMISSION_US
 
 
-def test_a_longer_kernel_beside_a_short_one_takes_as_long_as_what_both_need(run: Run) -> None:
+def test_a_longer_kernel_beside_a_short_one_takes_as_long_as_both_together(run: Run) -> None:
     (first, second), (early, late) = run("fma:2432:50", "fma:2432:150")
     assert early == first
     assert 0.95 * (first + second - 2 * FIXED_US) + FIXED_US < late < first + second + SUBMISSION_US
 
 
-def test_times_are_the_same_on_any_number_of_host_threads(run: Run) -> None:
+def test_times_are_the_same_with_any_number_of_host_threads(run: Run) -> None:
     assert len({run("fma:1216:50", "stream:608:8", threads=threads) for threads in (1, 2, 4)}) == 1

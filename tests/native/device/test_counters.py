@@ -135,15 +135,15 @@ def test_vcopy_counts_like_the_recorded_mi300x(phase, vcopy_counters, shared_dat
             continue
         # Instructions, waves and L1 requests depend on the kernel alone: they are the same in every run on hardware.
         relative, absolute = (0.02, OTHER_CLIENTS) if name.startswith("TCC_") else (0, 0)
-        if name == "TCP_UTCL1_TRANSLATION_MISS_sum":  # a CU misses the pages of the workgroups that it happens to get
+        if name == "TCP_UTCL1_TRANSLATION_MISS_sum":  # a CU misses on the pages of whichever workgroups it gets
             relative = 0.08
         if not min(hardware) * (1 - relative) - absolute <= modelled[name] <= max(hardware) * (1 + relative) + absolute:
             wrong.append(name)
     assert not wrong
 
 
-# What a gfx90a's cache model does not have: halves of a line that the L1 requests apart (recorded: 7 to 12 % of the reads), and
-# lines that are written back or given up between the dispatches, outside the counters' window.
+# Not in the cache model of gfx90a: halves of a line that the L1 requests separately (recorded: 7 to 12 % of the reads), and
+# lines that are written back or evicted between the dispatches, outside the counters' window.
 NOT_OF_GFX90A = (
     "TCC_READ_sum TCC_REQ_sum TCC_HIT_sum TCC_WRITEBACK_sum TCC_NORMAL_WRITEBACK_sum TCC_ALL_TC_OP_WB_WRITEBACK_sum"
     " TCC_NORMAL_EVICT_sum TCC_EA_WRREQ_sum TCC_EA_WRREQ_64B_sum TCC_EA_RDREQ_LEVEL_sum"

@@ -77,7 +77,7 @@ def test_the_device_has_the_name_and_the_target_of_its_product(environment: dict
     assert completed.stdout == "AMD Instinct MI300X\ngfx942:sramecc+:xnack-\nright\n", completed.stderr
 
 
-def test_a_driver_call_that_nobody_knows_fails_and_is_named(environment: dict[str, str], tmp_path: Path, hipcc: str) -> None:
+def test_an_unknown_driver_call_fails_and_is_named(environment: dict[str, str], tmp_path: Path, hipcc: str) -> None:
     source, program = tmp_path / "unknown.cpp", tmp_path / "unknown"
     source.write_text(UNKNOWN)
     subprocess.run(["hipcc", "-x", "c++", source, "-o", program, "-lhsa-runtime64"], check=True, capture_output=True)
@@ -100,7 +100,7 @@ int main() {
 """
 
 
-def test_a_profile_names_the_kernel_that_failed_though_the_program_did_not(tmp_path: Path, native_dir: Path) -> None:
+def test_a_profile_names_a_failed_kernel_even_if_the_program_did_not_fail(tmp_path: Path, native_dir: Path) -> None:
     source, program = tmp_path / "faults.hip", tmp_path / "faults"
     source.write_text(FAULTS)
     compile_hip("--offload-arch=gfx942", "-O2", source, "-o", program)

@@ -1,4 +1,4 @@
-"""Programs that fail on the device: each ends in the way of ROCr or HIP, and one line says where and why."""
+"""Programs that fail on the device: each ends as with ROCr or HIP, and one line says where and why."""
 
 from __future__ import annotations
 
@@ -95,14 +95,14 @@ def test_a_failed_assertion_is_printed_as_hip_prints_it(compiled, environment) -
 
 
 @pytest.mark.parametrize("name", ["misaligned", "breakpoint"])
-def test_what_is_no_fault(compiled, environment, name: str) -> None:
+def test_allowed_accesses_are_not_faults(compiled, environment, name: str) -> None:
     """Misaligned accesses, and a breakpoint without a debugger, are allowed."""
     done = run(compiled("faults"), name, environment=environment)
     assert done.returncode == 0, done.stderr
 
 
 @pytest.mark.parametrize("name", ENDS)
-def test_a_program_ends_its_own_way_with_the_device_loaded(compiled, environment, name: str) -> None:
+def test_a_program_ends_as_usual_with_the_device_loaded(compiled, environment, name: str) -> None:
     assert run(compiled("faults"), name, environment=environment).returncode == ENDS[name]
 
 
@@ -124,7 +124,7 @@ def test_memory_stays_flat_over_ten_thousand_launches(compiled, environment) -> 
     assert done.returncode == 0, done.stderr
     resident_kib, heap_bytes = map(int, done.stdout.split())
     assert resident_kib < 128
-    # Temporary allocations, such as a batch of HIP's commands, may be present at one of the two looks or at both.
+    # Temporary allocations, such as a batch of HIP's commands, may be present in one of the two measurements or in both.
     assert heap_bytes < 10 * launches
 
 

@@ -1,4 +1,4 @@
-"""Host memory at any address: that of programs linked to a fixed address lies where the device's memory could be, too."""
+"""Host memory at any address: programs linked to a fixed address have theirs where the device's memory could be, too."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_a_program_at_a_fixed_address_is_captured_and_replayed(
 
 
 def test_arrays_of_a_python_at_a_fixed_address(environment: dict[str, str]) -> None:
-    """NumPy's small arrays are in the heap, which in Debian's python follows closely after its low addresses."""
+    """NumPy's small arrays are in the heap, which in Debian's python lies just above the program's low addresses."""
     pytest.importorskip("numpy")
     completed = subprocess.run([sys.executable, "-c", NUMPY], env=environment, capture_output=True, text=True, timeout=120)
     assert completed.stdout == "right\n", completed.stderr

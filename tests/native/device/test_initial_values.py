@@ -33,7 +33,7 @@ def words(native_dir, program, rocm_perf):
 
 
 @pytest.mark.parametrize("options", [(), ("initial-values=0",), ("race-check=3",), ("race-check=3", "initial-values=0")])
-def test_zeros_unless_words_are_asked_for(words, options):
+def test_contents_are_zero_unless_words_are_requested(words, options):
     assert {word for launch in words(*options) for kind in launch for word in kind} == {0}
 
 

@@ -80,7 +80,7 @@ DENORMALS = {"quarters": lambda x: x * np.float32(0.25), "quotients": lambda x: 
 
 
 @pytest.mark.parametrize("name", DENORMALS)
-def test_denormals_as_the_compiler_has_them(compiled, run, name) -> None:
+def test_denormals_are_treated_as_the_compiler_specifies(compiled, run, name) -> None:
     kept = run(compiled(), name, TINY).view(np.float32)
     assert np.array_equal(kept, DENORMALS[name](TINY)) and (kept[kept != 0] < SMALLEST).any() == (name != "roots")
     lost = run(compiled("-fgpu-flush-denormals-to-zero"), name, TINY).view(np.float32)
@@ -115,4 +115,4 @@ def test_a_kernel_sees_where_it_runs(compiled, run) -> None:
     unit, engine, simd = place >> 8 & 15, place >> 13 & 3, place >> 4 & 3
     assert np.array_equal(smid, xcc << 6 | engine << 4 | unit) and len(set(smid.tolist())) == 304
     assert all(set(simd[group == g]) == {0, 1, 2, 3} for g in range(640))
-    assert len(set(zip(xcc.tolist(), place.tolist(), strict=True))) == smid.size  # all at the same time: no place is shared
+    assert len(set(zip(xcc.tolist(), place.tolist(), strict=True))) == smid.size  # all at once: no slot is shared

@@ -7,7 +7,7 @@ import pytest
 
 DEVICE = Path(__file__).parents[3] / "native" / "device"
 
-# Each layer may include itself and those named here. `memory` stands apart: addresses, allocations and cache tags.
+# Each layer may include itself and those named here. `memory` is separate: addresses, allocations and cache tags.
 BELOW = {
     "memory": set(),
     "isa": {"memory"},
@@ -58,13 +58,13 @@ def test_every_include_is_a_path_from_the_device_or_from_native():
     assert not lost, "\n".join(lost)
 
 
-def test_the_layers_are_all_that_there_is():
+def test_every_folder_is_a_layer():
     folders = {path.name for path in DEVICE.iterdir() if path.is_dir()} - {"include"}
     assert folders == set(BELOW)
 
 
 def test_execution_does_not_name_what_timing_has():
-    """A forward declaration could carry more across the boundary than these pointers, which are only passed on."""
+    """Only these pointers, which are just passed on, may cross the boundary; a forward declaration could let more across."""
     timing = set()
     for path in (DEVICE / "timing").rglob("*.h"):
         timing |= set(

@@ -30,7 +30,7 @@ def run(program, tmp_path_factory, rocm_perf_in) -> dict[str, tuple[int, float]]
 
 
 def profiled(program, folder, rocm_perf_in) -> dict[str, tuple[int, float]]:
-    options = ("--runs", 1, "--device-option", "flush-l2")  # nothing of one kernel's data helps the next
+    options = ("--runs", 1, "--device-option", "flush-l2")  # so that no kernel benefits from the previous one's data
     rocm_perf_in(folder, "profile", *options, "-o", folder / "run", program)
     with sqlite3.connect(folder / "run" / ".rocpd_profile" / "base_results.db") as database:
         rows = database.execute(
@@ -46,7 +46,7 @@ def profiled(program, folder, rocm_perf_in) -> dict[str, tuple[int, float]]:
 
 # Kernel, its total work, the device's peak rate of such work per cycle, and the least plausible share of the peak.
 PEAKS = [
-    ("peak_fma", CUS * 512 * 256 * 16 * 2, CUS * 128, 0.75),  # FP32 operations; packed ones would do twice as many
+    ("peak_fma", CUS * 512 * 256 * 16 * 2, CUS * 128, 0.75),  # FP32 operations; packed instructions would do twice as many
     ("peak_mfma", CUS * 8 * 128 * 4 * 2 * 32 * 32 * 8, CUS * 2048, 0.75),  # FP16 operations: 1307 TFLOP/s
     ("peak_lds", CUS * 16 * 256 * 64 * 16, CUS * 128, 0.7),  # bytes; 128 per cycle and CU
     ("peak_stream_read", 256 << 20, 5300 / CLOCK, 0.6),  # bytes; HBM 5300 GB/s
@@ -94,7 +94,7 @@ def test_the_ends_of_the_curves_are_far_apart(run):
 
 
 @pytest.mark.slow
-def test_times_do_not_depend_on_host_threads_or_on_the_run(program, run, tmp_path, rocm_perf_in, monkeypatch):
+def test_times_are_the_same_in_every_run_and_with_any_number_of_host_threads(program, run, tmp_path, rocm_perf_in, monkeypatch):
     monkeypatch.setenv("ROCM_PERF_DEVICE_THREADS", "1" if (os.cpu_count() or 1) > 1 else "2")
     again = profiled(program, tmp_path, rocm_perf_in)
     assert again == run

@@ -1,4 +1,4 @@
-"""The memory check names what a kernel accesses that is not its program's, and leaves ordinary programs alone."""
+"""The memory check names accesses to memory that does not belong to the program, and does not affect correct programs."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def test_a_foreign_access_fails_the_kernel_and_is_named(built, name: str, tmp_pa
     assert found.read_text() == f"the kernel {verb} memory that is not its program's: {FOREIGN[name]}, at {address}\n"
 
 
-def test_a_program_that_looks_away_does_not_end_well(check, built) -> None:
+def test_a_program_that_ignores_the_error_does_not_succeed(check, built) -> None:
     done = check(built(PROGRAMS / "foreign_memory.hip"), "writes_packet", "look away")
     last = done.stderr.splitlines()[-1]
     assert (
@@ -91,7 +91,7 @@ def test_a_program_that_looks_away_does_not_end_well(check, built) -> None:
     )
 
 
-def test_without_the_check_a_program_is_its_own_master(rocm_perf, built) -> None:
+def test_without_the_check_foreign_accesses_are_allowed(rocm_perf, built) -> None:
     for name in ("forges_times", "writes_packet", "writes_code", "reads_signal", "reads_queue"):
         done = rocm_perf("run", "--device", "gfx942", built(PROGRAMS / "foreign_memory.hip"), name)
         assert done.returncode == 0 and "PASS" in done.stdout, done.stderr
@@ -108,7 +108,7 @@ def test_host_memory_has_to_be_registered_unless_the_device_has_page_faults(rocm
 
 
 @pytest.mark.parametrize("name", ORDINARY)
-def test_ordinary_kernels_may_write_all_that_their_program_was_given(check, built, name: str) -> None:
+def test_ordinary_kernels_may_write_all_memory_of_their_program(check, built, name: str) -> None:
     done = check(built(PROGRAMS / "foreign_memory.hip"), name)
     assert done.returncode == 0 and "PASS" in done.stdout, done.stderr
     assert ("thread 3" in done.stdout) == (name == "prints")
@@ -131,6 +131,6 @@ def test_correct_programs_keep_their_results(check, testbed, name: str) -> None:
     assert done.returncode == 0 and "PASS" in done.stdout, done.stderr
 
 
-def test_it_takes_no_value(rocm_perf, native_dir) -> None:
+def test_the_memory_check_takes_no_value(rocm_perf, native_dir) -> None:
     done = rocm_perf("run", "--device", "gfx942", "--device-option", "memory-check=1", "true")
     assert done.returncode == 2 and "memory-check=1: it takes no value" in done.stderr

@@ -1,4 +1,4 @@
-"""Without observation programs compute the same, every kernel takes the same time, and nobody takes that for a result."""
+"""Without observation, programs compute the same, every kernel takes the same time, and no command uses that as a result."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_kernels_take_a_fixed_time_and_clocks_go_on(rocm_perf, own_times) -> Non
 
 
 @pytest.mark.parametrize("name", TESTBED)
-def test_results_are_those_of_observed_runs(rocm_perf, testbed, name: str) -> None:
+def test_results_equal_those_of_observed_runs(rocm_perf, testbed, name: str) -> None:
     lines = []
     for options in (("--device", "gfx942"), WITHOUT):
         done = rocm_perf("run", *options, testbed(name), *TESTBED[name])
@@ -42,7 +42,7 @@ def test_results_are_those_of_observed_runs(rocm_perf, testbed, name: str) -> No
     assert lines[0] and lines[0] == lines[1]
 
 
-def test_whatever_needs_times_refuses(rocm_perf, native_dir) -> None:
+def test_commands_that_need_times_refuse_unobserved_runs(rocm_perf, native_dir) -> None:
     refused = rocm_perf("profile", *WITHOUT, "true")
     assert refused.returncode == 2 and "profile needs counters and times" in refused.stderr
     refused = rocm_perf("profile", "--device", "gfx942", "true", environment={OPTIONS_VARIABLE: f"lds-check,{NO_OBSERVATION}"})

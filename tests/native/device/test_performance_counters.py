@@ -1,4 +1,4 @@
-"""Performance counters by registers: what AMD's aqlprofile counts on the device is what the device's own tracer records."""
+"""Performance counters through registers: AMD's aqlprofile counts on the device what the device's own tracer records."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ from rocm_perf_lab.arch.counters import known_counters
 
 SOURCE = Path(__file__).parent / "runtime" / "aqlprofile_counters.cpp"
 PROGRAMS = {"vcopy": ("-n", 262144, "-b", 256, "-i", 2), "reduction": ("--type", "int", "--kernel", "lds")}
-# A target's caches are emptied by the commands with which its counters are read, or they are not.
+# The commands that read the counters empty the caches on some targets and not on others.
 FLUSH = ("--device-option", "flush-l2")
 OPTIONS = {"gfx942": FLUSH, "gfx90a": FLUSH, "gfx950": FLUSH, "gfx1030": ()}
-# Of each block: the instances on the device.
+# The number of instances of each block on the device.
 INSTANCES = {
     "gfx942": {"SQ": 32, "TA": 512, "TD": 512, "TCP": 512, "TCC": 128, "GRBM": 8, "SPI": 32, "CPC": 8, "CPF": 8},
     "gfx90a": {"SQ": 8, "TA": 128, "TD": 128, "TCP": 128, "TCC": 32, "GRBM": 1, "SPI": 8, "CPC": 1, "CPF": 1},
@@ -57,7 +57,7 @@ def block(counter: str) -> str:
 
 
 def counted_by_aqlprofile(library: Path, folder: Path, target: str, program: list[str], chosen: list[str]) -> list[list[str]]:
-    """For each dispatch the words "sum/instances" of each event "block:event"."""
+    """For each dispatch, the words "sum/instances" for each event "block:event"."""
     written = folder / "counted"
     variables = {"HSA_TOOLS_LIB": str(library), "COUNTED_EVENTS": " ".join(chosen), "COUNTED_INTO": str(written)}
     command = [sys.executable, "-m", "rocm_perf_lab", "run", "--device", target, *program]
@@ -67,7 +67,7 @@ def counted_by_aqlprofile(library: Path, folder: Path, target: str, program: lis
 
 
 def recorded(folder: Path, target: str, program: list[str], rocm_perf_in) -> list[dict[str, float]]:
-    """For each dispatch counter -> value, by the device's own tracer."""
+    """For each dispatch, counter -> value, from the device's own tracer."""
     rocm_perf_in(folder, "profile", "--runs", 1, "--device", target, *OPTIONS[target], "-o", folder / "run", *program)
     with sqlite3.connect(folder / "run" / ".rocpd_profile" / "base_results.db") as database:
         rows = database.execute(
@@ -83,7 +83,7 @@ def recorded(folder: Path, target: str, program: list[str], rocm_perf_in) -> lis
     "target, name",
     only([("gfx942", "vcopy"), ("gfx90a", "reduction"), ("gfx1030", "vcopy")], itertools.product(OPTIONS, PROGRAMS)),
 )
-def test_every_counter_is_what_the_tracer_records(target, name, aqlprofile, events, repository, tmp_path, rocm_perf_in):
+def test_every_counter_equals_what_the_tracer_records(target, name, aqlprofile, events, repository, tmp_path, rocm_perf_in):
     compile_hip(f"--offload-arch={target}", "-O3", repository / "testbed" / f"{name}.hip", "-o", tmp_path / name)
     program = [str(word) for word in (tmp_path / name, *PROGRAMS[name])]
     expected = recorded(tmp_path, target, program, rocm_perf_in)

@@ -1,4 +1,4 @@
-"""The clock that the power limit allows: with the device option `sustained`, and only then."""
+"""The clock that the power limit allows, used only with the device option `sustained`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MULTIPLY_ADD_MHZ = (1400, 1490)  # recorded by RRZE's gpu-roofline with 934 and 
 
 @pytest.fixture(scope="module")
 def found(tmp_path_factory, rocm_perf_in):
-    """found(options...): ns and clock in MHz of each kernel."""
+    """found(options...): duration in ns and clock in MHz of each kernel."""
     folder = tmp_path_factory.mktemp("power")
     compile_hip("-O3", "--offload-arch=gfx942", PROGRAM, "-o", folder / "power")
     known: dict[tuple[str, ...], dict[str, tuple[int, float]]] = {}
@@ -47,7 +47,7 @@ def test_a_short_load_runs_at_the_peak_clock(found):
         assert mhz == pytest.approx(PEAK_MHZ, rel=0.01), name
 
 
-def test_arithmetic_lowers_a_sustained_clock_as_was_recorded(found):
+def test_arithmetic_lowers_a_sustained_clock_as_recorded(found):
     usual, sustained = found(), found("sustained")
     for name, recorded in (("vector", MULTIPLY_ADD_MHZ), ("matrix", GEMM_MHZ)):
         (ns, _), (longer_ns, mhz) = usual[name], sustained[name]
@@ -55,7 +55,7 @@ def test_arithmetic_lowers_a_sustained_clock_as_was_recorded(found):
         assert longer_ns - LAUNCH_NS == pytest.approx((ns - LAUNCH_NS) * PEAK_MHZ / mhz, rel=0.1), name
 
 
-def test_what_waits_for_memory_takes_as_long(found):
+def test_a_kernel_that_waits_for_memory_takes_as_long_as_before(found):
     usual, sustained = found(), found("sustained")
     assert sustained["memory"][0] == usual["memory"][0]
     assert sustained["memory"][1] < 0.9 * PEAK_MHZ, "although its clock is lower"

@@ -1,4 +1,4 @@
-"""What programs find that look for GPUs below ROCr: in the kernel driver's topology, and by libdrm."""
+"""What programs find when they look for GPUs below ROCr: in the kernel driver's topology and through libdrm."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def program(compile_c):
         ("gfx1030", 100300, "AMD Radeon RX 6800 XT", 143),
     ],
 )
-def test_render_nodes_are_those_of_the_topology(device, version, name, family, program, rocm_perf):
+def test_render_nodes_match_the_topology(device, version, name, family, program, rocm_perf):
     done = rocm_perf("run", "--device", f"{device}:2", program)
     assert (done.returncode, done.stderr) == (0, "")
     gpu = f"node {{}}: version {version}, minor {{}}, {name}, 0, family {family} of major 3, 0 1, closed 0"

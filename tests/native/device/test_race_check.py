@@ -43,7 +43,7 @@ OVERTAKEN = (
     r"\(global_atomic_add .*\) was issued, so that others may see the atomic first, \d+ times, "
     r"first with the store by wave {0} "
 )
-# The finding for each kernel that has a twin that waits.
+# The finding for each kernel with a counterpart that waits.
 NOT_WAITED_FOR = {
     "late_write": r"race in LDS, .*store .*ds_write_b32 .* and load .*ds_read_b32 .* for the first had not been waited for",
     "late_read": r"race in LDS, .*load .*ds_read_b32 .* and store .*ds_write_b32 .* for the first had not been waited for",
@@ -100,13 +100,13 @@ def check(rocm_perf, native_dir, target):
 
 @pytest.fixture(scope="module")
 def seen() -> dict[tuple[str, int, str], list[str]]:
-    """What the check said of a kernel, by target, seed and kernel."""
+    """What the check reported for a kernel, by target, seed and kernel."""
     return {}
 
 
 @pytest.fixture
 def reports(check, races, target, seen):
-    """reports(name) is what the check says of the kernel: the lines for each of two seeds."""
+    """reports(name): the lines that the check reports for the kernel, for each of two seeds."""
 
     def reports(name: str) -> list[list[str]]:
         for seed in (0, 7):
@@ -140,7 +140,7 @@ def test_a_release_that_is_not_waited_for_is_found(reports, target) -> None:
 
 
 @on_each_target(*NOT_WAITED_FOR)
-def test_what_is_not_waited_for_is_found(reports, name: str) -> None:
+def test_an_access_that_is_not_waited_for_is_found(reports, name: str) -> None:
     for lines in reports(f"{name}<no>"):
         assert len(lines) == 1 and re.search(NOT_WAITED_FOR[name], lines[0]), lines
     assert reports(f"{name}<yes>") == [[], []]
@@ -153,7 +153,7 @@ def test_a_store_that_an_atomic_may_overtake_is_found(reports, name: str) -> Non
 
 
 def test_atomic_accesses_that_nothing_orders_are_reported_on_request(check, races) -> None:
-    """Those of publish<fence> follow a message; nothing but the counter, which all of them add to, is read without order."""
+    """The accesses of publish<fence> follow a message; only the counter, which all of them add to, is read without order."""
     for seed in (0, 7):
         done = check(races, "relaxed_exchange", seed=seed, also=["unordered-atomics"])
         found = r"atomic accesses in no order, .*: (atomic|load) by .* and (store|load) by .* are not ordered"
@@ -178,7 +178,7 @@ def test_waves_fall_behind_each_other_unless_the_order_is_the_usual_one(check, r
 
 
 @on_each_target(*CORRECT)
-def test_a_correct_kernel_is_not_accused(reports, name: str) -> None:
+def test_nothing_is_reported_for_a_correct_kernel(reports, name: str) -> None:
     assert reports(name) == [[], []]
 
 

@@ -33,7 +33,7 @@ def durations(native_dir, repository, tmp_path_factory, rocm_perf_in) -> dict[st
     return times
 
 
-# (better, worse, at least this many times faster). Where the factor follows from the work it is stated:
+# (better, worse, at least this many times faster). Where the factor follows from the work, it is stated:
 RANKING = [
     ("loads_unrolled", "loads_one_by_one", 3.0),  # eight loads share a latency
     ("copy_contiguous", "copy_strided", 2.0),  # one line per float instead of one per 32
@@ -61,13 +61,13 @@ def test_a_line_on_its_way_to_another_wave_is_waited_for(durations):
     assert durations["lines_just_touched"] == pytest.approx(durations["lines_first_touched"], rel=0.1)
 
 
-def test_atomics_on_one_word_take_turns(durations):
-    """2048 requests of 64 lanes, from all XCDs: 4 cycles each, and 63 for the further lanes."""
+def test_atomics_on_one_word_are_serialised(durations):
+    """2048 requests of 64 lanes from all XCDs: 4 cycles each, and 63 for the other lanes."""
     assert durations["atomics_on_one"] == pytest.approx(2048 * (4 + 63) / 2.1, rel=0.1)
 
 
 def test_a_chain_of_loads_costs_its_latencies(durations):
-    """256 dependent loads of one lane from its own line: all but the first hit the L1, 120 cycles each at 2.1 GHz."""
+    """256 dependent loads by one lane from its own line: all but the first hit the L1, 120 cycles each at 2.1 GHz."""
     expected = 256 * 120 / 2.1  # ns
     assert durations["chase_one_wave"] == pytest.approx(expected, rel=0.5)
 

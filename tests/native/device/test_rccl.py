@@ -18,7 +18,7 @@ def test_an_all_reduce_over_two_devices(native_dir: Path, repository: Path, tmp_
     program = tmp_path / "all_reduce"
     source, library = repository / "tests" / "programs" / "all_reduce.hip", rocm.find_library("librccl.so")
     assert library is not None
-    # An RCCL that was only unpacked somewhere, and named in LD_LIBRARY_PATH, has its headers beside the library.
+    # An RCCL that was only unpacked somewhere and is named in LD_LIBRARY_PATH has its headers beside the library.
     headers = [f"-I{folder / 'include'}" for folder in library.parents if (folder / "include" / "rccl").is_dir()]
     command = ["hipcc", "--offload-arch=gfx942", "-O2", *headers, source, "-o", program, f"-L{library.parent}", "-lrccl"]
     subprocess.run([*command, f"-Wl,-rpath-link,{library.parent}"], check=True, capture_output=True)

@@ -55,7 +55,7 @@ def test_issue_cycles_of_every_recorded_instruction(recording, native_dir):
     assert {name: modelled[name] for name in compared} == compared
 
 
-def test_a_matrix_instruction_keeps_its_unit(recording, parameters):
+def test_a_matrix_instruction_occupies_its_unit(recording, parameters):
     waves, listing, _ = recording
     operations = 2 * 32 * 32 * 8
     expected = operations * parameters["simds_per_cu"] / parameters["matrix_16bit_per_cycle"]

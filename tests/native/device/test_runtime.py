@@ -53,7 +53,8 @@ def test_queues_do_what_hsa_says(run: Run, scenarios: Path, name: str) -> None:
 
 @pytest.mark.parametrize("name", ["ring_wraps", "barrier_and", "many_waiters", "async_handlers"])
 def test_execution_does_not_need_the_tools_library(run: Run, scenarios: Path, name: str) -> None:
-    """Without it the device does not see the host's side: times suffer, about which it warns once; execution must not."""
+    """Without it, the device does not see the host's side: times are less accurate, which it warns about once; results are
+    not."""
     completed = run(scenarios, name, HSA_TOOLS_LIB="")
     assert completed.returncode == 0, completed.stdout + completed.stderr
     assert completed.stderr.count("HSA_TOOLS_ROCPROFILER_V1_TOOLS=1") == 1
@@ -102,8 +103,8 @@ def test_a_wrong_thread_count_is_refused_by_name(run: Run, scenarios: Path) -> N
     assert "ROCM_PERF_DEVICE_THREADS=many is not a number from 1 to 1024" in completed.stderr
 
 
-def test_programs_with_many_libraries_can_load_it(native_dir):
-    """Of each thread's static memory, glibc keeps 512 bytes for all that are loaded later (rtld.optional_static_tls)."""
+def test_programs_with_many_libraries_can_load_the_device(native_dir):
+    """In each thread's static memory, glibc reserves 512 bytes for all libraries loaded later (rtld.optional_static_tls)."""
     segments = [llvm_tool("llvm-readelf"), "--program-headers", "--wide", native_dir / "lib" / "librocmperf_device.so"]
     text = subprocess.run(segments, capture_output=True, text=True, check=True).stdout
     (size,) = (int(line.split()[5], 16) for line in text.splitlines() if line.split()[:1] == ["TLS"])

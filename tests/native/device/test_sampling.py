@@ -1,4 +1,4 @@
-"""What is estimated from some XCDs: true values lie within the errors that are stated, and what is called exact is exact."""
+"""Estimates from some XCDs: true values lie within the stated errors, and values labelled exact are exact."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from rocm_perf_lab.collect.device import OBSERVE, OPTIONS_VARIABLE
 
 SOFTMAX = ("softmax_testbed", "--rows", 8192, "--cols", 512, "--kernel", "lds")
-# Programs with many alike and with unlike workgroups, with regular and with scattered accesses.
+# Programs with many similar and with different workgroups, with regular and with scattered accesses.
 LARGER = (
     ("vcopy", "-n", 4194304, "-i", 2),
     ("gemm", "-n", 512, "--kernel", "naive"),
@@ -21,7 +21,7 @@ LARGER = (
     ("stencil", "-n", 128, "--steps", 2),
     ("reduction", "-n", 33554432, "--kernel", "lds", "--type", "int"),
 )
-NO_MATTER = 0.001  # of the requests to the L2: what differs by less
+NO_MATTER = 0.001  # as a fraction of the requests to the L2
 
 
 def values(run: Path) -> dict[tuple[int, str], tuple[float, float | None]]:
@@ -95,7 +95,7 @@ def test_a_sample_does_not_depend_on_host_threads(runs, rocm_perf, testbed, tmp_
         assert values(run) == usual
 
 
-def test_results_are_those_of_observed_runs(rocm_perf, testbed) -> None:
+def test_results_equal_those_of_observed_runs(rocm_perf, testbed) -> None:
     program, *arguments = SOFTMAX
     lines = [
         rocm_perf("run", testbed(program), *arguments, environment={OPTIONS_VARIABLE: f"{OBSERVE}={observe}"}).stdout

@@ -1,4 +1,4 @@
-"""The native programs that tests drive, built with sanitizers: nothing of the engine is undefined, out of bounds or a race.
+"""The native programs that tests run, built with sanitizers: the engine has no undefined behaviour, bounds errors or races.
 
 ./dev test -m slow tests/native/device/test_sanitizers.py
 """

@@ -53,21 +53,21 @@ def ring(ring_program: Path, tmp_path: Path) -> Ring:
 
 
 @pytest.mark.parametrize("count", [2, 4])
-def test_a_ring_of_copies_and_of_accesses_to_peers(ring: Ring, count: int) -> None:
+def test_a_ring_of_copies_and_peer_accesses(ring: Ring, count: int) -> None:
     """With the same results and times on one and two host threads."""
     first, again = (ring(f"gfx942:{count}", ROCM_PERF_DEVICE_THREADS=str(threads)) for threads in (1, 2))
     assert first == again
     assert (first["devices"], first["wrong"]) == (count, 0)
 
 
-def test_one_device_is_no_ring(ring_program: Path, tmp_path: Path) -> None:
+def test_one_device_is_not_a_ring(ring_program: Path, tmp_path: Path) -> None:
     done = _run(ring_program, "gfx942", tmp_path)
     assert done.returncode == 2 and "a ring needs at least two" in done.stderr
 
 
 @pytest.mark.parametrize("choice", ["gfx942:2", "mi300a:2"])
 def test_copies_take_as_long_as_the_link_needs(ring: Ring, choice: str) -> None:
-    """Each goes the other way of a link, or over another one. HIP makes them by a kernel, whose overhead is a kernel's."""
+    """Each copy uses the other direction of a link, or another link. HIP copies with a kernel, and so with its overhead."""
     product = next(found for found in products() if found.key == devices.SOFTWARE_PRODUCTS[choice.partition(":")[0]])
     gbps = product.figures.get("timing", {}).get(devices.PEER_LINK) or timing_parameters()[devices.PEER_LINK]["value"]
     at_the_rate = BYTES / gbps / 1000
@@ -82,7 +82,7 @@ def test_visible_devices_select_among_them(ring: Ring) -> None:
 
 
 @pytest.mark.parametrize("target", ["gfx90a", "gfx1030", "gfx950"])
-def test_two_of_another_target(repository: Path, tmp_path: Path, hipcc: str, target: str) -> None:
+def test_two_devices_of_another_target(repository: Path, tmp_path: Path, hipcc: str, target: str) -> None:
     program = _compiled(repository / "tests" / "programs" / "ring.hip", tmp_path, target)
     done = _run(program, f"{target}:2", tmp_path)
     assert done.returncode == 0 and json.loads(done.stdout)["wrong"] == 0, done.stdout + done.stderr
@@ -108,7 +108,7 @@ def scenario(native_dir: Path, tmp_path_factory: pytest.TempPathFactory, hipcc: 
         ("rectangles", "rectangle wrong 0\npool wrong 0\npool wrong 0\n"),
     ],
 )
-def test_what_devices_do_for_each_other(scenario: Scenario, name: str, result: str) -> None:
+def test_operations_between_devices(scenario: Scenario, name: str, result: str) -> None:
     done = scenario(name)
     assert done.stdout == result, done.stderr
 
@@ -131,7 +131,7 @@ def test_a_copy_engine_takes_as_long_as_the_link_needs(scenario: Scenario) -> No
     assert needed < float(scenario("engine_copy").stdout) < needed + 5
 
 
-def test_hip_is_told_of_the_link(scenario: Scenario) -> None:
+def test_hip_is_told_about_the_link(scenario: Scenario) -> None:
     assert scenario("links").stdout == "type 4 hops 1 access 1 atomics 1\n"  # 4: HSA_AMD_LINK_INFO_TYPE_XGMI
 
 

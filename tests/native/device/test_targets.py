@@ -1,4 +1,4 @@
-"""The software device as each of its targets: code of one file for several, features in its name, what only one can do."""
+"""The software device as each of its targets: one file with code for several, features in names, what only one can do."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ EXPECTED = {
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory):
-    """built("-O0", "gfx90a") is the program for these targets."""
+    """built("-O0", "gfx90a") is the program, compiled for these targets."""
     folder = tmp_path_factory.mktemp("targets")
 
     def build(level: str, *targets: str) -> Path:
@@ -39,7 +39,7 @@ def test_a_program_for_all_runs_the_code_of_the_device(level, built, rocm_perf):
         assert (done.returncode, done.stdout) == (0, expected), done.stderr
 
 
-def test_generic_code_runs_on_the_targets_that_it_is_for(built, rocm_perf):
+def test_generic_code_runs_on_its_targets(built, rocm_perf):
     program = built("-O1", "gfx9-4-generic")
     for device in ("gfx942", "gfx950"):
         done = rocm_perf("run", "--device", device, program)
@@ -48,6 +48,6 @@ def test_generic_code_runs_on_the_targets_that_it_is_for(built, rocm_perf):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("features, code", [("xnack-", 0), ("sramecc+:xnack-", 0), ("xnack+", 53), ("sramecc-", 53)])
-def test_features_have_to_be_those_of_the_device(features, code, built, rocm_perf):
+def test_features_have_to_match_those_of_the_device(features, code, built, rocm_perf):
     done = rocm_perf("run", "--device", "gfx90a", built("-O1", f"gfx90a:{features}"))
     assert done.returncode == code, done.stderr

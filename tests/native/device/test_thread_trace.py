@@ -68,7 +68,7 @@ every_kernel = pytest.mark.parametrize("kernel", PROGRAMS)
 
 
 @every_kernel
-def test_sums_close(kernel, traced):
+def test_sums_are_consistent(kernel, traced):
     run = traced(kernel)
     hits, latency, stall, idle = assert_sums_close(run.folder)
     assert hits > 100 and stall > 0
@@ -80,7 +80,7 @@ def test_sums_close(kernel, traced):
 
 
 @every_kernel
-def test_waves_are_whole(kernel, traced):
+def test_waves_are_complete(kernel, traced):
     """Each record of a wave continues where the previous one ends, and the files about waves agree with each other."""
     folder = traced(kernel).folder
     waves = wave_files(folder)
@@ -165,7 +165,7 @@ def listing(repository, tmp_path_factory) -> dict[int, Listed]:
 
 
 @pytest.mark.parametrize("kernel", ["softmax_naive", "softmax_lds"])
-def test_the_listing_is_llvm_s(kernel, traced, listing):
+def test_the_listing_equals_that_of_llvm(kernel, traced, listing):
     rows = code_rows(traced(kernel).folder)
     assert len(rows) > 100
     for text, _, _, source, _, vaddr, *_ in rows:
@@ -208,7 +208,7 @@ def stalls_by_protected_load(waves: dict[str, dict], vaddr_of: dict[int, int], l
     return found
 
 
-def test_the_line_that_waves_wait_for_is_the_load_s_whose_register_the_wait_protects(traced, listing, repository):
+def test_waves_wait_for_the_line_of_the_load_whose_register_the_wait_protects(traced, listing, repository):
     run = traced("softmax_naive")
     vaddr_of = {row[2]: row[5] for row in code_rows(run.folder)}
     expected = stalls_by_protected_load(wave_files(run.folder), vaddr_of, listing)
@@ -243,7 +243,7 @@ def test_matrix_units_are_busy_for_their_operations(traced):
 # ---- what is traced ----
 
 
-def test_the_cu_and_the_simds_are_those_that_were_asked_for(testbed, rocm_perf_in, tmp_path):
+def test_the_cu_and_the_simds_are_those_that_were_requested(testbed, rocm_perf_in, tmp_path):
     command = (testbed("softmax_testbed"), "--kernel", "naive", "--rows", "5000", "--cols", "16")
     options = ("--att-simd-select", "0x5", "--att-target-cu", "2")
     rocm_perf_in(tmp_path, "profile", "--runs", 1, *options, "-o", "some", *command)

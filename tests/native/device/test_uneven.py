@@ -35,15 +35,15 @@ def durations(native_dir, repository, tmp_path_factory, rocm_perf_in) -> dict[st
 
 @pytest.mark.parametrize("number", range(len(KINDS)), ids=KINDS)
 def test_more_work_counts_wherever_it_is(durations, number):
-    """In workgroup 0 the work is replayed; in another one it must take about as long."""
+    """In workgroup 0, the work is replayed; in another workgroup, it must take about as long."""
     (times,) = [times for name, times in durations.items() if f"(Kind){number}" in name or f"<{number}>" in name]
     _, without, replayed, elsewhere = times
     assert replayed - without > 1500
     assert 0.9 * (replayed - without) < elsewhere - without < 1.6 * (replayed - without)
 
 
-def test_late_workgroups_count_as_early_ones_do(durations):
-    """The extra work is in the first two of each CU, or in the last two."""
+def test_late_workgroups_count_like_early_ones(durations):
+    """The extra work is in the first two workgroups of each CU, or in the last two."""
     _, without, early, late, *_ = durations["late"]
     assert early - without > 3000
     assert 0.9 * (early - without) < late - without < 2.1 * (early - without)
@@ -58,13 +58,14 @@ def test_one_late_workgroup_holds_up_its_compute_unit(durations):
 
 
 def test_useless_work_does_not_hide_the_longest_workgroup(durations):
-    """It makes the replayed workgroups look more like the one that adds all up, and must not shorten that one for it."""
+    """It makes the replayed workgroups look more like the one that adds everything up, which must not get shorter for that
+    reason."""
     useful, useless = (durations[f"last_adds_up<{flag}>"][-1] for flag in ("false", "true"))
     assert useless > useful
 
 
 def test_the_time_does_not_depend_on_which_compute_unit_is_chosen(native_dir, tmp_path):
-    """One of each XCD is recorded, and replayed if its work differs from that of the others."""
+    """One compute unit of each XCD is recorded, and replayed if its work differs from that of the others."""
     program, source = tmp_path / "uneven_xcds", Path(__file__).parent / "runtime" / "uneven_xcds.hip"
     compile_hip("--offload-arch=gfx942", "-O3", "-o", program, source)
     device = devices.select(devices.SOFTWARE_TARGET, tmp_path)
@@ -87,8 +88,8 @@ def test_useless_work_in_some_workgroups_makes_no_kernel_faster(native_dir, tmp_
 
 
 @pytest.mark.slow
-def test_workgroups_for_which_the_recording_has_no_room_count_by_a_sample(native_dir, tmp_path):
-    """6 million instructions and more on the replayed compute unit, of which 4 million are recorded, and then a sample."""
+def test_workgroups_that_do_not_fit_into_the_recording_are_sampled(native_dir, tmp_path):
+    """At least 6 million instructions on the replayed compute unit: 4 million are recorded, and the rest is sampled."""
     program, source = tmp_path / "long", Path(__file__).parent / "runtime" / "long_compute_unit.hip"
     compile_hip("--offload-arch=gfx942", "-O3", "-o", program, source)
     environment = devices.select(devices.SOFTWARE_TARGET, tmp_path).environment(os.environ)

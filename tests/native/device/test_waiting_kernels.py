@@ -54,19 +54,19 @@ def test_a_kernel_is_released_by_another_queue(run: Run, scenario: str, result: 
 
 @pytest.mark.parametrize("scenario", ["kernels", "many_waves", "ping_pong", "ring"])
 def test_times_of_waiting_kernels_repeat(run: Run, scenario: str) -> None:
-    """No matter how fast the host is, and on how many threads it executes."""
+    """However fast the host is, and however many threads it uses."""
     outputs = {run(scenario, ROCM_PERF_DEVICE_THREADS=str(threads)).stdout for threads in (1, 2, 1)}
     assert len(outputs) == 1
     waiter, other = map(float, re.findall(r"us (\S+) (\S+)", outputs.pop())[0])
     assert waiter > 0 and other > 0
 
 
-def test_the_host_sees_that_a_kernel_waits_and_releases_it(run: Run) -> None:
+def test_the_host_sees_a_waiting_kernel_and_releases_it(run: Run) -> None:
     completed = run("host_releases")
     assert completed.stdout == "hipErrorNotReady\nhipSuccess\n", completed.stderr
 
 
-def test_a_deadlock_ends_with_the_kernels_their_queues_and_places(run: Run) -> None:
+def test_a_deadlock_is_reported_with_the_kernels_their_queues_and_places(run: Run) -> None:
     completed = run("deadlock", "deadlock-after=2")
     assert "hipErrorLaunchFailure" in completed.stdout
     lines = [line for line in completed.stderr.splitlines() if "a deadlock: " in line]
@@ -77,11 +77,11 @@ def test_a_deadlock_ends_with_the_kernels_their_queues_and_places(run: Run) -> N
     assert all(len(set(re.findall(kernel, line))) == 2 for line in lines), lines
 
 
-def test_a_stream_that_waits_for_a_value_which_nobody_writes_is_named(run: Run) -> None:
+def test_a_stream_that_waits_for_a_value_that_is_never_written_is_named(run: Run) -> None:
     completed = run("alone", "deadlock-after=2")
     assert "streamOpsWait" in completed.stderr and "a deadlock: " in completed.stderr
 
 
-def test_a_host_thread_at_work_can_still_release_a_kernel(run: Run) -> None:
+def test_a_busy_host_thread_can_still_release_a_kernel(run: Run) -> None:
     completed = run("long_work", "deadlock-after=2")
     assert completed.stdout == "hipSuccess\n", completed.stderr

@@ -35,7 +35,7 @@ def database_of(folder: Path) -> tuple[list, list]:
     return durations, counters
 
 
-def test_order_dependent_kernels_give_the_same_on_any_number_of_host_threads(rocm_perf, tmp_path, compiled) -> None:
+def test_order_dependent_kernels_give_the_same_with_any_number_of_host_threads(rocm_perf, tmp_path, compiled) -> None:
     runs = []
     for i, threads in enumerate(("1", "4", "3")):
         folder = tmp_path / f"run{i}"
@@ -54,7 +54,7 @@ def test_order_dependent_kernels_give_the_same_on_any_number_of_host_threads(roc
 
 @pytest.mark.parametrize("level", ["-O0", "-O3"])
 def test_only_kernels_that_need_it_run_in_one_order(rocm_perf, compiled, level: str) -> None:
-    """Calls are followed if the code gives their targets, so that kernels without atomics can use all host threads."""
+    """Calls are followed if their targets are known from the code, so that kernels without atomics can use all host threads."""
     done = rocm_perf(
         "run", compiled(level), "order", environment={"ROCM_PERF_DEVICE_LOG": "1", "ROCM_PERF_DEVICE_THREADS": "2"}
     )

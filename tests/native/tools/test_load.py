@@ -98,7 +98,7 @@ def check_memory(run, device, program: Path, dispatches: int, writer_peaks: list
 
 
 @pytest.mark.parametrize("dispatches", [20_000, pytest.param(1_000_000, marks=pytest.mark.slow)])
-def test_every_dispatch_is_there_once(dispatches, traced, compile_hip, device, tmp_path):
+def test_every_dispatch_is_recorded_once(dispatches, traced, compile_hip, device, tmp_path):
     program, database = compile_hip(LOAD), tmp_path / "trace.db"
     stop, peaks = threading.Event(), []
     watch = threading.Thread(target=peak_of_writer, args=(database, stop, peaks))

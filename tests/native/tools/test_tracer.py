@@ -45,7 +45,7 @@ def recorded(traced, compile_hip, shared_data, tmp_path_factory):
     return run, sqlite3.connect(f"file:{folder / 'ms_trace' / 'ms_results.db'}?mode=ro&immutable=1", uri=True)
 
 
-# ---- the database as such ----
+# ---- the database itself ----
 
 
 def test_the_database_is_sound(kernels):
@@ -59,7 +59,7 @@ def test_the_database_is_sound(kernels):
     assert strings[0] == "" and strings == sorted(strings, key=str.encode)
 
 
-def test_every_view_of_rocprofv3_is_there_with_the_same_columns(recorded):
+def test_every_view_of_rocprofv3_exists_with_the_same_columns(recorded):
     run, real = recorded
     for kind in ("table", "view"):
         names = [name for (name,) in real.execute(f"SELECT name FROM sqlite_master WHERE type = '{kind}'")]
@@ -83,7 +83,7 @@ def test_kernels_and_dispatches_equal_those_of_rocprofv3(recorded):
     assert run.query(DISPATCHES) == real.execute(DISPATCHES).fetchall()
 
 
-def test_our_own_reader_reads_it(kernels):
+def test_the_reader_of_this_project_reads_it(kernels):
     trace = read_trace(kernels.path)
     assert trace is not None
     extdata = json.loads(kernels.query("SELECT extdata FROM rocpd_info_process")[0][0])["rocm_perf_lab"]
@@ -131,7 +131,7 @@ def test_kernel_resources_equal_the_compilers(kernels, device, tmp_path):
     assert not unified or any(row[6] > 8 for row in ours), "AGPRs are not tried"
 
 
-def test_what_was_launched_is_what_is_recorded(kernels):
+def test_the_recorded_kernels_are_those_that_were_launched(kernels):
     rows = kernels.query("""SELECT name, grid_x, grid_y, workgroup_x, workgroup_y, lds_size, stream_id, scratch_size > 0
                             FROM kernels WHERE name NOT LIKE '__amd%' ORDER BY dispatch_id""")
     assert rows == [
@@ -182,7 +182,7 @@ def ancestors(run) -> dict[int, set[int]]:
     return {grid: {grids[e] for e in all_before(event) if e in grids} - {grid} for event, grid in grids.items()}
 
 
-def test_order_is_that_of_queues_events_and_waits(traced, compile_hip, tmp_path):
+def test_the_recorded_order_follows_queues_events_and_waits(traced, compile_hip, tmp_path):
     run = traced(tmp_path / "trace.db", compile_hip(PROGRAMS / "order.hip"))
     assert run.process.returncode == 0
     assert ancestors(run) == {
@@ -205,7 +205,7 @@ def test_order_is_that_of_queues_events_and_waits(traced, compile_hip, tmp_path)
     [("return", 0), ("exit", 3), ("_exit", 4), ("abort", -signal.SIGABRT), ("kill", -signal.SIGKILL),
      ("segfault", -signal.SIGSEGV), ("unsynchronized", 0), ("wait", 0)],
 )  # fmt: skip
-def test_every_end_leaves_a_whole_database(end, status, traced, compile_hip, tmp_path):
+def test_every_way_to_end_leaves_a_complete_database(end, status, traced, compile_hip, tmp_path):
     run = traced(tmp_path / "trace.db", compile_hip(PROGRAMS / "ends.hip"), end, 5)
     assert run.process.returncode == status
     assert run.query("PRAGMA integrity_check") == [("ok",)]
@@ -214,7 +214,7 @@ def test_every_end_leaves_a_whole_database(end, status, traced, compile_hip, tmp
     assert os.listdir(tmp_path) == ["trace.db"]
 
 
-def test_a_forked_child_keeps_nobody_waiting(traced, compile_hip, tmp_path):
+def test_a_forked_child_is_not_waited_for(traced, compile_hip, tmp_path):
     begin = time.monotonic()
     run = traced(tmp_path / "trace.db", compile_hip(PROGRAMS / "ends.hip"), "fork", 3)
     assert time.monotonic() - begin < 25  # the child sleeps for 30 s
@@ -235,7 +235,7 @@ def test_a_second_process_writes_its_own_database(traced, compile_hip, tmp_path)
     assert run.query("SELECT count(*) FROM kernels WHERE name = 'add_one(int*)'") == [(3,)]
 
 
-def test_without_preloading_dispatches_are_there_but_no_hip_calls(traced, compile_hip, tmp_path):
+def test_without_preloading_dispatches_are_recorded_but_no_hip_calls(traced, compile_hip, tmp_path):
     run = traced(tmp_path / "trace.db", compile_hip(PROGRAMS / "kernels.hip"), preload=False)
     assert run.query("SELECT count(*) FROM regions") == [(0,)]
     assert run.query("SELECT DISTINCT stream FROM kernels") == [("Default Stream",)]

@@ -84,7 +84,7 @@ KINDS = ("queue", "signal", "host")
 
 
 class Oracle:
-    """A graph with all packets as nodes and every single reason to wait as an edge, reduced by brute force."""
+    """A graph with all packets as nodes and every reason to wait as an edge, reduced by brute force."""
 
     def __init__(self) -> None:
         self.edges: list[list[tuple[int, int]]] = []  # for each packet: (earlier packet, kind)
@@ -198,7 +198,7 @@ def test_any_text_survives(writer, tmp_path):
     assert json.loads(stored)["kernel_name"] == name
 
 
-def test_what_was_being_written_at_the_death_is_left_out(writer, tmp_path):
+def test_a_record_being_written_when_the_program_died_is_left_out(writer, tmp_path):
     spool = Spool().prologue()
     for ident in (1, 2):
         spool.dispatch(ident, 1, 42, True, 0)

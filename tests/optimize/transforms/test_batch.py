@@ -1,4 +1,4 @@
-"""Loops that are taken several iterations at a time: which, and that every iteration still happens, once and in order."""
+"""Loops that process several iterations at a time: which ones, and that every iteration still happens once and in order."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from rocm_perf_lab.optimize.transforms import Proposal, Refusal, batch
 
 pytestmark = pytest.mark.usefixtures("hipcc")
 COMMAND = ["hipcc", "-O3", "-nogpuinc", "-nogpulib", "--offload-arch=gfx942", "-DKERNEL=__attribute__((global))"]
-# Each iteration writes down its index: the trace is what must stay the same.
+# Each iteration records its index, and this trace must stay the same.
 SOURCE = """\
 KERNEL void k(int first, int n, int stride, int* trace, int* count) {
   for (int i = first; i < n; i += stride) trace[(*count)++] = i;
@@ -59,7 +59,7 @@ def test_only_strided_loops_that_nothing_disturbs_are_proposed():
 
 @pytest.fixture(scope="module")
 def traces(tmp_path_factory):
-    """What the loops do, unchanged and with each factor, on the host."""
+    """The output of the loops on the host, unchanged and with each factor."""
     folder = tmp_path_factory.mktemp("batch")
     libraries = []
     for factor in (1, 2, 3, 8):
@@ -84,7 +84,7 @@ def test_the_same_iterations_in_the_same_order(traces, first, n, stride):
     assert changed == [plain] * len(changed)
 
 
-def test_strides_whose_multiples_leave_32_bits(traces):
-    """Six of them would wrap around: the test before several iterations is made in 64 bits."""
+def test_strides_whose_multiples_exceed_32_bits(traces):
+    """Six strides would wrap around, so the test before several iterations is done in 64 bits."""
     plain, *changed = traces(0, 2**30, 2**28 + 1)
     assert len(plain) > 6 and changed == [plain] * len(changed)

@@ -1,4 +1,4 @@
-"""Each transformation makes a kernel faster that the compiler cannot fix by itself, as the gate measures (modelled)."""
+"""Each transformation speeds up a kernel that the compiler cannot improve by itself, as measured by the gate (modelled)."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ GAINS = {
     "launch_bounds": "blocked",
     "split-loop": "scaled",
 }
-OPTIONS = GateOptions(equivalence=EquivalenceOptions(level="program", device="gfx942"))  # the same bits: their own tests
+OPTIONS = GateOptions(equivalence=EquivalenceOptions(level="program", device="gfx942"))  # the same bits: see their own tests
 
 
 @pytest.fixture(scope="module")
@@ -36,7 +36,7 @@ def program(native_dir, tmp_path_factory, hipcc):
 
 
 @pytest.mark.parametrize("name, kernel", every(2, GAINS.items()))
-def test_the_gate_accepts_it_and_sees_it_gain(program, tmp_path, name, kernel):
+def test_the_gate_accepts_each_transformation_and_measures_its_gain(program, tmp_path, name, kernel):
     source = read(PROGRAM, COMMAND)
     proposal = next(p for p in TRANSFORMS[name](source, source.kernel(kernel), (4,)) if isinstance(p, Proposal))
     captured = capture([str(program), kernel], kernel, 0, tmp_path, device="gfx942")

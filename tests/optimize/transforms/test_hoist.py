@@ -1,4 +1,4 @@
-"""Random loops with loads that stay the same: made once they give the same bits, and none is made that was not before."""
+"""Random loops with invariant loads: hoisted loads give the same bits, and no load is added that was not executed before."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from rocm_perf_lab.optimize.transforms import Proposal, Refusal, hoist
 
 pytestmark = pytest.mark.usefixtures("hipcc")
 
-# Statements of a loop's body over i, with the loads that are to be hoisted from it; `far` is a place that faults while n < 5.
+# Statements in a loop body over i, with the loads to be hoisted from it; `far` is an address that faults while n < 5.
 STAYS = {
     "f += in[n] * in[lane + 64];": ["in[n]", "in[lane + 64]"],
     "f = f * 0.5f + mine[3] + in[(i * 3) & 255];": ["mine[3]"],
@@ -43,7 +43,7 @@ FORBIDDEN = {'asm volatile("s_nop 0");': "inline assembly", "f += *(volatile con
 
 
 def kernel(writer: Writer, name: str) -> list[tuple[int, list[str] | str]]:
-    """(line, loads that are hoisted from the loop there, or words of its refusal)."""
+    """(line, loads hoisted from the loop there, or words of its refusal)."""
     chance, expected, say = writer.chance, [], writer.say
     say(0, f"__global__ void {name}({PARAMETERS}) {{")
     say(1, "const int lane = __builtin_amdgcn_workitem_id_x(), far = n < 5 ? 1 << 28 : 9;")

@@ -1,4 +1,4 @@
-"""Where a launch bound is proposed: what all launches in the source say of their blocks."""
+"""Where a launch bound is proposed: what all launches in the source say about their block sizes."""
 
 from __future__ import annotations
 
@@ -86,17 +86,17 @@ def test_the_bound_is_the_largest_of_all_launches(launches, hidden):
 
 
 @pytest.mark.parametrize("launch", UNKNOWN)
-def test_a_block_that_is_not_known_forbids_it(launch):
+def test_an_unknown_block_size_forbids_a_bound(launch):
     _, answer = answer_of(f"k<<<4, 64>>>(p, n); {launch}")
     assert isinstance(answer, Refusal) and UNKNOWN[launch] in answer.reason, answer
 
 
-def test_a_size_without_operands_is_not_one_that_is_left_out():
+def test_a_size_without_operands_is_not_a_missing_size():
     _, answer = answer_of("k<<<4, dim3(64, __builtin_LINE())>>>(p, n);")
     assert isinstance(answer, Refusal) or answer.promises.threads > 64
 
 
-def test_other_reasons():
+def test_other_reasons_against_a_bound():
     assert "does not launch" in answer_of("")[1].reason
     bounded = "__global__ __attribute__((amdgpu_flat_work_group_size(1, 128))) void k(float* p, int n) {}"
     assert "it has" in answer_of("k<<<4, 64>>>(p, n);", bounded)[1].reason
@@ -106,7 +106,7 @@ def test_other_reasons():
 @pytest.mark.parametrize(
     "head", ["__global__ void", "template <int = 4> __global__ static void", "namespace a { __global__ void"]
 )
-def test_the_compiler_takes_it(head, tmp_path):
+def test_the_compiler_applies_the_bound(head, tmp_path):
     end = " }\nusing namespace a;" if "namespace" in head else ""
     source, answer = answer_of("k<<<4, dim3(8, 24)>>>(p, n);", f"{head} k(float* p, int n) {{ p[n] = n; }}{end}")
     (tmp_path / "x.hip").write_bytes(apply_edits(source.text, answer.edits))

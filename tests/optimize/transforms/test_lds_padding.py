@@ -1,4 +1,4 @@
-"""Random kernels with LDS arrays: padded ones give the same bits, and those whose layout is relied on stay."""
+"""Random kernels with LDS arrays: padded arrays give the same bits, and those whose layout matters stay unchanged."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ HEAD = (
     "__device__ void touched(float& x) { x += 1; }",
 )
 
-# words of the reason -> (declaration, use) with {a} the array; None is no multidimensional array, which has no answer
+# words of the reason -> (declaration, use) where {a} is the array; None: not multidimensional, so there is no answer
 REFUSED = {
     "address of an element": ("float {a}[8][16]", "f += (&{a}[0][0])[lane * 2];"),
     "as a whole": ("float {a}[8][16]", "{{ const float* row = {a}[lane & 7]; f += row[3]; }}"),
@@ -36,7 +36,7 @@ TYPES = {"float": (8, 16), "double": (4, 8), "int": (3, 32), "short": (8, 64), "
 
 
 def kernel(writer: Writer, name: str) -> dict[str, str | None]:
-    """array -> words of its refusal, None where it is to be proposed."""
+    """array -> words of its refusal, None where padding is to be proposed."""
     chance, expected = writer.chance, {}
     writer.say(0, f"__global__ void {name}({PARAMETERS}) {{")
     writer.say(1, "const int lane = __builtin_amdgcn_workitem_id_x(); const int other = lane * 5 + 3; float f = in[lane] + m;")

@@ -1,4 +1,4 @@
-"""Loads for several iterations at once: in which loops, and that every iteration still happens, once and in order."""
+"""Loads for several iterations at once: in which loops, and that every iteration still happens once and in order."""
 
 from __future__ import annotations
 
@@ -41,27 +41,27 @@ KERNEL void refused(const int* in, int n, int stride, int* trace, int* bound) {
 
 @pytest.fixture(scope="module")
 def proposals():
-    """Of the kernel that is tried, by factor: as if its launches kept the promise."""
+    """Texts of the tested kernel by factor, as if its launches kept the promise."""
     source = read(Path("x.hip"), COMMAND, text=SOURCE.encode())
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(load_ahead, "broken_in_source", lambda *_: None)
         return {factor: list(load_ahead.propose(source, source.kernel("k"), (factor,))) for factor in (2, 3, 8)}
 
 
-def test_loops_in_which_something_else_decides_stay():
+def test_loops_that_something_else_controls_stay_unchanged():
     source = read(Path("x.hip"), COMMAND, text=SOURCE.encode())
     found = list(load_ahead.propose(source, source.kernel("refused"), (4,)))
     assert len(found) == 8 and not any(isinstance(one, Proposal) for one in found), found
 
 
-def test_what_is_stored_to_is_a_promise(proposals):
+def test_stores_in_the_loop_require_a_promise(proposals):
     assert [one.line for one in proposals[8]] == [2, 3, 7]
     assert [one.promises.unwritten for one in proposals[3]] == [("in",), ("more", "in"), ("more", "in")]
 
 
 @pytest.fixture(scope="module")
 def traces(tmp_path_factory, proposals):
-    """What the loops do, unchanged and with each factor, on the host."""
+    """The output of the loops on the host, unchanged and with each factor."""
     folder = tmp_path_factory.mktemp("ahead")
     libraries = []
     for factor in (1, *proposals):

@@ -14,7 +14,7 @@ from rocm_perf_lab.optimize.transforms import Proposal, Refusal, nontemporal
 
 pytestmark = pytest.mark.usefixtures("hipcc")
 
-# body over lane, in, index, out, n -> stores to `out` that get the hint, or words of the refusal
+# body with lane, in, index, out, n -> stores to `out` that get the hint, or words of the refusal
 BODIES = {
     "out[lane] = in[lane] * 3;": 1,
     "out[lane] = n; out[lane + 64] = in[lane] > 3 ? 1 : lane;": 2,

@@ -1,4 +1,4 @@
-"""Counts that are made in LDS first: which, and that they stay the same for all sizes."""
+"""Counts that are first accumulated in LDS: which ones, and that they stay the same for all sizes."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ REFUSED = {
     "ends_inside": "a thread may end",
     "in_lds": "",
 }
-OPTIONS = GateOptions(equivalence=EquivalenceOptions(level="program", device="gfx942"))  # the same bits: below
+OPTIONS = GateOptions(equivalence=EquivalenceOptions(level="program", device="gfx942"))  # identical bits are checked below
 
 
 @pytest.fixture(scope="module")
@@ -36,7 +36,7 @@ def source():
 
 
 @pytest.mark.parametrize("name", [one for one in REFUSED if REFUSED[one]])
-def test_other_kernels_stay_as_they_are(source, name):
+def test_other_kernels_stay_unchanged(source, name):
     answers = list(privatize.propose(source, source.kernel(name), ()))
     assert not any(isinstance(one, Proposal) for one in answers), answers
     assert any(REFUSED[name] in one.reason for one in answers), answers
@@ -57,7 +57,7 @@ def test_every_size_gives_the_same_counts(source, last, tmp_path, rocm_perf_in):
 
 
 @pytest.mark.parametrize("transformation, kernel", every(2, [(privatize, "by_byte"), (load_ahead, "in_lds")]))
-def test_the_gate_accepts_it_and_sees_it_gain(source, tmp_path, transformation, kernel):
+def test_the_gate_accepts_the_change_and_measures_its_gain(source, tmp_path, transformation, kernel):
     subprocess.run([*COMMAND, PROGRAM, "-o", tmp_path / "counts"], check=True)
     captured = capture([str(tmp_path / "counts"), "20000", "7"], kernel, 0, tmp_path / "capture", device="gfx942")
     answers = transformation.propose(source, source.kernel(kernel), (4,))
@@ -67,8 +67,8 @@ def test_the_gate_accepts_it_and_sees_it_gain(source, tmp_path, transformation, 
     assert verdict.accepted, verdict.rejection
 
 
-def test_a_change_comes_with_the_one_that_it_makes_possible(source):
-    """Alone, the loop may not be changed: it adds where it might read, as far as its launches tell."""
+def test_a_change_is_proposed_with_the_one_that_it_makes_possible(source):
+    """The loop alone may not be changed: judging by its launches, it may add to memory that it reads."""
     kernel = source.kernel("by_pointer")
     answers = {one.NAME: list(one.propose(source, kernel, (4,))) for one in (privatize, load_ahead)}
     assert not any(isinstance(one, Proposal) for one in answers[load_ahead.NAME])

@@ -1,4 +1,4 @@
-"""Random kernels whose buffers lie apart: qualified, they give the same bits; what cannot be seen is left alone."""
+"""Random kernels with separate buffers: qualified, they give the same bits; where that is not certain, they stay unchanged."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def source():
 
 
 @pytest.mark.parametrize("name", REASONS)
-def test_it_is_refused_for_its_reason(source, name):
+def test_each_refusal_has_its_reason(source, name):
     answers = list(restrict.propose(source, source.kernel(name), ()))
     assert answers and all(not isinstance(answer, Proposal) and REASONS[name] in answer.reason for answer in answers), answers
 

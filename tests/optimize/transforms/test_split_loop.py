@@ -1,4 +1,4 @@
-"""Loops that are given to more workgroups: which, and that the results stay the same for all sizes."""
+"""Loops that are split over more workgroups: which ones, and that the results stay the same for all sizes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from slow_variants import every
 pytestmark = pytest.mark.usefixtures("hipcc", "native_dir")
 PROGRAM = Path(__file__).with_name("grids.hip")
 COMMAND = ("hipcc", "-O2", "--offload-arch=gfx942")
-# The launch afterwards, with four parts: a dimension that the kernel does not use, or one that it does.
+# The new launch with four parts, in a dimension that the kernel does not use or in one that it does.
 PROPOSED = {
     "planes": b"planes<<<dim3((width + 63) / 64, 4), 64>>>",
     "steps": b"steps<<<dim3(2, 4), 32>>>",
@@ -37,7 +37,7 @@ def source():
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_other_kernels_stay_as_they_are(source, name):
+def test_other_kernels_stay_unchanged(source, name):
     (answer,) = split_loop.propose(source, source.kernel(name), ())
     assert not isinstance(answer, Proposal) and REFUSED[name] in answer.reason, answer
 

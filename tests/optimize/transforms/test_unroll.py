@@ -1,4 +1,4 @@
-"""Where unrolling is proposed, what it writes, and that the compiler takes it."""
+"""Where unrolling is proposed, what it writes, and that the compiler applies it."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_the_edit_adds_one_pragma_and_nothing_else(answers, tmp_path):
         assert made.returncode == 0 and "-Wpass-failed" not in made.stderr and "ignored" not in made.stderr, made.stderr
 
 
-def test_the_compiler_makes_that_many_loads_of_it(answers, tmp_path):
+def test_the_compiler_makes_that_many_loads_per_iteration(answers, tmp_path):
     source, found = answers
 
     def loads(text: bytes) -> int:

@@ -1,4 +1,4 @@
-"""Random kernels: where unrolling is forbidden nothing is touched; where it is proposed, results are the same bit for bit."""
+"""Random kernels: where unrolling is forbidden, nothing changes; where it is proposed, results are the same bit for bit."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from rocm_perf_lab.hip_source import apply_edits, read
 from rocm_perf_lab.optimize.transforms import Proposal, Refusal, unroll
 
 pytestmark = pytest.mark.usefixtures("hipcc")
-FACTORS = (2, 3, 4, 8)  # all loops of a program take the same
+FACTORS = (2, 3, 4, 8)  # the same for all loops of a program
 
 
 def check(seed: int, kernels: int, folder: Path, rocm_perf_in) -> int:
@@ -48,7 +48,7 @@ def test_hundreds_of_kernels(seed, tmp_path, native_dir, rocm_perf_in):
 
 
 def test_a_change_of_fused_operations_is_rejected(tmp_path, native_dir, rocm_perf):
-    """Kernel k5 of seed 3 is one whose unrolled form fuses other products with hipcc's default contraction."""
+    """With hipcc's default contraction, the unrolled form of kernel k5 of seed 3 fuses different products."""
     source = read(tmp_path / "program.hip", COMMAND, text=generate(3, 6).text.encode())
     (proposal,) = [one for one in unroll.propose(source, source.kernel("k5"), (8,)) if isinstance(one, Proposal)]
     for name, text in (("program.hip", source.text), ("unrolled.hip", apply_edits(source.text, proposal.edits))):

@@ -1,4 +1,4 @@
-"""Random blocks of statements that load neighbours: as vectors they give the same bits, and nothing else is loaded."""
+"""Random blocks of statements that load neighbours: vector loads give the same bits, and nothing else is loaded."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from rocm_perf_lab.optimize.transforms import Proposal, Refusal, vector
 
 pytestmark = pytest.mark.usefixtures("hipcc")
 
-# What stands between two neighbours' loads and keeps them apart, with another start for the index behind it.
+# Statements between two neighbours' loads that keep them apart; the index starts elsewhere after them.
 APART = ["at += 4;", "if (f == 1234.5f) return;", "{ int* place = &at; *place ^= 1; }", "moved(at);"]
-# Loads of neighbours that may not become one: under a condition, of an index that may wrap, of what is written, volatile.
+# Loads of neighbours that may not be merged: conditional, with an index that may wrap, from written memory, volatile.
 ALONE = [
     "if (lane > 3) f += in[at] + in[at + 1];",
     "f += lane > 3 ? in[at] + in[at + 1] : 0;",
@@ -71,7 +71,7 @@ def kernel(writer: Writer, name: str) -> set[int]:
 
 
 def taken(length: int, size: int) -> int:
-    """Elements of a run that go into vectors: of 16, 8, 4 or 2 elements, 16 bytes at most."""
+    """How many elements of a run fit into vectors of 16, 8, 4 or 2 elements, with 16 bytes at most."""
     total = 0
     while (left := length - total) >= 2:
         total += max(n for n in (2, 4, 8, 16) if n <= left and n * size <= 16)

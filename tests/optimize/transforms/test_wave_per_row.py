@@ -1,4 +1,4 @@
-"""Rows that get a wave each: which kernels, and that the results stay the same for all sizes of rows and columns."""
+"""One wave per row: in which kernels, and that the results stay the same for all numbers of rows and columns."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def source():
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_other_kernels_stay_as_they_are(source, name):
+def test_other_kernels_stay_unchanged(source, name):
     (answer,) = wave_per_row.propose(source, source.kernel(name), ())
     assert not isinstance(answer, Proposal) and REFUSED[name] in answer.reason, answer
 
@@ -61,7 +61,7 @@ def test_every_size_gives_the_same_results(source, tmp_path, rocm_perf_in):
 
 
 @pytest.mark.slow
-def test_softmax_gains_what_it_should(repository, rocm_perf, tmp_path):
+def test_softmax_gains_as_much_as_expected(repository, rocm_perf, tmp_path):
     for name in ("softmax.hip", "check.h"):
         shutil.copy(repository / "testbed" / name, tmp_path)
     compile_hip("-O3", "--offload-arch=gfx942", "softmax.hip", "-o", "softmax", cwd=tmp_path)

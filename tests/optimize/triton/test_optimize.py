@@ -11,8 +11,8 @@ from triton_candidates import SOFTMAX
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("native_dir")
-def test_it_keeps_what_the_gate_accepts(rocm_perf, newest_python, tmp_path):
-    """Of a kernel in a module that the script imports."""
+def test_changes_that_the_gate_accepts_are_kept(rocm_perf, newest_python, tmp_path):
+    """For a kernel in a module that the script imports."""
     module, script = SOFTMAX.replace("(200, 333)", "(2000, 3330)").split("\n\nfor columns in ")
     (tmp_path / "kernels.py").write_text(module)
     (tmp_path / "script.py").write_text(f"import numpy as np\nfrom kernels import softmax\n\nfor columns in {script}")

@@ -1,4 +1,4 @@
-"""The transformations of Triton functions: their texts are run by Python, with NumPy for Triton's language, on many sizes."""
+"""The transformations of Triton functions: Python runs their texts on many sizes, with NumPy in place of Triton's language."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def proposed(text: str, name: str) -> list[str]:
 
 
 class Memory:
-    """An array that notes what is read outside of it. Places are the numbers that pointers are."""
+    """An array that records reads outside of it. Places are pointers as plain numbers."""
 
     def __init__(self, values: np.ndarray):
         self.values, self.unmasked = values, 0
@@ -97,7 +97,7 @@ def test_full_blocks_sum_the_same_in_the_same_order(text, count, block):
 
 @pytest.mark.parametrize("name", ["unroll", "pipeline"])
 @given(count=st.integers(0, 40))
-def test_options_of_a_loop_leave_its_rounds(name, count):
+def test_options_of_a_loop_do_not_change_its_iterations(name, count):
     text = BY_ELEMENTS.replace("sum += tl.sum(", "sum += tl.dot(") if name == "pipeline" else BY_ELEMENTS
     texts = [one.replace("tl.dot(", "tl.sum(") for one in proposed(text, name)]
     values = np.random.default_rng(count).random(count)
@@ -121,13 +121,13 @@ def test_options_of_a_loop_leave_its_rounds(name, count):
         ("K, BLOCK):\n        at", "K, BLOCK):\n        for _ in range(2): pass\n        at"),
     ],
 )
-def test_full_blocks_refuses_what_is_not_such_a_mask(old, new):
+def test_full_blocks_refuses_other_masks(old, new):
     assert old in BY_ELEMENTS
     found = answers(BY_ELEMENTS.replace(old, new, 1), "full-blocks")
     assert found and all(isinstance(one, Refusal) for one in found)
 
 
-def test_other_conjuncts_of_masks_stay():
+def test_other_conditions_in_masks_stay():
     (changed,) = proposed(MATMUL, "full-blocks")
     assert "mask=(row[:, None] < M), other=0.0)" in changed and changed.count("(at[None, :] < K)") == 1
 
@@ -142,7 +142,7 @@ def test_a_configuration_is_one_step_from_the_launch():
     assert "autotune --triton" in refusal.reason
 
 
-def test_reciprocals_take_the_place_of_divisions_by_scalars():
+def test_reciprocals_replace_divisions_by_scalars():
     (changed,) = proposed(SOFTMAX, "reciprocal")
     assert "- top) * (1.0 / total)" in changed
     (again,) = proposed(HEAD + "def f(x, n):\n    tl.store(x, (tl.load(x) - n) / n)\n", "reciprocal")

@@ -1,4 +1,4 @@
-"""A Triton function's text, found by a line of the line table."""
+"""A Triton function's text, found by a line in the line table."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_a_function_is_found_by_any_of_its_lines(script: Path, line: int):
     assert found.attributes == ("@triton.autotune([], key=['n'])", "@triton.jit")
 
 
-def test_what_it_calls_is_shown_in_the_order_of_the_file(script: Path):
+def test_called_functions_are_shown_in_the_order_of_the_file(script: Path):
     used = function_at(source_of(script), "kernel", 21).code.used
     assert [ast.parse(one.text).body[0].name for one in used] == ["inner", "helper"]
     assert all(one.text == "\n".join(SCRIPT.splitlines()[one.first_line - 1 : one.last_line]) for one in used)
@@ -71,7 +71,7 @@ def test_a_line_elsewhere_is_refused(script: Path, name: str, line: int):
         function_at(source_of(script), name, line)
 
 
-def test_what_is_no_python_is_refused(tmp_path: Path):
+def test_text_that_is_not_python_is_refused(tmp_path: Path):
     (tmp_path / "broken.py").write_text("def kernel(:\n")
     with pytest.raises(SourceError, match="cannot be read as Python"):
         function_at(source_of(tmp_path / "broken.py"), "kernel", 1)

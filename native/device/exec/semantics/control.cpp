@@ -20,7 +20,7 @@ void branch_if(const Op& op, Wave& wave) {
 }
 
 void jump_to(const Op& op, Wave& wave, uint64_t address) {
-  // Only calls and returns come here. Once the code is decoded, this is only a look-up.
+  // Only calls and returns get here. Once the code is decoded, this is just a look-up.
   wave.pc = wave.program->jump(op.address, address);
 }
 
@@ -127,7 +127,7 @@ const char* refuse_to_get(const Op& op) {
 
 void set_bits(uint32_t& word, uint32_t mask, uint32_t bits) { word = (word & ~mask) | (bits & mask); }
 
-// Kernels for gfx10 set FLAT_SCRATCH to the sum of an address and an offset that they got from the dispatcher. Both are 0 here.
+// Kernels for gfx10 set FLAT_SCRATCH to the sum of an address and an offset from the dispatcher. Both are 0 here.
 bool is_flat_scratch(unsigned id) {
   return target_of_device().rules.has_wave32 && (id == kFlatScratchLow || id == kFlatScratchHigh);
 }

@@ -7,7 +7,7 @@ namespace {
 
 void nothing(const Op&, Wave&) {}
 
-// The data says how many waves meet, less one, in the first enabled lane.
+// The data in the first enabled lane is the number of waves that meet, minus one.
 void meet(const Op& op, Wave& wave) {
   const uint64_t exec = wave.exec();
   const uint32_t others = wave.registers(op.source[0])[exec ? std::countr_zero(exec) : 0];

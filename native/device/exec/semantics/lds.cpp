@@ -182,7 +182,7 @@ void write_by_lane(const Op& op, Wave& wave) {
   if (addresses_of_lanes(op, wave, addresses)) write_to<1>(op, wave, addresses, wave.registers(op.source[0]));
 }
 
-// ---- transposing reads of gfx950, by which matrix instructions get rows from columns ----
+// ---- transposing reads of gfx950, which give matrix instructions rows from columns ----
 
 // Each lane of a row of 16 reads 64 bits, W elements; two, four or sixteen consecutive lanes read one row of a W x 16 matrix,
 // of which each lane gets a column: lane l, element n is element l % W of lane (16 / W) * n + l / W (Triton's layouts of these
@@ -336,7 +336,7 @@ T masked_or(T old, T mask, T bits) {
 }
 uint32_t wrap(uint32_t old, uint32_t limit, uint32_t step) { return old >= limit ? old - limit : old + step; }
 
-// Each half of the operand whose top bit is set replaces that half of memory, with the bit cleared.
+// Each half of the operand with its top bit set replaces the same half of memory, with that bit cleared.
 uint64_t exchange_marked(uint64_t old, uint64_t value) {
   constexpr uint64_t marks = uint64_t{1} << 63 | uint64_t{1} << 31;
   const uint64_t replaced = ((value & marks) >> 31) * 0xffffffff;

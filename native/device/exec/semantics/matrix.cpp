@@ -309,7 +309,7 @@ constexpr Semantics doubled(Semantics entry) {
   return entry;
 }
 
-// The instructions of gfx90a have names of their own, and all but those of doubles take BLGP.
+// The instructions of gfx90a have different names, and all but those for doubles accept BLGP.
 template <int M, int K, class In>
 constexpr Semantics older(const char* name) {
   return dense<M, K, In>(name, MatrixModifiers::Pattern);

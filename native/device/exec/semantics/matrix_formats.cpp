@@ -2,8 +2,8 @@
 // and with a scale (E8M0) for each 32 elements of a row of A or a column of B.
 //
 // Layout (LLVM AMDGPUUsage does not say; AMD's Composable Kernel, whose tests run on the hardware, does): a lane holds 32
-// elements of one row. Of 6 or 4 bits, they follow each other; of 8 bits, the first 16 of them do, and the others are half of K
-// farther on. Lane M * b + i has the scale of elements 32 b to 32 b + 31 of row i. D is as in matrix.cpp.
+// elements of one row. Elements of 6 or 4 bits are consecutive; of those with 8 bits, the first 16 are, and the others are half
+// of K farther on. Lane M * b + i has the scale of elements 32 b to 32 b + 31 of row i. D is as in matrix.cpp.
 //
 // The sum of a row's products and C is rounded once. The hardware's internal order and precision are not documented.
 #include <algorithm>

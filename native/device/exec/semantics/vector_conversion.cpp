@@ -163,7 +163,7 @@ constexpr Semantics widens(const char* name, Execute execute, Type to) {
   return Semantics{name, execute, Unit::Valu, 1, to, {Type::B32}}.as(Arithmetic::Conversion);
 }
 
-// Which bits a constant has is not documented.
+// The bits of such a constant are not documented.
 constexpr Semantics of_bfloats(Semantics entry) {
   entry.refusal = [](const Op& op) {
     return op.source[0].kind == Operand::Kind::Constant ? "a constant of this type is not modelled" : nullptr;

@@ -240,7 +240,7 @@ constexpr Semantics by_vcc(Semantics entry) {
   return entry;
 }
 
-// Mostly nothing is to be scaled back.
+// Usually, nothing has to be scaled back.
 template <class T>
 void plain_divide_fmas(const Op& op, Wave& wave) {
   constexpr auto fma = [](T a, T b, T c) { return std::fma(a, b, c); };
@@ -321,7 +321,8 @@ float legacy_multiply(float a, float b) { return a == 0 || b == 0 ? 0.0f : multi
 // A product with 0 is 0, whatever the other operand is.
 float legacy_fused(float a, float b, float c) { return a == 0 || b == 0 ? settle_nan(0.0f + c, c) : fused(a, b, c); }
 
-// V_MAD_F32 and its like round twice and know no denormals, whatever MODE says. Compilers use them where denormals are flushed.
+// V_MAD_F32 and similar instructions round twice and flush denormals, whatever MODE says. Compilers use them where denormals
+// are flushed.
 float multiply_then_add(float a, float b, float c) { return flush(flush(flush(a) * flush(b)) + flush(c)); }
 float legacy_multiply_then_add(float a, float b, float c) {
   return flush(a) == 0 || flush(b) == 0 ? 0.0f + flush(c) : multiply_then_add(a, b, c);

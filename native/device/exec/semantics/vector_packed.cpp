@@ -426,7 +426,7 @@ float dot_halves(u32 a, u32 b, float c) {
   return half(a, 16) * half(b, 16) + (half(a, 0) * half(b, 0) + c);
 }
 
-// The same of bfloats, whose products are exact, with the roundings of AMD's pseudo-code. C is added last, or is the sum that
+// The same for bfloats, whose products are exact, with the roundings of AMD's pseudo-code. C is added last, or is the sum that
 // the products are added to.
 float bfloat_of(u32 v, int shift) { return from_bits<float>(v >> shift << 16); }
 float dot_bfloats(u32 a, u32 b, float c) { return bfloat_of(a, 0) * bfloat_of(b, 0) + bfloat_of(a, 16) * bfloat_of(b, 16) + c; }
@@ -435,7 +435,7 @@ float add_dot_of_bfloats(u32 a, u32 b, float c) {
 }
 constexpr Semantics dot_of_bfloats(Semantics entry) {
   entry.plain = nullptr;
-  // Which bits a constant has is not documented.
+  // The bits of a constant are not documented.
   entry.refusal = [](const Op& op) {
     const bool constant = op.source[0].kind == Operand::Kind::Constant || op.source[1].kind == Operand::Kind::Constant;
     return constant ? "a constant of this type is not modelled" : nullptr;

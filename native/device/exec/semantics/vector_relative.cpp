@@ -16,7 +16,7 @@ Shifts of_destination(uint32_t m0) { return {.destination = m0}; }
 Shifts of_both(uint32_t m0) { return {m0, m0}; }
 Shifts apart(uint32_t m0) { return {m0 & 0x3ff, m0 >> 16 & 0x3ff}; }
 
-// The operand's register, shifted; null (and a fault) if the kernel was not given it. Constants and scalars stay as they are.
+// The operand's register, shifted; null (and a fault) if the kernel does not have it. Constants and scalars stay as they are.
 uint32_t* shifted(const Op& op, Wave& wave, const Operand& operand, uint32_t by) {
   const auto registers = static_cast<uint64_t>(wave.accumulator - wave.vector) / kLanes;
   if (operand.reg + uint64_t{by} < registers) return wave.vector + (operand.reg + by) * uint64_t{kLanes};

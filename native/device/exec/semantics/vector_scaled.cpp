@@ -61,7 +61,7 @@ void write_registers(const Op& op, Wave& wave, const u32 (&values)[Registers * k
 
 // ---- from small floats ----
 
-// One or two elements of one register; OP_SEL says where they begin, in units of as many bits.
+// One or two elements of one register; OP_SEL says where they begin, in units of their total size.
 template <class F, class To, int Count>
 void widen(const Op& op, Wave& wave) {
   constexpr int bits = F::kBits, unit = bits * Count, places = 32 / unit < 4 ? 32 / unit : 4;
@@ -168,7 +168,7 @@ void narrow_two(const Op& op, Wave& wave) {
 
 // ---- the table ----
 
-// The sign of a pair, or of many elements, is not modelled: it is not documented whose it would be.
+// Sign modifiers of a pair, or of many elements, are not modelled: it is not documented which elements they would affect.
 const char* refuse_signs(const Op& op) {
   const Operand& source = op.source[0];
   return source.negate || source.absolute ? "the sign of several elements is not modelled" : nullptr;

@@ -52,7 +52,7 @@ bool settled() {
 }
 
 void settle() {
-  // A handler that calls exit() would wait for itself.
+  // A handler that calls exit() would otherwise wait for itself.
   if (getpid() != owner || virtual_clock::in_callback() || closed.load()) return;
   const auto deadline = Clock::now() + kPatience;
   while (!settled() && Clock::now() < deadline) std::this_thread::sleep_for(200us);

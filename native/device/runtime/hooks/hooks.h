@@ -1,9 +1,9 @@
 // The device as an HSA tools library.
 //
 // ROCr loads every library of HSA_TOOLS_LIB and hands it the function table behind its interface. Through this table the
-// device sees what host threads do: the thunk's model interface shows neither who rang a doorbell nor who waits for what.
-// Each group of functions is replaced in a file of its own. The groups work independently, and without any of them the
-// device still executes correctly, but its times then take no account of the host.
+// device sees what host threads do: the thunk's model interface shows neither which thread rang a doorbell nor which thread
+// waits for what. Each group of functions is replaced in a separate file. The groups work independently, and without any of
+// them the device still executes correctly, but its times then take no account of the host.
 #pragma once
 
 #ifndef AMD_INTERNAL_BUILD

@@ -128,7 +128,7 @@ hsa_status_t detach(void* address) {
   return HSA_STATUS_SUCCESS;
 }
 
-// A buffer of the graphics half of the driver, for devices of other kinds: not available here.
+// A buffer from the graphics half of the driver, for devices of other kinds; not available here.
 hsa_status_t export_buffer(const void*, size_t, int*, uint64_t*) { return HSA_STATUS_ERROR_INVALID_AGENT; }
 hsa_status_t export_buffer_v2(const void*, size_t, int*, uint64_t*, uint64_t) { return HSA_STATUS_ERROR_INVALID_AGENT; }
 

@@ -32,7 +32,7 @@ void expect_hooks() {
 
 namespace {
 
-// The signal for whose event nobody waits (see EventWakeups).
+// The signal whose event no thread waits for (see EventWakeups).
 hsa_signal_t spare_signal{};
 
 // The table of a newer ROCr is longer, that of an older one shorter; each begins with its size.

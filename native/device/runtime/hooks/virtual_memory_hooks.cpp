@@ -279,7 +279,7 @@ hsa_status_t get_access(void* address, hsa_access_permission_t* access, hsa_agen
   return HSA_STATUS_SUCCESS;
 }
 
-// ---- sharing with other processes: by the file itself ----
+// ---- sharing with other processes, through the file itself ----
 
 hsa_status_t export_handle(int* file, hsa_amd_vmem_alloc_handle_t handle, uint64_t) {
   const std::lock_guard lock(state().mutex);

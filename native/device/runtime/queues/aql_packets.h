@@ -20,8 +20,8 @@ inline uint8_t packet_type(uint16_t header) {
   return (header >> HSA_PACKET_HEADER_TYPE) & ((1 << HSA_PACKET_HEADER_WIDTH_TYPE) - 1);
 }
 inline bool has_barrier_bit(uint16_t header) { return header >> HSA_PACKET_HEADER_BARRIER & 1; }
-// Whether the release at the end of a dispatch writes back what is dirty in the L2. A device with a single L2 needs that only
-// if others are to see it.
+// Whether the release at the end of a dispatch writes back dirty lines of the L2. A device with a single L2 needs that only if
+// other agents have to see them.
 inline bool writes_back(uint16_t header) {
   const int scope = header >> HSA_PACKET_HEADER_SCRELEASE_FENCE_SCOPE & 3;
   return scope >= (target::xcds() > 1 ? HSA_FENCE_SCOPE_AGENT : HSA_FENCE_SCOPE_SYSTEM);

@@ -24,7 +24,7 @@ constexpr uint32_t kType3 = 3;
 constexpr uint32_t kShRegisters = 0x2c00, kUconfigRegisters = 0xc000;  // the first of those that the commands set
 constexpr uint32_t kPerfcountEnable = 0x2e0b;                          // COMPUTE_PERFCOUNT_ENABLE
 
-// CP_COHER_CNTL of gfx9. When ROCr drops code that it has loaded, it spares the L1s, and names the code's range only.
+// CP_COHER_CNTL of gfx9. When ROCr invalidates code that it has loaded, it leaves out the L1s, and names only the code's range.
 constexpr uint32_t kDropL1 = 1u << 22, kDropL2 = 1u << 23;
 
 // Sources and destinations of COPY_DATA and WRITE_DATA.

@@ -3,8 +3,8 @@
 //   const auto seen = changes.current();
 //   if (!condition()) changes.wait(seen, timeout);
 //
-// A change announced after current() always ends the sleep. The timeout covers changes that nobody announces, such as a
-// host thread writing a signal's value through a pointer.
+// A change announced after current() always ends the sleep. The timeout covers unannounced changes, such as a host thread
+// writing a signal's value through a pointer.
 #pragma once
 
 #include <atomic>

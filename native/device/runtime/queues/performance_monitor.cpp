@@ -123,7 +123,7 @@ void PerformanceMonitor::control(uint32_t value) {
   if ((value & kStateMask) == kReset) sums_.clear();
 }
 
-// Shader engines are not told apart here: profilers select for all of them.
+// Shader engines are not distinguished here, since profilers select all of them.
 void PerformanceMonitor::select(const Counter& counter, uint32_t event) {
   const uint32_t named = index_ & kInstanceMask;
   const bool all = index_ & kAllInstances;

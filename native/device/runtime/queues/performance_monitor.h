@@ -16,7 +16,7 @@ class PerformanceMonitor {
  public:
   explicit PerformanceMonitor(uint32_t xcc) : xcc_(xcc) {}
 
-  // By the address of a 32-bit register. One that is not known keeps nothing, and reads as 0.
+  // Accessed by the address of a 32-bit register. An unknown register keeps nothing and reads as 0.
   void write(uint32_t address, uint32_t value);
   uint32_t read(uint32_t address) const;
 

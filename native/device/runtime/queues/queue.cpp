@@ -9,7 +9,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-// How long an idle queue sleeps between two looks at its ring. Submissions through the HSA interface wake it at
+// How long an idle queue sleeps between two checks of its ring. Submissions through the HSA interface wake it at
 // once; those that ROCr makes itself (and all of them without the tools library) are found by polling, so the queue
 // polls often while it is in use and rarely when it has long been idle.
 std::chrono::microseconds look_interval(std::chrono::steady_clock::duration idle) {

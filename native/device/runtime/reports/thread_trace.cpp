@@ -21,8 +21,8 @@
 namespace rpd {
 namespace {
 
-// The number given to the CU that gets the first workgroup of an XCD; rocprofv3 traces CU 1 by default. On hardware, which
-// CU that is is just as arbitrary.
+// The number given to the CU that gets the first workgroup of an XCD; rocprofv3 traces CU 1 by default. On hardware, the choice
+// of that CU is just as arbitrary.
 constexpr uint32_t kFirstCu = 1;
 
 struct Options {

@@ -11,7 +11,7 @@ namespace rpd {
 // which can take seconds; the second has up to 32 GiB. Neither is ever used, but a process with more memory than the machine
 // has can no longer fork. This makes the first one take no memory, and the second fail, which the thunk expects.
 void survive_unset_node_count();
-// The thunk has opened: from now on, ROCr's large arrays are left alone.
+// The thunk has been opened: from now on, ROCr's large arrays are not affected.
 void node_count_is_set();
 
 // ROCr's event threads wait for several events at once. When one of these occurs, the model forgets which age the others

@@ -1,8 +1,8 @@
 // The driver call by which ROCr sets a trap handler for a gfx90a. The thunk's model does not know it, and ROCr insists that it
 // succeeds. The device does what the handler would do, so the call is made to return 0 before the model sees it.
 //
-// The model's function is told apart by where it was called from: the number of the call is an operand of the instruction that
-// passes it on, shortly before.
+// The call is recognised by the place that the model's function was called from: the number of the call is an operand of an
+// instruction shortly before it.
 #include <algorithm>
 #include <array>
 #include <atomic>

@@ -55,7 +55,7 @@ void* clear_first_array(void* data, int value, size_t size) {
 
 void* refuse_second_array(size_t count, size_t size) {
   if (size == 0 || count < kSuspiciousBytes / size) {
-    // Another workaround's, which also has to see the calls.
+    // Belongs to another workaround, which also has to see the calls.
     const auto before = reinterpret_cast<void* (*)(size_t, size_t)>(original_calloc.load());
     return before ? before(count, size) : std::calloc(count, size);
   }

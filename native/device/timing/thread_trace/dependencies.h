@@ -14,8 +14,8 @@ struct WaitDependencies {
   std::vector<size_t> accesses;  // indices of entries; never empty
 };
 
-// vmcnt and lgkmcnt of one instruction give one element each, lgkmcnt first. For accesses that may complete in any order,
-// only a wait for all of them tells which ones it waited for.
+// vmcnt and lgkmcnt of one instruction give one element each, lgkmcnt first. For accesses that may complete in any order, only
+// a wait for all of them shows which ones it waited for.
 std::vector<WaitDependencies> wait_dependencies(const TimelineWave& wave);
 
 }  // namespace rpd

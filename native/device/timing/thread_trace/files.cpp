@@ -113,7 +113,7 @@ class Writer {
   std::unordered_map<uint64_t, Line> lines_;  // by device address
 };
 
-// The heading of a kernel takes a line of its own.
+// The heading of a kernel takes a separate line.
 void Writer::number_lines() {
   uint64_t next = 0;
   for (const auto& [address, instruction] : listing_) {
@@ -335,7 +335,7 @@ void rename_new(const fs::path& from, const fs::path& to) {
 
 void write_thread_trace(const fs::path& folder, const std::string& name, const ThreadTraceOf& traced, const Timeline& timeline,
                         const Listing& listing) {
-  // So that nobody sees half a trace, or mistakes one that is still being written for a complete one.
+  // So that no reader sees half a trace, or mistakes one that is still being written for a complete one.
   const fs::path partial = folder / ("." + name + "." + std::to_string(getpid()) + ".partial");
   std::error_code error;
   fs::remove_all(partial, error);

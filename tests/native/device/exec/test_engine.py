@@ -1,4 +1,4 @@
-"""The engine on several host threads, with counters and times: results do not depend on how many there are, and estimates from
+"""The engine on several host threads, with counters and times: results do not depend on their number, and estimates from
 some XCDs lie within the errors that they state.
 """
 
@@ -49,8 +49,8 @@ again:
     s_cbranch_scc1 again
     s_endpgm
 """
-# Addresses that are far apart, each of one lane only, and atomics on few words: integers in any order, and by their old values
-# in a fixed one.
+# Addresses that are far apart, each used by one lane only, and atomics on few words: integers in any order, and in a fixed
+# order by their old values.
 SCATTER = f"""{PLACE}
     s_mov_b32 s4, 0x9e3779b1
     v_mul_lo_u32 v2, v1, s4

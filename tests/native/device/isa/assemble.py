@@ -64,8 +64,8 @@ class Assembler:
         return code_of(result.stdout)
 
     def accepted(self, lines: list[str]) -> list[str]:
-        """Those of the single `lines` that the assembler accepts."""
-        # Each message takes as long as many instructions: one is enough for those that the target does not have at all.
+        """The ones among the single `lines` that the assembler accepts."""
+        # A message takes as long as many instructions, so instructions that the target lacks altogether get only one.
         first = {line.split()[0]: line for line in reversed(lines)}
         lacking = {line.split()[0] for line, why in self._refused([*first.values()]).items() if _NOT_IN_TARGET.search(why)}
         lines = [line for line in lines if line.split()[0] not in lacking]

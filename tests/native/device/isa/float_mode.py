@@ -24,8 +24,8 @@ USUAL = 0xF0
 
 @dataclass(frozen=True)
 class FloatMode:
-    """MODE as a number: rounding in bits 1:0 (singles) and 3:2 (doubles, halves), denormals in 5:4 and 7:6 (the lower bit
-    keeps those of operands, the upper one those of results), FP16_OVFL in bit 23."""
+    """MODE as a number: rounding in bits 1:0 (singles) and 3:2 (doubles, halves), denormals in 5:4 and 7:6 (the lower bit keeps
+    denormal operands, the upper one denormal results), FP16_OVFL in bit 23."""
 
     bits: int
 

@@ -35,7 +35,7 @@ def read_expected(name: str, at: list[int], size: int, memory: bytes) -> dict[in
         words = [int.from_bytes(memory[a + i : a + i + 4], "little") for a in at for i in range(0, size, 4)]
         return {RESULT + i: word for i, word in enumerate(words)}
     value = int.from_bytes(memory[at[0] : at[0] + size], "little", signed="_i" in name)
-    # With ECC of the registers, a load of a half does not keep the other one.
+    # With ECC on the registers, a load of one half does not keep the other.
     if name.endswith("_d16_hi"):
         return {RESULT: (value & 0xFFFF) << 16}
     return {RESULT: value & (0xFFFF if name.endswith("_d16") else 0xFFFFFFFF)}

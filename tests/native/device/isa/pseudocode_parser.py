@@ -398,7 +398,7 @@ def loaded(place) -> Value:
 def typed(base: Callable[[Machine], Place], kind: str, size: int) -> Callable[[Machine], Place]:
     def run(m: Machine) -> Place:
         place = base(m)
-        if place.size and place.size < size:  # a slice read as something wider: zero-extended
+        if place.size and place.size < size:  # a slice read as a wider type is zero-extended
             return Place(Bits(place.storage.get(place.offset, place.size)), 0, size, kind)
         return Place(place.storage, place.offset, size, kind)
 

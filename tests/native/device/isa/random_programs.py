@@ -471,7 +471,7 @@ class Programs:
         for mnemonic in library.definitions:
             if mnemonic not in known or beyond(mnemonic) or mnemonic in APPROXIMATE or not interpreted(library, mnemonic):
                 continue
-            if "fp8" in mnemonic or "bf8" in mnemonic:  # by functions that the pseudo-code does not define: test_small_float.py
+            if "fp8" in mnemonic or "bf8" in mnemonic:  # functions not defined by the pseudo-code: test_small_float.py
                 continue
             shape = shape_of(library.definitions[mnemonic])
             if mnemonic.startswith("v_") and not mnemonic.startswith("v_accvgpr") and shape.sources:

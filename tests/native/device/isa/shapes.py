@@ -103,7 +103,7 @@ class Form:
     output_modifier: str = ""
     carry_in: int | None = None  # SGPR pair
     carry_out: int | None = None
-    literal: int | None = None  # of those in LITERALS
+    literal: int | None = None  # among those in LITERALS
     shape: Shape = field(compare=False, default=None)
 
 

@@ -19,7 +19,7 @@ def rotated(by: int, mask: int):
 
 
 def reversed_bits(mask: int):
-    """FFT: the five bits of each lane reversed, as AMD's table lists them (1-based there), except for those of the mask."""
+    """FFT: the five bits of each lane reversed, as in AMD's table (1-based there), except for the bits of the mask."""
     if mask == 31:
         return lambda lane: lane
     return lambda lane: lane & 32 | int(f"{lane & 31:05b}"[::-1], 2) >> mask.bit_count() | lane & mask

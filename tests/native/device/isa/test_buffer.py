@@ -12,7 +12,7 @@ from test_memory import OF_GFX10, Access, access_of, atomic, load, store
 
 MEMORY, LDS = 0x2000, 4096
 DATA, VGPRS = 12, 24
-BASE = 0x800  # of the buffer, in memory; the buffer lies across 4 GiB
+BASE = 0x800  # of the buffer, in memory; the buffer crosses 4 GiB
 
 
 @dataclass(frozen=True)

@@ -93,7 +93,7 @@ def test_atomics_on_global_memory_have_their_kind(entries):
     assert seen > 80
 
 
-def test_what_stores_and_what_never_goes_on(entries):
+def test_which_instructions_store_and_which_end_the_wave_or_branch_away(entries):
     stores = {name for name, entry in entries.items() if entry[4]}
     assert stores == {name for name in entries if name.startswith(("s_store_", "s_buffer_store_", "ds_write"))}
     assert {name for name, entry in entries.items() if entry[5]} == {"s_branch", "s_setpc_b64", "s_endpgm"}

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 LACKING = {
-    # semaphores of global wave sync
+    # semaphores for global wave sync
     "ds_gws_sema_br", "ds_gws_sema_p", "ds_gws_sema_release_all", "ds_gws_sema_v",
     # fork and join, and skipping vector instructions
     "s_cbranch_g_fork", "s_cbranch_i_fork", "s_cbranch_join", "s_setvskip",
@@ -34,14 +34,14 @@ NEWER = {
     # the order of the elements is not documented
     "ds_read_b96_tr_b6",
 }  # fmt: skip
-OLDER = {"buffer_store_lds_dword"}  # of gfx90a, and no compiler emits it
+OLDER = {"buffer_store_lds_dword"}  # on gfx90a only, and no compiler emits it
 RDNA = {
     *(name for name in LACKING if name.startswith(("ds_gws_", "s_cbranch_cdbg"))),
     "s_atc_probe", "s_atc_probe_buffer", "s_endpgm_ordered_ps_done", "s_endpgm_saved", "s_rfe_b64", "s_sendmsghalt",
     "s_setkill",
     # graphics
     "ds_ordered_count", "exp", "v_interp_p1ll_f16", "v_interp_p1lv_f16", "v_interp_p2_f16", "v_mullit_f32",
-    # waits for a number in a register, halves of waves of 64 one after the other, what ends code, others that no compiler emits
+    # waits for a number in a register, waves of 64 in halves one after the other, the end of code, others never emitted
     "s_waitcnt_expcnt", "s_waitcnt_lgkmcnt", "s_waitcnt_vmcnt", "s_wait_idle", "s_subvector_loop_begin", "s_subvector_loop_end",
     "s_code_end", "s_movrelsd_2_b32", "s_version", "v_illegal",
     *(f"global_{way}_dword_addtid" for way in ("load", "store")),
@@ -52,8 +52,8 @@ NOP = 0xBF800000
 
 @dataclass(frozen=True)
 class Encodings:
-    """Where gfx9 and gfx10 have put what. ds_shift: of the opcode, behind the bit of GDS. smem: words of SMEM for an opcode.
-    no_base: of global accesses. soffset: of MUBUF, the field's bits."""
+    """Positions of fields on gfx9 and gfx10. ds_shift: that of the opcode, after the GDS bit. smem: words of SMEM for an
+    opcode. no_base: the value for global accesses. soffset: the field's bits in MUBUF."""
 
     smem: Callable[[int], Iterator[tuple[int, int]]]
     vop3: int
@@ -128,7 +128,7 @@ def memory_words(encodings: Encodings) -> Iterator[tuple[int, int]]:
         ("gfx950", GFX9, LACKING | NEWER, 1100),
     ],
 )
-def test_what_the_device_does_not_know_is_listed(probe, known, target, encodings, lacks, enough):
+def test_instructions_that_the_device_does_not_know_are_listed(probe, known, target, encodings, lacks, enough):
     words = [*scalar_words(encodings), *vector_words(encodings), *memory_words(encodings)]
     code = np.array([[*pair, NOP, NOP] for pair in words], "<u4").tobytes()
     sections = np.array([len(code)], "<u4").tobytes() + code
@@ -140,5 +140,5 @@ def test_what_the_device_does_not_know_is_listed(probe, known, target, encodings
         kind, _, name = line.partition("\t")[0].partition(" ")
         if kind in ("ok", "refused"):
             (lacking if "does not know" in line else found).add(name.split()[-1])
-    assert len(known.keys() & found) > enough  # the generated words do reach the instructions
+    assert len(known.keys() & found) > enough  # the generated words do cover the instructions
     assert lacking == lacks

@@ -8,7 +8,7 @@ from wave import Batch
 import pytest
 from assembly_forms import lines_of
 
-# In the assembler of no target of the device; the table has them for the code of related ones, or from a row of all memories.
+# No target of the device has them in its assembler; the table has them for related targets, or from a row for all memories.
 OTHER_TARGETS = {"v_mad_mix_f32", "v_mad_mixlo_f16", "v_mad_mixhi_f16", "flat_atomic_csub"}
 # Accepted by the assembler but deliberately refused by the device, identified by part of the line.
 REFUSED_ON_PURPOSE = (
@@ -17,7 +17,7 @@ REFUSED_ON_PURPOSE = (
     *(f"v_pk_fmac_f16{form}" for form in ("_dpp", "_sdwa")),  # two halves, by an encoding of unpacked instructions
     *(f"v_pk_fmac_f16{form} v16, {operands}" for form in ("", "_e64")
       for operands in ("-v4", "|", "-|", *(f"v4, v8 {modifier}" for modifier in ("op_sel:[1", "op_sel:[0,1", "mul:", "div:")))),
-    # constants of bfloats, whose bits are not documented
+    # constants for bfloats, whose bits are not documented
     *(f"v_cvt_f32_bf16{form} v16, {constant}" for form in ("", "_e32", "_e64") for constant in ("1", "-4.0", "0.1", "0x")),
     *(f"v_dot2{form} v16, {constant}"
       for form in ("_f32_bf16", "_f32_bf16_e64", "c_f32_bf16", "c_f32_bf16_e32", "c_f32_bf16_e64")
@@ -30,7 +30,7 @@ REFUSED_ON_PURPOSE = (
     "_f32_e64 v16, v4, v8 op_sel:[0,1",
 )  # fmt: skip
 
-REFUSED_ON_RDNA = ("buffer_load_format_", "buffer_store_format_")  # whose formats have other numbers there
+REFUSED_ON_RDNA = ("buffer_load_format_", "buffer_store_format_")  # its formats have other numbers there
 
 
 def decode(probe, code: bytes) -> list[tuple[str, str]]:
@@ -60,9 +60,8 @@ def decoded(target, decoded_by_target):
 
 
 def decoded_of(assembler, probe, known, candidates: list[tuple[str, str]]) -> dict[str, list[tuple[str, str, str]]]:
-    """Mnemonic -> (line, ok or refused, text as decoded) for each of the candidates that the assembler accepts.
-
-    candidates: mnemonics with lines of theirs.
+    """Mnemonic -> (line, ok or refused, decoded text) for each candidate that the assembler accepts. candidates: mnemonics with
+    their lines.
     """
     accepted = set(assembler.accepted([line for _, line in candidates]))
     candidates = [(name, line) for name, line in candidates if line in accepted]
@@ -130,7 +129,7 @@ def test_an_unknown_instruction_is_refused_when_it_runs(assembler, probe):
         assert line.split()[0] in text and "does not know" in text
 
 
-def test_bytes_that_are_no_instruction_are_refused(assembler, probe):
+def test_bytes_that_are_not_an_instruction_are_refused(assembler, probe):
     code = assembler.assemble([".long 0xffffffff"])
     after = Batch(code, 1).run(probe)[0]
     assert after["faulted"] and "not an instruction" in after["fault"].decode()

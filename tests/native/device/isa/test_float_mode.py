@@ -97,7 +97,7 @@ def test_pairs_round_toward_zero_in_every_mode(assembler, probe, random):
     def without_nan(mode: FloatMode, a: int, b: int) -> int:
         return 0xFFFFFFFF if is_nan(a, 32) or is_nan(b, 32) else reference(mode, a, b)
 
-    sources = [(bits & np.uint64(0xFF7FFFFF), 32) for bits in (draw(random, WAVES * LANES, 32) for _ in range(2))]  # no NaN
+    sources = [(bits & np.uint64(0xFF7FFFFF), 32) for bits in (draw(random, WAVES * LANES, 32) for _ in range(2))]  # not a NaN
     modes, got, _ = run(assembler, probe, random, "v_cvt_pkrtz_f16_f32 v6, v0, v2", sources)
     for i, (mode, value) in enumerate(zip(modes, got, strict=True)):
         a, b = (int(bits[i]) for bits, _ in sources)
@@ -193,5 +193,5 @@ def test_atomics_of_the_lds_flush_denormals_and_round_to_nearest(assembler, prob
         assert memory[i] == mode.result(result, size) or a == b == 0, (operation, hex(mode_bits), hex(before), hex(data))
 
 
-def test_which_mode_is_usual():
+def test_the_mode_at_kernel_start():
     assert FloatMode(DEFAULT_MODE).is_usual and not FloatMode(DEFAULT_MODE & ~0x30).is_usual

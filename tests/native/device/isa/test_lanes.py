@@ -57,7 +57,7 @@ def test_compares_clear_disabled_lanes(assembler, probe, random):
         assert np.array_equal(lanes_of(int(scalar64(after, EXEC))), enabled & (before["vgpr"][0] > before["vgpr"][1]))
 
 
-def test_accumulation_registers_are_registers_of_their_own(assembler, probe, random):
+def test_accumulation_registers_are_separate_registers(assembler, probe, random):
     batch = Batch(
         assembler.assemble(["v_accvgpr_write_b32 a1, v1\nv_accvgpr_read_b32 v2, a0\nv_accvgpr_mov_b32 a2, a0"]), 1, agprs=4
     )
@@ -100,7 +100,7 @@ def test_dpp(assembler, probe, random, control):
 
 
 def test_a_broadcast_reaches_lanes_without_one_unchanged(assembler, probe):
-    """As rocWMMA's tests, written for hardware, expect of both broadcasts, with and without bound_ctrl."""
+    """rocWMMA's tests, written for hardware, expect this for both broadcasts, with and without bound_ctrl."""
     lines = [f"v_mov_b32 v2, v1\nv_mov_b32_dpp v2, v0 row_bcast:{last} row_mask:0xf bank_mask:0xf{bound}"
              for last in (15, 31) for bound in ("", " bound_ctrl:1")]  # fmt: skip
     batch = Batch(code := assembler.assemble(lines), len(lines))

@@ -111,7 +111,7 @@ def edge_cases(known) -> list[tuple[str, str]]:
     return lines
 
 
-def test_addresses_wrap_and_what_lies_outside_reads_zero(assembler, probe, known, random):
+def test_addresses_wrap_and_reads_outside_give_zero(assembler, probe, known, random):
     cases = edge_cases(known)
     assert len({name for name, _ in cases}) >= 60
     code = assembler.assemble([line for _, line in cases])
@@ -213,7 +213,7 @@ def test_a_counter_of_no_lanes(assembler, probe, random):
     assert np.array_equal(after["lds"], batch.input["lds"][0]) and np.array_equal(after["vgpr"], batch.input["vgpr"][0])
 
 
-def test_two_exchanges_of_which_one_is_outside(assembler, probe):
+def test_two_exchanges_with_one_outside_the_lds(assembler, probe):
     """The element outside reads as 0 and is not written; the other exchange takes place."""
     code = assembler.assemble(["ds_wrxchg2_rtn_b32 v[12:13], v2, v4, v8 offset0:0 offset1:1"])
     batch = Batch(code, 1, vgprs=VGPRS, lds=SMALL)
@@ -272,7 +272,7 @@ FFT_LISTS = {
 
 
 @pytest.mark.parametrize("mask", FFT_LISTS)
-def test_the_fft_order_is_that_of_the_isa_document(mask):
+def test_the_fft_order_matches_the_isa_document(mask):
     assert [reversed_bits(mask)(lane) + 1 for lane in range(32)] == [int(n, 16) for n in FFT_LISTS[mask].split(",")]
 
 

@@ -1,4 +1,4 @@
-"""LDS atomics with two operands, and accesses by the number of the lane, against AMD's pseudo-code."""
+"""LDS atomics with two operands, and accesses addressed by lane number, against AMD's pseudo-code."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from pseudocode_values import Value
 LDS = 4096
 STATES = 4
 ALL = 0xFFFFFFFF
-FIRST, SECOND = 2, 3  # offsets: of a paired access in elements (or 64 of them), otherwise FIRST elements
+FIRST, SECOND = 2, 3  # offsets: in elements (or units of 64) for a paired access, otherwise FIRST elements
 NAMES = [f"ds_{operation}{form}_{kind}" for operation, kinds in
          (("cmpst", ("b32", "b64", "f32", "f64")), ("mskor", ("b32", "b64"))) for form in ("", "_rtn") for kind in kinds] + [
          f"ds_wrxchg2{stride}_rtn_{kind}" for stride in ("", "st64") for kind in ("b32", "b64")] + [
@@ -28,7 +28,7 @@ class Memory:
     """The LDS in the form that the pseudo-code uses: MEM[address] is the place that begins there, LDS[address] a dword."""
 
     storage: Bits
-    bits: int  # of an element, 0: as many as its type says
+    bits: int  # bits of an element; 0: as many as its type says
 
     def __getitem__(self, address: int) -> Place:
         return Place(self.storage, 8 * address, self.bits, "B")
@@ -133,7 +133,7 @@ def test_against_the_pseudocode(assembler, probe, library, known, random, name):
     assert changed
 
 
-def test_every_operation_of_the_document_is_there(library, known):
+def test_every_operation_of_the_document_is_tested(library, known):
     """Except those of the global data share, which no compiler uses."""
     lacking = {name for name in library.definitions if name.startswith("ds_") and name not in known}
     assert not {name for name in lacking if not re.match("ds_(gws|ordered)_", name)}

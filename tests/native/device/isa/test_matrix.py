@@ -43,7 +43,7 @@ OLDER_PER_LANE = {"f64": 1, "f32": 1, "f16": 4, "bf16": 2, "bf16_1k": 4, "i8": 4
 
 
 def older_matrix_of(name: str) -> Matrix | None:
-    """By a name of gfx90a, v_mfma_f32_32x32x4bf16_1k; None for other names."""
+    """From a gfx90a name such as v_mfma_f32_32x32x4bf16_1k; None for other names."""
     found = re.fullmatch(r"v_mfma_[fi]\d+_(\d+)x\d+x(\d+)([a-z]+\d+(?:_1k)?)", name)
     if not found:
         return None
@@ -59,7 +59,7 @@ def matrix_of(name: str) -> Matrix:
 
 
 BITS = {"f64": 64, "f32": 32, "xf32": 32, "f16": 16, "bf16": 16, "i8": 8, "fp8": 8, "bf8": 8, "e4m3": 8, "e5m2": 8}
-OCP = {"fp8": "e4m3", "bf8": "e5m2"}  # what 8-bit floats are on gfx950
+OCP = {"fp8": "e4m3", "bf8": "e5m2"}  # the 8-bit floats of gfx950
 
 
 def on_gfx950(matrix: Matrix) -> Matrix:
@@ -101,7 +101,7 @@ def small_float(bits: np.ndarray, mantissa: int, bias: int) -> np.ndarray:
 
 
 def ocp_values(exponent_bits: int, mantissa: int) -> list[float]:
-    """The numbers of a format without infinities and NaNs, by their bits; what they stand for otherwise is up to the caller."""
+    """The numbers of a format, by their bits, as if it had no infinities and NaNs; the caller handles those."""
     bias = 2 ** (exponent_bits - 1) - 1
     positive = [
         math.ldexp(fraction + (2**mantissa if exponent else 0), max(exponent, 1) - bias - mantissa)
@@ -163,7 +163,7 @@ def put(state: np.void, first: int, width: int, places: list[tuple[int, int]], b
 class Case:
     matrix: Matrix
     third: str  # "same" as the result, or a constant
-    kind: str  # of the result's registers: v or a
+    kind: str  # the kind of the result's registers: v or a
     modifiers: str = ""
 
     @property
@@ -323,7 +323,7 @@ def test_negated_doubles(probe, assembler, known, random):
         check_product(case, negate[0] * a, negate[1] * b, negate[2] * case.gather(before), case.gather(after))
 
 
-def test_modifiers_that_an_instruction_does_not_take_are_refused(probe, assembler):
+def test_modifiers_that_an_instruction_does_not_accept_are_refused(probe, assembler):
     lines = ["v_mfma_f32_16x16x16_f16 a[0:3], v[0:1], v[2:3], a[0:3] blgp:1",
              "v_mfma_f32_16x16x4_f32 a[0:3], v0, v1, a[0:3] cbsz:1",
              "v_mfma_f32_16x16x4_4b_f16 a[0:15], v[0:1], v[2:3], a[0:15] cbsz:3",
@@ -421,7 +421,7 @@ def test_sparse_products(probe, assembler, newer_assembler, known, random, targe
         ("v_mfma_f64_16x16x4_f64 v[32:39], v[4:5], v[12:13], 0", [0, 0x7FF80000] * 4),
     ],
 )
-def test_an_invalid_product_is_the_targets_nan_not_the_hosts(probe, assembler, text, words):
+def test_an_invalid_product_gives_the_nan_of_the_target_not_of_the_host(probe, assembler, text, words):
     """Infinity times zero: LLVM's NaN for the target is positive, x86's negative."""
     batch = Batch(assembler.assemble([text]), 1, vgprs=VGPRS)
     state = batch.input[0]
@@ -433,7 +433,7 @@ def test_an_invalid_product_is_the_targets_nan_not_the_hosts(probe, assembler, t
     np.testing.assert_array_equal(after["vgpr"][32 : 32 + len(words), 0], words)
 
 
-def test_what_sparse_products_leave_out_may_be_anything(probe, assembler):
+def test_rows_that_sparse_products_leave_out_may_hold_anything(probe, assembler):
     """Infinities in rows of B for which A has no element do not cause NaNs."""
     batch = Batch(assembler.assemble(["v_smfmac_f32_16x16x32_f16 v[32:35], v[0:1], v[8:11], v16"]), 1, vgprs=VGPRS)
     state = batch.input[0]
@@ -461,7 +461,7 @@ def test_execution_cycles(probe, known):
         assert len(found) == 1 and busy[found[0]] == cycles, (found, [busy[name] for name in found])
 
 
-# Of gfx950's own: the number of passes of four cycles in LLVM's SISchedule.
+# For instructions new in gfx950: the number of passes of four cycles in LLVM's SISchedule.
 DOUBLED_CYCLES = {"16x16x32_f16": 16, "32x32x16_bf16": 32, "16x16x64_i8": 16, "32x32x32_i8": 32, "16x16x64_bf16": 16,
                   "32x32x64_fp8_bf8": 32, "16x16x128_f8f6f4": 32, "32x32x64_f8f6f4": 64}  # fmt: skip
 

@@ -18,7 +18,7 @@ IN_BLOCK = 32  # elements with one scale
 
 
 def place(m: int, kind: str, k: int) -> tuple[int, int]:
-    """(group of lanes, index among the lane's elements) of A[.][k]: as the tables of AMD's Composable Kernel show them."""
+    """(group of lanes, index among the lane's elements) of A[.][k], as in the tables of AMD's Composable Kernel."""
     if WIDTHS[kind] < 8:
         return k // 32, k % 32
     half, k = divmod(k, SHAPES[m] // 2)
@@ -26,7 +26,7 @@ def place(m: int, kind: str, k: int) -> tuple[int, int]:
 
 
 def put(state: np.void, first: int, m: int, kind: str, bits: np.ndarray) -> None:
-    """Puts bits [i, k] into the lanes' registers, as one long number of each lane."""
+    """Puts bits [i, k] into the lanes' registers, as one long number per lane."""
     numbers = [0] * LANES
     for i, k in np.ndindex(bits.shape):
         group, at = place(m, kind, k)
@@ -85,7 +85,7 @@ def test_products_of_all_pairs_of_formats(probe, newer_assembler, random, m):
 
 @pytest.mark.parametrize("m", SHAPES)
 @pytest.mark.parametrize("select", [(0, 0), (1, 2), (3, 1)])
-def test_each_32_elements_have_a_scale(probe, newer_assembler, random, m, select):
+def test_each_group_of_32_elements_has_a_scale(probe, newer_assembler, random, m, select):
     pairs = [*zip(FORMATS, FORMATS, strict=True), ("e4m3", "e2m1"), ("e3m2", "e5m2"), ("e2m1", "e2m3")]
     for a, b, of_a, of_b, c, got in products_of(probe, newer_assembler, random, m, pairs, True, select):
         check(a * np.repeat(of_a, IN_BLOCK, axis=1), b * np.repeat(of_b, IN_BLOCK, axis=1), c, got)
@@ -103,15 +103,15 @@ def one_product(probe, assembler, a: int, scale: int) -> np.ndarray:
     return after["vgpr"][32:36]
 
 
-def test_numbers_that_are_none_give_the_targets_nan(probe, newer_assembler):
-    """E4M3 has a NaN, 0x7f; a scale of 0xff is one."""
+def test_nan_inputs_give_the_nan_of_the_target(probe, newer_assembler):
+    """E4M3 has the NaN 0x7f; a scale of 0xff is also a NaN."""
     for a, scale in ((0x7F, 127), (0xFF, 127), (0x38, 0xFF)):
         assert (one_product(probe, newer_assembler, a, scale) == 0x7FC00000).all()
     assert (one_product(probe, newer_assembler, 0x38, 128).view(np.float32) == 256).all()
 
 
 def test_the_8_bit_formats_of_gfx950_are_not_those_of_gfx942(probe, assembler, newer_assembler):
-    """0x80 is minus zero, not NaN; and 0x38 is 1, not 0.5."""
+    """0x80 is minus zero, not NaN, and 0x38 is 1, not 0.5."""
     results = []
     for of in (assembler, newer_assembler):
         batch = Batch(of.assemble(["v_mfma_f32_16x16x32_fp8_fp8 v[32:35], v[0:1], v[8:9], 0"]), 1, vgprs=64)
@@ -122,7 +122,7 @@ def test_the_8_bit_formats_of_gfx950_are_not_those_of_gfx942(probe, assembler, n
 
 
 def test_formats_and_operands_have_to_fit(probe, newer_assembler):
-    """The assembler insists on it; the bits of an instruction may not."""
+    """The assembler enforces it, but the bits of an instruction may differ."""
     line = "v_mfma_f32_16x16x128_f8f6f4 v[32:35], v[0:7], v[8:15], 0"
     code = newer_assembler.assemble([line])
     changed = bytearray(code.code)

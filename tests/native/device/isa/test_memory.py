@@ -68,7 +68,7 @@ def load(access: Access, memory: bytearray, at: int) -> list[int]:
         return [int.from_bytes(raw[i : i + 4], "little") for i in range(0, access.size, 4)]
     value = int.from_bytes(raw, "little", signed=access.signed)
     if access.half == "low":
-        return [value & 0xFFFF]  # with ECC of the registers, the other half is not kept
+        return [value & 0xFFFF]  # with ECC on the registers, the other half is not kept
     if access.half == "high":
         return [(value & 0xFFFF) << 16]
     return [value & 0xFFFFFFFF]
@@ -273,7 +273,7 @@ def test_atomics_of_gfx10(rdna_assembler, probe, apertures, known, random, space
 
 
 def run_flat(assembler, probe, line: str, address, lds: int = LDS, command: str = "run"):
-    """The state after running one wave whose LDS holds the numbers of its dwords. address: of each lane, or of all."""
+    """The state after running one wave whose LDS holds the numbers of its dwords. address: one per lane, or one for all."""
     batch = Batch(assembler.assemble([line]), 1, vgprs=12, lds=lds, scratch=SCRATCH)
     batch.input["lds"][0] = np.arange(lds // 4, dtype="<u4").view("u1")
     address = np.broadcast_to(np.asarray(address, np.uint64), LANES)
@@ -290,7 +290,7 @@ def test_access_out_of_range_faults(assembler, probe, apertures, line, space, co
     assert after["faulted"] and "out of range" in after["fault"].decode()
 
 
-def test_flat_beyond_the_lds(assembler, probe, apertures):
+def test_flat_accesses_beyond_the_lds(assembler, probe, apertures):
     """Dwords outside read as 0 and are not written; an atomic there returns 0 and does nothing."""
     end = apertures.shared + LDS - 8
     loaded = run_flat(assembler, probe, "flat_load_dwordx4 v[4:7], v[2:3]", end)
@@ -308,7 +308,7 @@ def test_a_flat_offset_on_a_negative_base_in_the_lds(assembler, probe, apertures
 
 
 @pytest.mark.parametrize("name", ["global_load_lds_dword v[2:3], off", "buffer_load_dword off, s[4:7], 0 lds"])
-def test_loads_into_the_lds_drop_what_does_not_fit(assembler, probe, name):
+def test_loads_into_the_lds_drop_dwords_that_do_not_fit(assembler, probe, name):
     batch = Batch(assembler.assemble([f"s_mov_b32 m0, {0x100 - 64:#x}\n{name}"]), 1, vgprs=8, lds=0x100, memory=MEMORY)
     batch.input["memory"][0, :4] = 1
     set_scalar64(batch.input, 4, MEMORY_ADDRESS)

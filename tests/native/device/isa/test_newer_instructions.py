@@ -39,14 +39,14 @@ def check_all_lanes(library, form: Form, before: np.void, after: np.void) -> str
 
 def test_instructions_with_pseudocode(probe, newer_assembler, library, random):
     forms = [form for name in OF_PSEUDOCODE for form in vector_forms(name, shape_of(library.definitions[name]))]
-    # Constants of bfloats are refused.
+    # Constants for bfloats are refused.
     forms = [form for form in forms if "bf16" not in form.mnemonic or all(source.kind != "c" for source in form.sources[:2])]
     failures, tested = check_forms(newer_assembler, probe, library, forms, random, 2, check_all_lanes)
     report(failures, tested, len(OF_PSEUDOCODE))
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_what_gfx942_has_as_well(probe, newer_assembler, library, known, random, family):
+def test_instructions_that_gfx942_has_as_well(probe, newer_assembler, library, known, random, family):
     run_vector_family(probe, newer_assembler, library, known, random, family, 1, 1)
 
 
@@ -145,7 +145,7 @@ def test_minimum_and_maximum_of_three_are_those_of_ieee_754_2019(probe, newer_as
 
 def test_bfloats(probe, newer_assembler, random):
     singles = random.integers(0, 2**32, (2, LANES), dtype=np.uint32)
-    singles[:, :4] = 0x3F808000, 0x3F818000, 0x3F808001, 0x7F7FFFFF  # ties to even, just above one, what overflows
+    singles[:, :4] = 0x3F808000, 0x3F818000, 0x3F808001, 0x7F7FFFFF  # a tie to even, just above one, overflow
     code = newer_assembler.assemble(["v_cvt_pk_bf16_f32 v3, v0, v1", "v_cvt_f32_bf16 v3, v0"])
 
     def setup(states):
@@ -166,7 +166,7 @@ def test_bfloats(probe, newer_assembler, random):
             assert tie[:2].all() and (got[tie] % 2 == 0).all()
 
 
-def test_halves_of_registers_change_places(probe, newer_assembler, random):
+def test_halves_of_registers_are_swapped(probe, newer_assembler, random):
     code = newer_assembler.assemble([f"v_permlane{width}_swap_b32 v0, v1" for width in (16, 32)])
     registers = random.integers(0, 2**32, (2, LANES), dtype=np.uint32)
 
@@ -186,11 +186,11 @@ def test_halves_of_registers_change_places(probe, newer_assembler, random):
 
 @pytest.mark.parametrize("bits", [16, 8, 4])
 def test_transposing_reads(probe, newer_assembler, random, bits):
-    """16 lanes read a matrix of as many rows as 64 bits have elements, with 16 columns: each lane gets a column."""
+    """16 lanes read a matrix with 16 columns and as many rows as 64 bits hold elements: each lane gets a column."""
     rows = 64 // bits
     matrices = random.integers(0, 2**bits, (4, rows, 16), dtype=np.uint64)
     code = newer_assembler.assemble([f"ds_read_b64_tr_b{bits} v[2:3], v0 offset:16"])
-    in_read = matrices.reshape(LANES, rows)  # the elements in the order of the LDS, 64 bits in each row
+    in_read = matrices.reshape(LANES, rows)  # the elements in LDS order, 64 bits per row
     words = (in_read << (np.arange(rows, dtype=np.uint64) * bits)).sum(axis=1, dtype=np.uint64)
 
     def setup(states):
@@ -211,7 +211,7 @@ def test_a_transposing_read_needs_all_lanes(probe, newer_assembler):
 
 @pytest.mark.parametrize("dwords", [3, 4])
 def test_loads_into_the_lds_of_several_dwords(probe, newer_assembler, random, dwords):
-    """Each lane's follow those of the lane before it, behind M0, which reaches beyond 64 KiB."""
+    """Each lane's dwords follow those of the lane before it, starting at M0, which reaches beyond 64 KiB."""
     begin, behind = 100_000, 64
     lines = [
         f"s_mov_b32 m0, {begin}\nglobal_load_lds_dwordx{dwords} v0, s[4:5] offset:{behind}",
@@ -261,7 +261,7 @@ def pack(elements: np.ndarray, width: int, registers: int) -> np.ndarray:
 
 
 def check_narrowed(kind: str, exact: np.ndarray, got: np.ndarray) -> None:
-    """got: bits. The nearest number of the format, the even one of two that are as near; none of these is too large."""
+    """got: bits. The nearest number of the format, or the even one of two equally near ones; none of these is too large."""
     values = np.array(OCP_VALUES[kind])
     exact, got = exact.ravel(), got.ravel()
     distance = np.where(np.isfinite(values), np.abs(values[None, :] - exact[:, None]), np.inf)
@@ -295,7 +295,7 @@ def test_scaled_conversions_to_small_floats(probe, newer_assembler, known, rando
         else:
             bits = exact.astype(WIDE[of][0]).view(f"u{WIDE[of][1] // 8}")
         exact = wide_values(bits, of).reshape(bits.shape) / 2.0**scales
-        if of == "f32":  # in two sources, whose elements take turns
+        if of == "f32":  # in two sources, whose elements alternate
             sources = [bits[0::2], bits[1::2]]
         else:
             sources = [pack(bits, 16, count // 2)]
@@ -335,7 +335,7 @@ def test_scaled_conversions_from_small_floats(probe, newer_assembler, known, ran
         finite = np.flatnonzero(np.isfinite(OCP_VALUES[kind]))
         bits = random.choice(finite, (max(count, 32 // width), LANES))
         source = pack(bits, width, max(1, count * width // 32))
-        first = 0 if count == 32 else {8: 2, 4: 2}[width] if count == 2 else 3  # element that OP_SEL names
+        first = 0 if count == 32 else {8: 2, 4: 2}[width] if count == 2 else 3  # the element selected by OP_SEL
         select = "" if count == 32 else {1: " op_sel:[1,1,0]", 2: " op_sel:[1,0,0]"}[count]
         place = "v[40:45]" if count == 32 else "v40"
         size = max(1, count * WIDE[to][1] // 32)
@@ -349,7 +349,7 @@ def test_scaled_conversions_from_small_floats(probe, newer_assembler, known, ran
         after = run(probe, code, setup)["vgpr"][0, 60 : 60 + size]
         expected = np.array(OCP_VALUES[kind])[bits[first : first + count]] * 2.0**scales
         got = wide_values(unpack(after, WIDE[to][1], count), to).reshape(expected.shape)
-        with np.errstate(over="ignore"):  # what is too large for a half becomes infinite
+        with np.errstate(over="ignore"):  # numbers too large for a half become infinite
             rounded = expected.astype(WIDE[to][0] or np.float64).astype(float)
         np.testing.assert_array_equal(got, rounded)
         np.testing.assert_array_equal(np.signbit(got), np.signbit(expected))

@@ -29,7 +29,7 @@ def run(assembler, probe, line: str, sources: list[np.ndarray], mode: int = DEFA
 
 
 def nearest(kind: str, numbers: np.ndarray, saturates: bool) -> np.ndarray:
-    """Bytes: rounded to nearest even, on a grid whose last point is the first that overflows."""
+    """Bytes rounded to nearest even, on a grid whose last point is the first number that overflows."""
     values = np.array(OCP_VALUES[KINDS[kind]])[: LARGEST[kind] + 1]
     grid = np.append(values, 2 * values[-1] - values[-2])
     finite = np.isfinite(numbers)
@@ -61,7 +61,7 @@ def test_rounding_to_nearest(newer_assembler, probe, random, kind, saturates):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_number_that_is_none(newer_assembler, probe, kind):
+def test_a_nan_is_converted_to_a_nan(newer_assembler, probe, kind):
     got = run(newer_assembler, probe, f"v_cvt_pk_{kind}_f32 v4, v0, v0", [np.full(LANES, 0x7FC00001)])
     assert np.isnan(np.array(OCP_VALUES[KINDS[kind]])[got & 0xFF]).all()
 

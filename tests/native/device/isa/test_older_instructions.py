@@ -58,7 +58,7 @@ def test_the_cache_policies_of_gfx90a_decode_on_every_kind_of_access(probe, olde
 
 
 def test_registers_of_one_target_only(probe, assembler, older_assembler):
-    """XCC_ID is a register of gfx942."""
+    """XCC_ID is a register of gfx942 only."""
     for one, expected in ((assembler, "ok"), (older_assembler, "refused")):
         code = one.assemble([".long 0xb8841814"]).code  # s_getreg_b32 s4, hwreg(20, 0, 4)
         printed = subprocess.run([probe, "decode", one.target], input=code, capture_output=True, check=True).stdout.decode()

@@ -186,7 +186,7 @@ def test_mixed_precision(assembler, probe, random, name):
 
 
 def test_a_constant_has_the_bits_of_its_operand(assembler, probe, random):
-    """1.0 is 0x3c00 where a half is read (llvm-mc encodes both alike there), and 0x3f800000 where a single is."""
+    """1.0 is 0x3c00 where a half is read (llvm-mc encodes both alike), and 0x3f800000 where a single is read."""
     mixed = [f"v_fma_mix_f32 v3, v0, {one}, v1 op_sel_hi:[1,1,0]" for one in ("1.0", "0x3c00")]
     assert assembler.assemble(mixed[:1]) == assembler.assemble(mixed[1:])
     vgpr = np.concatenate([finite_halves(random, 1), np.zeros((3, LANES), np.uint32)])

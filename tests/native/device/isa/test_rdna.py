@@ -1,4 +1,4 @@
-"""What gfx1030 has and gfx9 does not: waves of 32 lanes with masks of one register, and instructions of its own."""
+"""What gfx1030 has and gfx9 does not: waves of 32 lanes with masks of one register, and additional instructions."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_masks_are_read_from_one_register(run):
         assert np.array_equal(
             after["vgpr"][4], chosen(enabled, np.where(of_mask(before["sgpr"][VCC]), b, a), before["vgpr"][4])
         )
-        assert np.array_equal(after["sgpr"], before["sgpr"])  # what is written to null is nowhere
+        assert np.array_equal(after["sgpr"], before["sgpr"])  # a write to null is discarded
 
 
 SAVED = {
@@ -91,8 +91,8 @@ def test_exec_of_32_lanes_is_saved_and_changed(run, name):
         assert after["sgpr"][5] == before["sgpr"][5]
 
 
-def test_the_upper_half_of_exec_and_vcc_says_nothing(run):
-    """Neither which lanes of 32 are written, nor whether a branch on VCCZ or EXECZ is taken."""
+def test_the_upper_half_of_exec_and_vcc_has_no_effect(run):
+    """It affects neither which of 32 lanes are written, nor whether a branch on VCCZ or EXECZ is taken."""
     text = (
         "s_mov_b32 s4, 0\ns_cbranch_execnz 1\ns_or_b32 s4, s4, 1\ns_mov_b32 vcc_lo, 0\ns_cbranch_vccnz 1\ns_or_b32 s4, s4, 2\n"
         "s_mov_b32 exec_hi, -1\nv_mov_b32 v2, v0"
@@ -217,4 +217,4 @@ def test_flat_scratch_is_a_pair_of_hardware_registers(run):
     )
     for before, after, _ in run(text):
         assert np.array_equal(after["sgpr"][4:6], before["sgpr"][2:4])
-        assert np.array_equal(after["sgpr"][102:106], before["sgpr"][102:106])  # which are others
+        assert np.array_equal(after["sgpr"][102:106], before["sgpr"][102:106])  # these are others

@@ -100,7 +100,7 @@ def fused_sign(a, b, c):
         return product + c
     if product == 0 or c == 0:
         return product + c
-    return 0.0  # cancels to +0, or is no zero at all
+    return 0.0  # cancels to +0, or is not zero at all
 
 
 EXACT = [

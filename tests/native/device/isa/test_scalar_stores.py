@@ -1,4 +1,4 @@
-"""Stores and atomics of scalar registers, against the vector atomics' reference."""
+"""Scalar stores and atomics, against the reference for vector atomics."""
 
 from __future__ import annotations
 

@@ -88,7 +88,7 @@ def test_rounding_to_nearest_is_exact_for_every_upper_half(assembler, probe, ran
 
 @pytest.mark.parametrize("saturates", [False, True])
 @pytest.mark.parametrize("kind", FORMATS)
-def test_stochastic_rounding_goes_up_as_its_random_bits_say(assembler, probe, random, kind: str, saturates: bool) -> None:
+def test_stochastic_rounding_follows_its_random_bits(assembler, probe, random, kind: str, saturates: bool) -> None:
     bits = np.concatenate([every_upper_half(), random.integers(0x3B000000, 0x47800000, 1 << 16, np.uint32)])
     seeds, old = (random.integers(0, 2**32, bits.size, np.uint32) for _ in range(2))
     mode = DEFAULT_MODE | (OVERFLOW_SATURATES if saturates else 0)

@@ -81,7 +81,7 @@ def check(assembler, probe, random, lines: list[str]) -> None:
 
 
 def check_forms(assemblers, probe, known, plain, random, most: int) -> None:
-    """Each line on the first target that has it."""
+    """Runs each line on the first target that has it."""
     lines = []
     for name in plain:
         if name.startswith("v_pk_"):
@@ -126,7 +126,7 @@ def test_packed_instructions(probe, assembler, plain, random, name):
 
 @pytest.mark.parametrize("name", ["v_exp_f32", "v_log_f32"])
 def test_estimated_results(probe, assembler, plain, random, name):
-    """Of numbers of all sizes whose results are neither 0 nor infinite, which random bits seldom are."""
+    """On numbers of all sizes whose results are neither 0 nor infinite, which is rare with random bits."""
     assert name in plain
     batch = Batch(assembler.assemble([f"{name} v12, v0"]), 400, vgprs=VGPRS)
     shape = batch.input["vgpr"][:, 0].shape

@@ -23,7 +23,7 @@ BEYOND_PSEUDOCODE = {
     "v_fract": "x - floor(x) rounds to 1.0 just below zero; the hardware stays below one",
     "v_div_scale": "leaves out what D is where nothing is scaled (see test_division.py)",
     "v_cvt_pkrtz": "changes the rounding mode",
-    # of gfx950: see test_newer_instructions.py
+    # for gfx950: see test_newer_instructions.py
     "v_ashr_pk": "does not say what is kept of the destination",
     "v_bitop3": "takes its table from fields of the encoding",
     "v_prng": "uses a reserved word",
@@ -72,7 +72,7 @@ KEEPS_UPPER_HALF = {"v_mad_f16", "v_mad_u16", "v_mad_i16", "v_fma_f16", "v_div_f
 
 @dataclass
 class State:
-    """One wave as plain numbers, with which the interpreter is faster."""
+    """One wave as plain numbers, which the interpreter processes faster."""
 
     vgpr: list[list[int]]
     sgpr: list[int]

@@ -13,7 +13,7 @@ SGPRS = 128
 VCC, M0, EXEC = 106, 124, 126
 ALL_LANES = 2**64 - 1
 CODE_ADDRESS = 0x10000
-MEMORY_ADDRESS = 0x100000000 - 0x1000  # the memory of a case lies across 4 GiB
+MEMORY_ADDRESS = 0x100000000 - 0x1000  # the memory of a case crosses 4 GiB
 # The mode in which hipcc's kernels start: denormals kept, DX10_CLAMP, IEEE.
 DEFAULT_MODE = 0x3F0
 IEEE = 1 << 9

@@ -1,4 +1,4 @@
-"""The caches that compare many ways, bytes and lanes at once do the same as plain ones."""
+"""The caches that compare many ways, bytes and lanes at once behave like plain ones."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ import needs
 
 
 @pytest.mark.parametrize("seed", [1, 2])
-def test_caches_do_what_plain_ones_do(seed: int) -> None:
-    # Not by the fixture native_dir, which needs the device's library: builds with sanitizers have the probes alone.
+def test_caches_behave_like_plain_ones(seed: int) -> None:
+    # Not through the fixture native_dir, which needs the device's library: builds with sanitizers contain only the probes.
     folder = Path(os.environ.get("ROCM_PERF_LAB_NATIVE_DIR") or Path(__file__).parents[4] / "build")
     probe = needs.built(folder / "bin" / "rpd_cache_probe")
     done = subprocess.run([probe, str(seed)], capture_output=True, text=True)

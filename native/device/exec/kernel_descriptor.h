@@ -45,7 +45,7 @@ struct KernelDescriptor {
   bool private_offset_enabled() const { return compute_pgm_rsrc2 & 1; }
   bool workgroup_id_enabled(int axis) const { return compute_pgm_rsrc2 >> (7 + axis) & 1; }
   bool workgroup_info_enabled() const { return compute_pgm_rsrc2 >> 10 & 1; }
-  uint32_t preload_length() const { return kernarg_preload & 0x7f; }      // dwords
+  uint32_t preload_length() const { return kernarg_preload & 0x7f; }  // dwords
   uint32_t preload_offset() const { return kernarg_preload >> 7 & 0x1ff; }  // dwords
 
   enum Property : uint16_t {

@@ -143,7 +143,7 @@ def test_clock_skew_between_dependent_nodes_is_tolerated(tmp_path):
 def test_circular_dependencies_are_refused(tmp_path):
     work = [Dispatch("a", 0, 10, depends_on=[(1, "queue")]), Dispatch("b", 0, 10, depends_on=[(0, "queue")])]
     trace = read_trace(rocpd_database.write(tmp_path / "t.db", work, rocpd_database.MODELLED))
-    with pytest.raises(TraceError, match="circle"):
+    with pytest.raises(TraceError, match="form a cycle"):
         build_dag(trace)
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -52,6 +54,23 @@ def test_without_a_cache_the_copy_is_empty(monkeypatch, tmp_path) -> None:
     monkeypatch.setenv("AMD_COMGR_CACHE_DIR", str(tmp_path / "none"))
     cage.copy_of_cache(tmp_path / "copy")
     assert names(tmp_path / "copy") == set() and not (tmp_path / "none").exists()
+
+
+def test_an_entry_that_cannot_be_copied_whole_is_left_out(monkeypatch, tmp_path) -> None:
+    user, copy = tmp_path / "user", tmp_path / "copy"
+    monkeypatch.setenv("AMD_COMGR_CACHE_DIR", str(user))
+    entry(user, "llvmcache-kept")
+    entry(user, "llvmcache-half")
+    whole = shutil.copyfile
+
+    def copyfile(source: Path, target: Path) -> None:
+        whole(source, target)
+        if source.name == "llvmcache-half":
+            raise OSError(errno.ENOSPC, "no space")
+
+    monkeypatch.setattr(shutil, "copyfile", copyfile)
+    cage.copy_of_cache(copy)
+    assert names(copy) == {"llvmcache-kept"}
 
 
 def test_hip_compiles_nothing_that_the_copy_holds(testbed, monkeypatch, tmp_path) -> None:

@@ -19,8 +19,16 @@ def copy_of_cache(folder: Path) -> dict[str, str]:
     """
     folder.mkdir(exist_ok=True)
     for entry in _newest_entries(_folder_of_user(os.environ)):
-        shutil.copyfile(entry, folder / entry.name)
+        _copy(entry, folder / entry.name)
     return {FOLDER_VARIABLE: str(folder)}
+
+
+def _copy(entry: Path, copy: Path) -> None:
+    """Copy the whole entry or nothing: without it, HIP compiles again."""
+    try:
+        shutil.copyfile(entry, copy)
+    except OSError:  # another program has just removed it, it may not be read, or the disk is full
+        copy.unlink(missing_ok=True)
 
 
 def _folder_of_user(environment: Mapping[str, str]) -> Path:
